@@ -1,0 +1,25 @@
+"""Settings of all tests: examples are drawn at random on a developer's machine and the same ones on every CI run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("npdec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("npdec-ci", settings.get_profile("npdec"), derandomize=True, database=None, print_blob=True)
+settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
+
+os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(autouse=True)
+def _torch_state() -> Iterator[None]:
+    """Each test starts from one seed, and none may leave another default dtype behind."""
+    torch.manual_seed(0)
+    dtype = torch.get_default_dtype()
+    yield
+    assert torch.get_default_dtype() is dtype, "the test (or the library) changed torch's default dtype"
