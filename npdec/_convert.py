@@ -8,6 +8,7 @@ here only for objects that speak no protocol but NumPy's own.
 
 from __future__ import annotations
 
+import array
 import functools
 import itertools
 import math
@@ -103,7 +104,7 @@ def _dtype_of_text(text: str) -> torch.dtype:
 def _dtype_of_object(obj: Any) -> torch.dtype:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        if isinstance(obj, type) and issubclass(obj, (numpy.generic, numpy.dtype)):
+        if isinstance(obj, type) and issubclass(obj, numpy.generic):
             try:
                 obj = numpy.dtype(obj)
             except TypeError as error:  # an abstract type: numpy.floating
@@ -145,6 +146,8 @@ def _dtype_of_numpy(dtype: Any) -> torch.dtype:
 _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _SEQUENCES = {list, tuple}
 _BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
+_LONG = 100  # from this length on, a list is packed by array.array
+_PACKED = {torch.float64: "d", torch.int64: "q"}
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -167,8 +170,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return obj if dtype is None else _cast(obj, dtype)
     kind = type(obj)
     if kind in _NUMBERS:
-        if kind is float and dtype is None:
-            return torch.tensor(obj, dtype=torch.float64)
+        if dtype is None and (kind is not int or _INT64_MIN <= obj <= _INT64_MAX):
+            return torch.tensor(obj, dtype=_NUMBERS[kind])
         return _from_numbers([obj], {kind}, dtype).reshape(())
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype)
@@ -203,6 +206,8 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
         for number in (min(numbers), max(numbers)):
             if not limits.min <= number <= limits.max:
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
+    if len(numbers) >= _LONG and dtype in _PACKED:  # three times as fast as torch.tensor
+        return _to_default_device(torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype))
     return torch.tensor(numbers, dtype=dtype)
 
 
@@ -218,7 +223,7 @@ def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
                     "make an object array, which torch cannot hold; give dtype=float, or pass floats"
                 )
             if kinds <= {int, bool}:
-                return torch.uint64 if low >= 0 else torch.float64
+                return torch.uint64 if low > _INT64_MAX else torch.float64  # int64 and uint64 promote to float64
     if complex in kinds:
         return torch.complex128
     if float in kinds or not kinds:
@@ -305,21 +310,23 @@ def _from_range(numbers: range) -> torch.Tensor:
     return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64)
 
 
-def _from_numpy(array: Any) -> torch.Tensor:
+def _from_numpy(data: Any) -> torch.Tensor:
     """A NumPy array or scalar. Its memory is shared unless torch cannot address it, or must not write to it."""
     import numpy
 
-    dtype = array.dtype
+    dtype = data.dtype
     if not dtype.isnative and dtype.kind in "iufc":
-        array = array.astype(dtype.newbyteorder("="))
-    torch_dtype = as_dtype(array.dtype)
-    array = numpy.asarray(array)
-    if not array.flags.writeable or any(step < 0 or step % array.itemsize for step in array.strides):
-        array = array.copy()
+        data = data.astype(dtype.newbyteorder("="))
+    elif dtype.char in "qQ":  # C's long long, which torch.from_numpy does not know beside int64 and uint64
+        data = data.view(f"{dtype.kind}8")
+    torch_dtype = as_dtype(data.dtype)
+    data = numpy.asarray(data)
+    if not data.flags.writeable or any(step < 0 or step % data.itemsize for step in data.strides):
+        data = data.copy()
     if torch_dtype is torch.bfloat16:
-        tensor = torch.from_numpy(array.view("i2")).view(torch.bfloat16)
+        tensor = torch.from_numpy(data.view("i2")).view(torch.bfloat16)
     else:
-        tensor = torch.from_numpy(array)
+        tensor = torch.from_numpy(data)
     return _to_default_device(tensor)
 
 
@@ -349,8 +356,10 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     text_or_none = obj is None or isinstance(obj, (str, bytes))
     if not text_or_none and hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys"):
         return as_tensor(list(obj), dtype)
-    if dtype is None or dtype is torch.bool or isinstance(obj, (type, dict, set, frozenset)):
+    if dtype is None or not (text_or_none or hasattr(type(obj), "__float__")):
         raise _no_numbers(obj)
+    if dtype is torch.bool:
+        return as_tensor(bool(obj), dtype)
     convert = complex if dtype.is_complex else float if dtype.is_floating_point else int
     if obj is None and convert is not int:
         return torch.tensor(math.nan, dtype=dtype)
@@ -370,7 +379,7 @@ def _no_numbers(obj: Any) -> TypeError:
         hint = "pass list(...), or use np.fromiter"
     elif hasattr(obj, "__iter__"):
         hint = "pass list(...) of its numbers"
-    elif hasattr(obj, "__float__"):
+    elif hasattr(type(obj), "__float__"):
         hint = "give a dtype (dtype=float)"
     else:
         hint = "pass numbers, arrays, or nested lists of them"
