@@ -1,0 +1,105 @@
+"""What a call costs on arrays of ten float64: raw torch, npdec, torch._numpy and NumPy, in one process and one thread.
+
+    python benchmarks/overhead.py [--turns 200] [--check]
+
+The four columns run the same source text. A turn times all four, one right after the other; the table shows the median
+of a column over the turns, and the median of npdec's ratio to raw torch within a turn. With --check the exit code is 1
+if a ratio is above 1.5 or the import takes more than 0.15 s longer than torch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable
+from statistics import median
+
+import numpy
+import torch
+import torch._numpy as torch_numpy
+
+import npdec
+from timing import ratio
+
+STATEMENTS = ("x + y", "np.add(x, y)", "np.exp(x)", "x.sum(axis=0)", "x[2:5]", "x.reshape(2, 5)", "x + 1.0")
+MAX_RATIO = 1.5
+MAX_IMPORT_S = 0.15
+TURN_S = 1e-3  # what one column runs for in one turn
+
+IMPORT = """
+from time import perf_counter
+start = perf_counter()
+import torch
+middle = perf_counter()
+import npdec
+print(middle - start, perf_counter() - middle)
+"""
+
+
+def columns(statement: str) -> dict[str, Callable[[int], float]]:
+    """For every library a function from a number of calls to the seconds that they take."""
+
+    def timer(np: object, array: Callable[[list[float]], object]) -> Callable[[int], float]:
+        x = array([0.1 * i for i in range(10)])
+        y = array([1.0 - 0.05 * i for i in range(10)])
+        return timeit.Timer(statement, globals={"np": np, "x": x, "y": y}).timeit
+
+    return {
+        "torch": timer(torch, lambda data: torch.tensor(data, dtype=torch.float64)),
+        "npdec": timer(npdec, npdec.array),
+        "torch._numpy": timer(torch_numpy, torch_numpy.array),
+        "NumPy": timer(numpy, numpy.array),
+    }
+
+
+def measure(statement: str, turns: int) -> tuple[dict[str, float], float]:
+    """Median µs per call of every column, and the median ratio of npdec to raw torch."""
+    timers = columns(statement)
+    loops = {name: max(1, round(TURN_S / (timer(200) / 200))) for name, timer in timers.items()}
+    names = list(timers)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(turns):
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            seconds[name].append(timers[name](loops[name]) / loops[name])
+    micros = {name: 1e6 * median(values) for name, values in seconds.items()}
+    return micros, ratio(seconds["npdec"], seconds["torch"])
+
+
+def import_seconds(runs: int) -> tuple[float, float]:
+    """Median seconds of `import torch`, and of `import npdec` after it, each run in a fresh interpreter."""
+    pairs = []
+    for run in range(-1, runs):
+        done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
+        if run >= 0:
+            pairs.append([float(word) for word in done.stdout.split()])
+    return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=200, help="turns per statement (200)")
+    parser.add_argument("--imports", type=int, default=9, help="fresh interpreters for the import time (9)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is not met")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+
+    print(f"arrays of 10 float64, one thread, µs per call (torch {torch.__version__}, NumPy {numpy.__version__})\n")
+    print(f"{'':18}{'torch':>10}{'npdec':>10}{'torch._numpy':>14}{'NumPy':>10}{'npdec/torch':>14}")
+    worst = 0.0
+    for statement in STATEMENTS:
+        micros, over_torch = measure(statement, args.turns)
+        worst = max(worst, over_torch)
+        print(
+            f"{statement:18}{micros['torch']:10.3f}{micros['npdec']:10.3f}{micros['torch._numpy']:14.3f}"
+            f"{micros['NumPy']:10.3f}{over_torch:14.2f}{'' if over_torch <= MAX_RATIO else '  above ' + str(MAX_RATIO)}"
+        )
+    base, added = import_seconds(args.imports)
+    print(f"\nimport torch {base:.3f} s; import npdec adds {added:.3f} s (limit {MAX_IMPORT_S})")
+    return int(args.check and (worst > MAX_RATIO or added > MAX_IMPORT_S))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Timing on a machine that does other work too: columns take turns, and ratios are formed within a turn."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from statistics import median
+
+
+def turns(columns: dict[str, Callable[[], object]], repeats: int, loops: int = 1) -> dict[str, list[float]]:
+    """Seconds per call of every column, one number a turn.
+
+    In a turn all columns run once (`loops` calls each), one right after the other, so that a slow spell of the machine
+    hits them alike. The order moves on by one each turn, and a first turn only warms up.
+    """
+    names = list(columns)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    calls = range(loops)
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(-1, repeats):
+            shift = turn % len(names)
+            for name in names[shift:] + names[:shift]:
+                call = columns[name]
+                start = time.perf_counter()
+                for _ in calls:
+                    call()
+                elapsed = time.perf_counter() - start
+                if turn >= 0:
+                    seconds[name].append(elapsed / loops)
+    finally:
+        if enabled:
+            gc.enable()
+    return seconds
+
+
+def ratio(numerator: list[float], denominator: list[float]) -> float:
+    """The median of the ratios, each within one turn."""
+    return median(a / b for a, b in zip(numerator, denominator, strict=True))
