@@ -1,13 +1,15 @@
-"""Helpers that kernels share: axes, reductions over several axes, broadcasting."""
+"""Helpers that kernels share: axes, reductions over several axes, casts, warnings, dtypes that torch computes less in."""
 
 from __future__ import annotations
 
 import operator
+import sys
+import warnings
 from collections.abc import Iterable
 
 import torch
 
-from npdec.exceptions import AxisError
+from npdec.exceptions import AxisError, ComplexWarning
 
 
 def normalize_axis(axis: int, ndim: int, argname: str | None = None) -> int:
@@ -50,3 +52,78 @@ def _size(x: torch.Tensor, axes: tuple[int, ...]) -> int:
     for axis in axes:
         size *= x.shape[axis]
     return size
+
+
+# --- warnings, and conditions on values ---------------------------------------------------------------------------------
+
+
+def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Warn at the line of the caller's own code, however many frames of this package lie between."""
+    level = 1
+    while True:
+        try:
+            module = sys._getframe(level).f_globals.get("__name__", "")
+        except ValueError:
+            break
+        if module.partition(".")[0] != "npdec":
+            break
+        level += 1
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+def is_known_true(condition: torch.Tensor) -> bool:
+    """Whether a 0-d condition holds. False where values cannot be looked at: under torch.compile and torch.vmap.
+
+    For errors and warnings that depend on values, which NumPy gives.
+    """
+    if torch.compiler.is_compiling():
+        return False
+    try:
+        return bool(condition)
+    except RuntimeError:
+        return False
+
+
+# --- casts ------------------------------------------------------------------------------------------------------------
+
+
+def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """`x` in another dtype. From complex to real with a ComplexWarning."""
+    if x.dtype is dtype:
+        return x
+    if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+        x = torch.real(x)
+    return x.to(dtype)
+
+
+# torch lacks most integer kernels for uint16, uint32 and uint64. Arithmetic modulo 2**64 is that of int64 on the same
+# bits; order is that of the next wider signed dtype, or for uint64 that of int64 with the sign bit flipped.
+_LOWEST = torch.iinfo(torch.int64).min
+_WIDER = {torch.bool: torch.uint8, torch.uint16: torch.int32, torch.uint32: torch.int64}
+UNSIGNED = frozenset({torch.uint8, torch.uint16, torch.uint32, torch.uint64})
+
+
+def to_int64(x: torch.Tensor) -> torch.Tensor:
+    """Integers or booleans in int64; those of uint64 by their bits."""
+    return x.view(torch.int64) if x.dtype is torch.uint64 else x.to(torch.int64)
+
+
+def from_int64(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The inverse of `to_int64`, modulo the range of the dtype. A bool is True where the number is not zero."""
+    return x.view(torch.uint64) if dtype is torch.uint64 else x.to(dtype)
+
+
+def to_ordered(x: torch.Tensor) -> torch.Tensor:
+    """Real values in a dtype that torch can compare, sort and gather, in the same order."""
+    if x.dtype is torch.uint64:
+        return x.view(torch.int64) ^ _LOWEST
+    wider = _WIDER.get(x.dtype)
+    return x if wider is None else x.to(wider)
+
+
+def from_ordered(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The inverse of `to_ordered`."""
+    if dtype is torch.uint64:
+        return (x ^ _LOWEST).view(torch.uint64)
+    return x if x.dtype is dtype else x.to(dtype)
