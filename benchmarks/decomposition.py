@@ -43,7 +43,7 @@ def network(activation: Callable[[], torch.nn.Module]) -> torch.nn.Sequential:
 
 
 def scale(x: torch.Tensor) -> float:
-    return float(x.abs().max())
+    return float(x.detach().abs().max())
 
 
 def report(title: str, seconds: dict[str, list[float]], plain: str, notes: dict[str, str]) -> dict[str, float]:
@@ -115,8 +115,7 @@ def reverse(model: torch.nn.Sequential, x: torch.Tensor, repeats: int) -> list[s
     calls: dict[str, Callable[[], Any]] = {plain: gradient, own: attribute}
     answer = attribute()
     attribution = torch.as_tensor(answer.attribution)
-    moved = torch.as_tensor(answer.value).detach() - torch.as_tensor(answer.residual).detach()
-    error = scale(moved - attribution.sum())
+    error = scale(torch.as_tensor(answer.value) - torch.as_tensor(answer.residual) - attribution.sum())
     notes = {own: f"completeness error {error:.0e} of {scale(attribution.sum()):.1f}"}
 
     other = None
