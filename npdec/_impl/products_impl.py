@@ -1,0 +1,387 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._impl._gufunc import Options, Signature, call, shape_text, widened
+from npdec._impl._util import normalize_axes, normalize_axis
+from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, public
+
+_MATMUL = Signature("matmul", "(n?,k),(k,m?)->(n?,m?)")
+_VECDOT = Signature("vecdot", "(n),(n)->()")
+_MATVEC = Signature("matvec", "(m,n),(n)->(m)")
+_VECMAT = Signature("vecmat", "(n),(n,m)->(m)")
+
+_DEFAULTS = Options(NoValue, NoValue, False, "same_kind", "K", None, True, None)
+_DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
+
+
+# --- the two primitives -----------------------------------------------------------------------------------------------
+
+
+def _matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The product of stacks of matrices, vectors standing for a row or a column."""
+    if a.dtype in _DIRECT or a.device.type == "cpu":
+        return torch.matmul(a, b)
+    # torch has no integer products on accelerators: multiply every row with every column, and sum.
+    rows = a if a.ndim > 1 else a.unsqueeze(0)
+    columns = b.mT if b.ndim > 1 else b.unsqueeze(0)
+    product = torch.sum(rows.unsqueeze(-2) * columns.unsqueeze(-3), -1, dtype=a.dtype)
+    product = product if b.ndim > 1 else product.squeeze(-1)
+    return product if a.ndim > 1 else product.squeeze(-1 if b.ndim == 1 else -2)
+
+
+def multiply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The elementwise product of tensors of one dtype, in that dtype."""
+    return widened(torch.mul, a, b)
+
+
+def contract(a: torch.Tensor, b: torch.Tensor, axes_a: tuple[int, ...], axes_b: tuple[int, ...]) -> torch.Tensor:
+    """The sum of products over pairs of axes, as one matrix product; the other axes of `a` come before those of `b`."""
+    free_a = tuple(axis for axis in range(a.ndim) if axis not in axes_a)
+    free_b = tuple(axis for axis in range(b.ndim) if axis not in axes_b)
+    shape_a, shape_b = [a.shape[axis] for axis in free_a], [b.shape[axis] for axis in free_b]
+    summed = math.prod(a.shape[axis] for axis in axes_a)
+    left = a.permute(free_a + axes_a).reshape(math.prod(shape_a), summed)
+    right = b.permute(axes_b + free_b).reshape(summed, math.prod(shape_b))
+    return widened(_matrix_product, left, right).reshape(shape_a + shape_b)
+
+
+def _conjugate(x: torch.Tensor) -> torch.Tensor:
+    return torch.conj(x) if x.dtype.is_complex else x
+
+
+def _not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> ValueError:
+    return ValueError(
+        f"shapes {shape_text(a.shape)} and {shape_text(b.shape)} not aligned: {a.shape[axis_a]} (dim {axis_a}) != "
+        f"{b.shape[axis_b]} (dim {axis_b})"
+    )
+
+
+# --- dot and its relatives --------------------------------------------------------------------------------------------
+
+
+@public(method=True)
+def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
+    """Dot product: the sum over the last axis of `a` and the second to last axis of `b` (the only one of a vector).
+
+    Of two vectors it is a scalar, of two matrices the matrix product; with a scalar it multiplies. Stacks of matrices
+    are combined each with each; `matmul` pairs them. Raises ValueError if the two axes differ in length.
+
+    >>> np.dot([[1, 2], [3, 4]], [10, 100])
+    array([210, 430])
+    """
+    a, b = dtypes_impl.promote(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return multiply(a, b)
+    axis_a, axis_b = a.ndim - 1, max(b.ndim - 2, 0)
+    if a.shape[axis_a] != b.shape[axis_b]:
+        raise _not_aligned(a, b, axis_a, axis_b)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return widened(_matrix_product, a, b)
+    return contract(a, b, (axis_a,), (axis_b,))
+
+
+@public
+def vdot(a: ArrayLike, b: ArrayLike, /):
+    """Dot product of all elements of two arrays of equal size, in their order; `a` is conjugated.
+
+    Raises ValueError if the sizes differ.
+
+    >>> np.vdot([1 + 2j, 3], [1j, 2])
+    np.complex128(8+1j)
+    """
+    a, b = dtypes_impl.promote(a, b)
+    if a.numel() != b.numel():
+        raise ValueError(f"cannot reshape array of size {b.numel()} into shape {shape_text([a.numel()])}")
+    return widened(_matrix_product, _conjugate(a).reshape(-1), b.reshape(-1))
+
+
+@public
+def inner(a: ArrayLike, b: ArrayLike, /):
+    """Sum of products over the last axes of both arrays; with a scalar it multiplies.
+
+    The result has the other axes of `a` and then those of `b`. Raises ValueError if the last axes differ in length.
+
+    >>> np.inner([[1, 2], [3, 4]], [[1, 0], [0, 1], [1, 1]])
+    array([[1, 2, 3],
+           [3, 4, 7]])
+    """
+    a, b = dtypes_impl.promote(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return multiply(a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise _not_aligned(a, b, a.ndim - 1, b.ndim - 1)
+    return contract(a, b, (a.ndim - 1,), (b.ndim - 1,))
+
+
+@public
+def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
+    """The matrix of all products of an element of `a` (its row) with an element of `b` (its column).
+
+    Arrays of any shape are read flat.
+
+    >>> np.outer([1, 2], [10, 20, 30])
+    array([[10, 20, 30],
+           [20, 40, 60]])
+    """
+    a, b = dtypes_impl.promote(a, b)
+    return multiply(a.reshape(a.numel(), 1), b.reshape(1, b.numel()))
+
+
+@public
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
+    """Sum of products over several pairs of axes.
+
+    `axes` is a number n (the last n axes of `a` with the first n of `b`, in their order), or a pair of axes or of
+    lists of axes that belong together. Raises ValueError if paired axes differ in length or an axis is repeated,
+    AxisError if there is no such axis.
+
+    >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), axes=([2, 1], [0, 1]))
+    array([12., 12.])
+    """
+    a, b = dtypes_impl.promote(a, b)
+    axes_a, axes_b = _axes_of_pairs(axes, a.ndim, b.ndim)
+    if len(axes_a) != len(axes_b):
+        raise ValueError(f"shape-mismatch for sum: {len(axes_a)} axes of `a` but {len(axes_b)} of `b`")
+    for i, j in zip(axes_a, axes_b):
+        if a.shape[i] != b.shape[j]:
+            raise ValueError(
+                f"shape-mismatch for sum: axis {i} of shape {shape_text(a.shape)} with axis {j} of shape "
+                f"{shape_text(b.shape)}"
+            )
+    return contract(a, b, axes_a, axes_b)
+
+
+def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if not isinstance(axes, (tuple, list)):
+        count = operator.index(axes)
+        axes = (range(-count, 0), range(count))
+    first, second = ((operator.index(item),) if not isinstance(item, Iterable) else tuple(item) for item in axes)
+    pair = normalize_axes(first, ndim_a, allow_duplicate=True), normalize_axes(second, ndim_b, allow_duplicate=True)
+    if any(len(set(item)) < len(item) for item in pair):
+        raise ValueError("duplicate axes are not allowed in tensordot")
+    return pair
+
+
+@public
+def kron(a: ArrayLike, b: ArrayLike):
+    """Kronecker product: every element of `a` replaced by itself times the whole of `b`.
+
+    The array with fewer dimensions gets axes of length one in front; each axis of the result is as long as the product
+    of the two.
+
+    >>> np.kron([1, 10], [[1, 2], [3, 4]])
+    array([[ 1,  2, 10, 20],
+           [ 3,  4, 30, 40]])
+    """
+    a, b = dtypes_impl.promote(a, b)
+    ndim = max(a.ndim, b.ndim)
+    shape_a = (1,) * (ndim - a.ndim) + tuple(a.shape)
+    shape_b = (1,) * (ndim - b.ndim) + tuple(b.shape)
+    blocks = a.reshape([size for n in shape_a for size in (n, 1)])
+    inside = b.reshape([size for n in shape_b for size in (1, n)])
+    return multiply(blocks, inside).reshape([m * n for m, n in zip(shape_a, shape_b)])
+
+
+@public
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
+    """Vector product of (stacks of) vectors with three elements.
+
+    `axisa`, `axisb` and `axisc` say where the vectors are in `a`, in `b` and in the result; `axis` stands for all
+    three. Vectors with two elements (deprecated) have a third that is zero; of two such only the third element of the
+    result is returned. Raises ValueError for other lengths, TypeError for bool.
+
+    >>> np.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = dtypes_impl.promote(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("At least one array has zero dimension")
+    a = torch.movedim(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
+    b = torch.movedim(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
+    sizes = (a.shape[-1], b.shape[-1])
+    if not {*sizes} <= {2, 3}:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if a.dtype is torch.bool:
+        raise TypeError("cross: the elements of a vector product are differences, which bool does not have; use int8")
+    if 2 in sizes:
+        warnings.warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    try:
+        stack = torch.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except RuntimeError:
+        raise ValueError(
+            "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape "
+            f"{shape_text(a.shape[:-1])} and arg 1 with shape {shape_text(b.shape[:-1])}."
+        ) from None
+    if sizes == (2, 2):
+        return widened(_cross_third, a, b)
+    axisc = normalize_axis(axisc, len(stack) + 1, "axisc")
+    return torch.movedim(widened(_cross, a, b), -1, axisc)
+
+
+def _cross_third(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
+def _cross(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    third = _cross_third(a, b)
+    if a.shape[-1] == 2:
+        first, second = a[..., 1] * b[..., 2], -(a[..., 0] * b[..., 2])
+    elif b.shape[-1] == 2:
+        first, second = -(a[..., 2] * b[..., 1]), a[..., 2] * b[..., 0]
+    else:
+        first = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+        second = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    return torch.stack([first, second, third], -1)
+
+
+# --- generalised ufuncs -----------------------------------------------------------------------------------------------
+
+
+@public
+def matmul(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: OutArray | None = None,
+    *,
+    axes: Any = NoValue,
+    axis: Any = NoValue,
+    keepdims: bool = False,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: DTypeLike | None = None,
+    subok: bool = True,
+    signature: Any = None,
+):
+    """Matrix product of two arrays, or of stacks of matrices, which broadcast: the operator `@`.
+
+    A vector on the left is a row, on the right a column, and its axis is missing from the result; two vectors give a
+    scalar. `axes` lists where the matrices are: one tuple of two axes for each operand and for the result. Booleans
+    combine by "and" and "or". Raises ValueError for a scalar, or if the summed axes differ in length.
+
+    >>> np.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    array([[2, 1],
+           [4, 3]])
+    """
+    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
+    if options == _DEFAULTS and x1.dtype is x2.dtype and x1.dtype in _DIRECT:
+        try:
+            return torch.matmul(x1, x2)
+        except RuntimeError:  # shapes that do not fit: the general way says what is wrong with them
+            pass
+    return call(_MATMUL, _matrix_product, (x1, x2), options)
+
+
+@public
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: OutArray | None = None,
+    *,
+    axes: Any = NoValue,
+    axis: Any = NoValue,
+    keepdims: bool = False,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: DTypeLike | None = None,
+    subok: bool = True,
+    signature: Any = None,
+):
+    """Dot products of stacks of vectors, which broadcast; the vectors of `x1` are conjugated.
+
+    The vectors lie along the last axis, or along `axis`. Raises ValueError for a scalar, or if the vectors differ in
+    length.
+
+    >>> np.vecdot([[1, 2], [3, 4]], [1, 10])
+    array([21, 43])
+    """
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return _matrix_product(_conjugate(a).unsqueeze(-2), b.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
+    return call(_VECDOT, product, (x1, x2), options)
+
+
+@public
+def matvec(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: OutArray | None = None,
+    *,
+    axes: Any = NoValue,
+    axis: Any = NoValue,
+    keepdims: bool = False,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: DTypeLike | None = None,
+    subok: bool = True,
+    signature: Any = None,
+):
+    """Products of stacks of matrices with stacks of vectors, which broadcast.
+
+    `x1` has shape (..., m, n) and `x2` shape (..., n); the result has shape (..., m). Raises ValueError if the lengths
+    differ.
+
+    >>> np.matvec([[1, 2], [3, 4]], [[1, 0], [1, 1]])
+    array([[1, 3],
+           [3, 7]])
+    """
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return _matrix_product(a, b.unsqueeze(-1)).squeeze(-1)
+
+    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
+    return call(_MATVEC, product, (x1, x2), options)
+
+
+@public
+def vecmat(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: OutArray | None = None,
+    *,
+    axes: Any = NoValue,
+    axis: Any = NoValue,
+    keepdims: bool = False,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: DTypeLike | None = None,
+    subok: bool = True,
+    signature: Any = None,
+):
+    """Products of stacks of vectors, which are conjugated, with stacks of matrices; both broadcast.
+
+    `x1` has shape (..., n) and `x2` shape (..., n, m); the result has shape (..., m). Raises ValueError if the lengths
+    differ.
+
+    >>> np.vecmat([1, 10], [[1, 2], [3, 4]])
+    array([31, 42])
+    """
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return _matrix_product(_conjugate(a).unsqueeze(-2), b).squeeze(-2)
+
+    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
+    return call(_VECMAT, product, (x1, x2), options)
