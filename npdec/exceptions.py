@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AxisError", "ComplexWarning", "DecompositionWarning", "DTypePromotionError", "VisibleDeprecationWarning"]
+__all__ = [
+    "AxisError",
+    "ComplexWarning",
+    "DecompositionWarning",
+    "DTypePromotionError",
+    "LinAlgError",
+    "RankWarning",
+    "VisibleDeprecationWarning",
+]
 
 
 class AxisError(ValueError, IndexError):
@@ -22,6 +30,14 @@ class AxisError(ValueError, IndexError):
 
 class ComplexWarning(RuntimeWarning):
     """A cast from complex to real discards the imaginary part."""
+
+
+class LinAlgError(ValueError):
+    """A matrix for which a function of linear algebra has no answer: singular, not square, not positive definite."""
+
+
+class RankWarning(RuntimeWarning):
+    """A least-squares fit is badly conditioned: its matrix lacks full rank."""
 
 
 class VisibleDeprecationWarning(UserWarning):
