@@ -1,4 +1,4 @@
-"""Helpers that kernels share: axes, reductions over several axes, casts, warnings, dtypes that torch computes less in."""
+"""Helpers that kernels share: axes, casts, warnings, and the dtypes for which torch has fewer kernels."""
 
 from __future__ import annotations
 
@@ -54,7 +54,17 @@ def _size(x: torch.Tensor, axes: tuple[int, ...]) -> int:
     return size
 
 
-# --- warnings, and conditions on values ---------------------------------------------------------------------------------
+def broadcast_shapes(*shapes: Iterable[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes have together. Raises ValueError if they do not fit."""
+    shapes = tuple(map(tuple, shapes))
+    try:
+        return tuple(torch.broadcast_shapes(*shapes))
+    except RuntimeError:
+        text = " ".join(str(shape).replace(" ", "") for shape in shapes)
+        raise ValueError(f"operands could not be broadcast together with shapes {text} ") from None
+
+
+# --- warnings, and conditions on values -------------------------------------------------------------------------------
 
 
 def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:

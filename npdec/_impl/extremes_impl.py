@@ -1,0 +1,281 @@
+"""Extremes and where they are, tests over axes, counts (NumPy's reference: mathematical functions, logic, searching).
+
+Plain calls go straight to torch. Complex values are ordered by the real part, then the imaginary part; a nan wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._impl import _reduce, _util
+from npdec._tags import (
+    ArrayLike,
+    ArrayLikeOrScalar,
+    AxisLike,
+    KeepDims,
+    Mask,
+    NoValue,
+    Opaque,
+    OutArray,
+    public,
+)
+
+_ORDERED = _reduce.ORDERED
+_EXTREMES: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.amax, "minimum": torch.amin}
+_POSITIONS: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.argmax, "minimum": torch.argmin}
+
+
+# --- maximum and minimum ----------------------------------------------------------------------------------------------
+
+
+@public(method=True, aliases=("amax",))
+def max(
+    a: ArrayLike,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    keepdims: KeepDims = NoValue,
+    initial: ArrayLikeOrScalar = NoValue,
+    where: Mask = NoValue,
+):
+    """The greatest element over an axis, several axes, or all of them; nan if there is a nan.
+
+    `initial` takes part as one more element, and is needed where the mask `where` selects the elements. Of no elements
+    there is no maximum (ValueError) but `initial`. Raises AxisError for an axis out of range.
+
+    >>> np.max(np.array([[1, 7], [5, 2]]), axis=1)
+    array([7, 5])
+    """
+    if keepdims is NoValue and where is NoValue and initial is NoValue and a.dtype in _ORDERED:
+        try:
+            if axis is None:
+                return torch.amax(a)
+            if axis.__class__ is int:
+                return torch.amax(a, axis)
+        except (IndexError, RuntimeError):
+            pass  # no element, or no such axis: the general way says which
+    return _extreme("maximum", a, axis, keepdims, initial, where)
+
+
+@public(method=True, aliases=("amin",))
+def min(
+    a: ArrayLike,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    keepdims: KeepDims = NoValue,
+    initial: ArrayLikeOrScalar = NoValue,
+    where: Mask = NoValue,
+):
+    """The least element over an axis, several axes, or all of them; nan if there is a nan.
+
+    `initial` takes part as one more element, and is needed where the mask `where` selects the elements. Of no elements
+    there is no minimum (ValueError) but `initial`. Raises AxisError for an axis out of range.
+
+    >>> np.min(np.array([[1, 7], [5, 2]]), axis=1)
+    array([1, 2])
+    """
+    if keepdims is NoValue and where is NoValue and initial is NoValue and a.dtype in _ORDERED:
+        try:
+            if axis is None:
+                return torch.amin(a)
+            if axis.__class__ is int:
+                return torch.amin(a, axis)
+        except (IndexError, RuntimeError):
+            pass  # no element, or no such axis: the general way says which
+    return _extreme("minimum", a, axis, keepdims, initial, where)
+
+
+def _extreme(name: str, a: torch.Tensor, axis: Any, keepdims: Any, initial: Any, where: Any) -> torch.Tensor:
+    """A maximum or minimum with all options. `initial` joins the elements as one more slice."""
+    axes = _reduce.ufunc_axes(axis, a.ndim)
+    if not _reduce.has_initial(initial):
+        if _reduce.has_mask(where):
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
+            )
+        if not _reduce.count_items(a, axes, NoValue, False):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+    else:
+        start = _reduce.initial_value(initial, a.dtype, a.device)
+        if _reduce.has_mask(where):
+            a = torch.where(_reduce.mask_for(where, a.shape), a, start)
+        if not axes:  # each element is a slice of its own
+            return _extreme(name, torch.stack([a, start.expand(a.shape)]), 0, False, NoValue, NoValue)
+        shape = [1 if axis == axes[0] else a.shape[axis] for axis in range(a.ndim)]
+        a = torch.cat([a, start.expand(shape)], axes[0])
+        if any_empty := [axis for axis in axes[1:] if not a.shape[axis]]:
+            shape = [1 if axis in any_empty else a.shape[axis] for axis in range(a.ndim)]
+            a = start.expand(shape)
+    if not axes:
+        return a.clone()
+    keep = keepdims is not NoValue and bool(keepdims)
+    if a.dtype.is_complex:
+        r = _complex_extreme(name, a, axes)
+        return _util.restore_axes(r, axes) if keep else r
+    r = _EXTREMES[name](_util.to_ordered(a), axes, keep)
+    return _util.from_ordered(r, a.dtype)
+
+
+def _complex_extreme(name: str, a: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    rows = _util.move_axes_last(a, axes)
+    index = complex_position(name, rows.detach(), -1)
+    return torch.gather(rows, -1, index.unsqueeze(-1)).squeeze(-1)
+
+
+def complex_position(name: str, a: torch.Tensor, axis: int) -> torch.Tensor:
+    """Where the extreme of complex values is first: by real part, then imaginary part; or the first nan."""
+    extreme = _EXTREMES[name]
+    worst = -torch.inf if name == "maximum" else torch.inf
+    re, im = torch.real(a), torch.imag(a)
+    nan = torch.isnan(re) | torch.isnan(im)
+    re, im = torch.where(nan, worst, re), torch.where(nan, worst, im)
+    leads = re == extreme(re, axis, True)
+    best = extreme(torch.where(leads, im, worst), axis, True)
+    found = torch.where(torch.any(nan, axis, True), nan, leads & (im == best))
+    return torch.argmax(found.to(torch.uint8), axis)
+
+
+@public
+def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None, keepdims: KeepDims = NoValue):
+    """Peak to peak: the greatest element less the least, over an axis, several axes, or all of them.
+
+    Integers keep their dtype, so that the difference may wrap around. Booleans cannot be subtracted (TypeError);
+    of no elements there is no extreme (ValueError).
+
+    >>> np.ptp(np.array([[4, 9, 2], [6, 6, 7]]), axis=1)
+    array([7, 1])
+    """
+    high, low = max(a, axis, None, keepdims), min(a, axis, None, keepdims)
+    if a.dtype is torch.bool:
+        raise TypeError(
+            "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or "
+            "the logical_xor function instead."
+        )
+    if a.dtype in _reduce.INEXACT:
+        return high - low
+    return _util.from_int64(_util.to_int64(high) - _util.to_int64(low), a.dtype)
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+
+@public(method=True)
+def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+    """The index of the greatest element along an axis, or in the array read row by row; of several, the first.
+
+    A nan counts as the greatest. The result is of int64, without the axis, or with `keepdims` of length one there.
+    Raises ValueError if there is no element, AxisError for an axis out of range.
+
+    >>> np.argmax(np.array([[1, 7], [5, 2]]), axis=1)
+    array([1, 0])
+    """
+    if keepdims is NoValue and a.dtype in _ORDERED:
+        try:
+            if axis is None:
+                return torch.argmax(a)
+            return torch.argmax(a, axis)
+        except (IndexError, RuntimeError):
+            pass  # no element, or no such axis: the general way says which
+    return _position("maximum", "argmax", a, axis, keepdims)
+
+
+@public(method=True)
+def argmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+    """The index of the least element along an axis, or in the array read row by row; of several, the first.
+
+    A nan counts as the least. The result is of int64, without the axis, or with `keepdims` of length one there.
+    Raises ValueError if there is no element, AxisError for an axis out of range.
+
+    >>> np.argmin(np.array([[1, 7], [5, 2]]))
+    np.int64(0)
+    """
+    if keepdims is NoValue and a.dtype in _ORDERED:
+        try:
+            if axis is None:
+                return torch.argmin(a)
+            return torch.argmin(a, axis)
+        except (IndexError, RuntimeError):
+            pass  # no element, or no such axis: the general way says which
+    return _position("minimum", "argmin", a, axis, keepdims)
+
+
+def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepdims: Any) -> torch.Tensor:
+    rows = a.reshape(-1) if axis is None or not a.ndim else a
+    dim = _util.normalize_axis(0 if axis is None else axis, rows.ndim)
+    if not rows.shape[dim]:
+        raise ValueError(f"attempt to get {function} of an empty sequence")
+    if a.dtype.is_complex:
+        r = complex_position(name, rows, dim)
+    else:
+        r = _POSITIONS[name](_util.to_ordered(rows), dim)
+    if keepdims is not NoValue and keepdims:
+        return r.reshape((1,) * a.ndim) if axis is None or not a.ndim else r.unsqueeze(dim)
+    return r
+
+
+# --- tests and counts -------------------------------------------------------------------------------------------------
+
+
+@public(method=True)
+def all(
+    a: Opaque,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    keepdims: KeepDims = NoValue,
+    *,
+    where: Mask = NoValue,
+):
+    """Whether all elements over an axis, several axes, or all of them are true, that is not zero. nan is true.
+
+    Elements where the mask `where` is False are passed over. Of no elements, True.
+
+    >>> np.all(np.array([[True, False], [True, True]]), axis=0)
+    array([ True, False])
+    """
+    truth = a if a.dtype is torch.bool else a != 0
+    if keepdims is NoValue and where is NoValue and axis is None:
+        return torch.all(truth)
+    axes = _reduce.ufunc_axes(axis, a.ndim)
+    if _reduce.has_mask(where):
+        truth = truth | ~_reduce.mask_for(where, a.shape)
+    return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth.clone()
+
+
+@public(method=True)
+def any(
+    a: Opaque,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    keepdims: KeepDims = NoValue,
+    *,
+    where: Mask = NoValue,
+):
+    """Whether any element over an axis, several axes, or all of them is true, that is not zero. nan is true.
+
+    Elements where the mask `where` is False are passed over. Of no elements, False.
+
+    >>> np.any(np.array([[0.0, 0.0], [0.5, 0.0]]), axis=1)
+    array([False,  True])
+    """
+    truth = a if a.dtype is torch.bool else a != 0
+    if keepdims is NoValue and where is NoValue and axis is None:
+        return torch.any(truth)
+    axes = _reduce.ufunc_axes(axis, a.ndim)
+    if _reduce.has_mask(where):
+        truth = truth & _reduce.mask_for(where, a.shape)
+    return torch.any(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth.clone()
+
+
+@public
+def count_nonzero(a: Opaque, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
+    """How many elements are not zero over an axis, several axes, or all of them, in int64.
+
+    >>> np.count_nonzero(np.array([[3, 0], [0, 5], [1, 1]]), axis=0)
+    array([2, 2])
+    """
+    axes = _reduce.ufunc_axes(axis, a.ndim)
+    truth = a if a.dtype is torch.bool else a != 0
+    return torch.sum(truth, axes, bool(keepdims)) if axes else truth.to(torch.int64)
