@@ -14,7 +14,6 @@ import itertools
 import math
 import operator
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ import torch
 
 from npdec._base import ArrayBase
 from npdec._impl import dtypes_impl
-from npdec.exceptions import ComplexWarning
+from npdec._impl._util import cast
 
 __all__ = ["SPELLINGS", "as_axis", "as_dtype", "as_shape", "as_tensor"]
 
@@ -165,9 +164,9 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
             [3.0000, 4.5000]], dtype=torch.float64)
     """
     if isinstance(obj, ArrayBase):
-        return obj._t if dtype is None else _cast(obj._t, dtype)
+        return obj._t if dtype is None else cast(obj._t, dtype)
     if isinstance(obj, torch.Tensor):
-        return obj if dtype is None else _cast(obj, dtype)
+        return obj if dtype is None else cast(obj, dtype)
     kind = type(obj)
     if kind in _NUMBERS:
         if dtype is None and (kind is not int or _INT64_MIN <= obj <= _INT64_MAX):
@@ -177,17 +176,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return _from_sequence(obj, dtype)
     tensor = _from_exporter(obj)
     if tensor is not None:
-        return tensor if dtype is None else _cast(tensor, dtype)
+        return tensor if dtype is None else cast(tensor, dtype)
     return _from_object(obj, dtype)
-
-
-def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    if tensor.dtype is dtype:
-        return tensor
-    if tensor.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
-        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
-        tensor = tensor.real
-    return tensor.to(dtype)
 
 
 def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype | None) -> torch.Tensor:
@@ -288,20 +278,24 @@ def _from_exporter(obj: Any) -> torch.Tensor | None:
     if hasattr(obj, "__torch_function__") and hasattr(obj, "dtype"):
         return obj  # it stands for a tensor in torch functions
     if hasattr(obj, "__dlpack__"):
-        return torch.from_dlpack(obj)
+        return torch.utils.dlpack.from_dlpack(obj)
     if hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):
-        try:
-            import numpy
-        except ImportError:
-            raise ImportError(
-                f"an object of type {type(obj).__name__!r} exports its data by NumPy's protocol: install NumPy"
-            ) from None
-        return _from_numpy(numpy.asarray(obj))
+        return _from_array_protocol(obj)
     try:
         view = memoryview(obj)
     except TypeError:
         return None
     return _from_buffer(view)
+
+
+def _from_array_protocol(obj: Any) -> torch.Tensor:
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(
+            f"an object of type {type(obj).__name__!r} exports its data by NumPy's protocol: install NumPy"
+        ) from None
+    return _from_numpy(numpy.asarray(obj))
 
 
 def _from_range(numbers: range) -> torch.Tensor:
@@ -336,11 +330,11 @@ def _from_buffer(view: memoryview) -> torch.Tensor | None:
     kind = "c" if order.endswith("Z") else _BUFFER_KINDS.get(code, "")
     if not kind or (order[:1] == _FOREIGN_ORDER and view.itemsize > 1):
         raise TypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
-    dtype = SPELLINGS[f"{kind}{view.itemsize}"]
+    dtype, shape = SPELLINGS[f"{kind}{view.itemsize}"], view.shape or ()
     if view.nbytes == 0:
-        return torch.empty(view.shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype)
     memory = bytearray(view.tobytes()) if view.readonly or not view.c_contiguous else view.cast("B")
-    return _to_default_device(torch.frombuffer(memory, dtype=dtype).reshape(view.shape))
+    return _to_default_device(torch.frombuffer(memory, dtype=dtype).reshape(shape))
 
 
 def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
@@ -350,6 +344,7 @@ def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
 
 def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     """Anything else: kinds of Python numbers, other sequences; with a dtype also what Python can convert to it."""
+    kind: Any
     for kind in (int, float, complex):  # a subclass, say an IntEnum
         if isinstance(obj, kind):
             return as_tensor(kind(obj), dtype)

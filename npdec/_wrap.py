@@ -1,0 +1,77 @@
+"""From a tensor to the array or scalar that holds it.
+
+The classes register themselves here when they are defined (`_composition` and `_scalars` import this module, not the
+other way round), so everything that returns arrays can be written without knowing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec._convert import dtype_name
+from npdec._dtypes import SCALARS
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+    from npdec._scalars import generic
+
+__all__ = ["ARRAY", "NAMESPACE", "dtype_repr", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar"]
+
+ARRAY: Any = None  # Composition, once it is defined
+NAMESPACE: list[Any] = []  # the public module, once it is imported
+
+_new = object.__new__
+
+
+def register_array(cls: type[Composition]) -> None:
+    """Make `cls` the class of arrays. Called once, where it is defined."""
+    global ARRAY  # noqa: PLW0603
+    ARRAY = cls
+
+
+def wrap(tensor: torch.Tensor) -> Any:
+    """The tensor as NumPy's computing functions return it: a scalar if it is 0-d, else an array."""
+    if tensor.dim():
+        array = _new(ARRAY)
+        array._t = tensor
+        array._d = tensor.dtype
+        return array
+    return wrap_scalar(tensor)
+
+
+def wrap_array(tensor: torch.Tensor) -> Composition:
+    """The tensor as an array, of whatever dimension."""
+    array: Composition = _new(ARRAY)
+    array._t = tensor
+    array._d = tensor.dtype
+    return array
+
+
+def wrap_scalar(tensor: torch.Tensor) -> generic:
+    """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
+    dtype = tensor.dtype
+    scalar = _new(SCALARS[dtype])
+    scalar._t = tensor
+    scalar._d = dtype
+    return scalar
+
+
+def dtype_repr(dtype: torch.dtype) -> str:
+    """A torch dtype as NumPy's messages spell it.
+
+    >>> dtype_repr(torch.float32)
+    "dtype('float32')"
+    """
+    return f"dtype('{dtype_name(dtype)}')"
+
+
+def shape_repr(shape: Sequence[int]) -> str:
+    """A shape as NumPy's messages spell it, without spaces.
+
+    >>> shape_repr((2, 3)), shape_repr((2,))
+    ('(2,3)', '(2,)')
+    """
+    return "(" + ",".join(map(str, shape)) + (",)" if len(shape) == 1 else ")")
