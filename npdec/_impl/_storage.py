@@ -1,0 +1,57 @@
+"""How numbers lie in memory: bit patterns of unsigned integers, row and column order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# torch stores uint16, uint32 and uint64 but lacks kernels for them: index_put, gather, scatter, tril, masked_fill and
+# arange among others (pytorch/pytorch#58734). Moving data does not look at the numbers, so the bits travel as signed.
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+def signed(x: torch.Tensor) -> torch.Tensor:
+    """`x`, or where torch lacks kernels for its dtype the same memory seen as signed integers."""
+    dtype = _SIGNED.get(x.dtype)
+    return x if dtype is None else x.view(dtype)
+
+
+def seen_as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The inverse of `signed`: the memory of `x` seen as `dtype`."""
+    return x if x.dtype is dtype else x.view(dtype)
+
+
+def check_order(order: Any, allowed: str = "CFAK", complaint: str = "only 'C' or 'F' order is permitted") -> str:
+    """The order as one upper-case letter, None meaning the first that is allowed. Raises ValueError, TypeError."""
+    if order is None:
+        return allowed[-1] if "K" in allowed else allowed[0]
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
+    if letter not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if letter not in allowed:
+        raise ValueError(complaint)
+    return letter
+
+
+def reverse_axes(x: torch.Tensor) -> torch.Tensor:
+    """The view of `x` with its axes in reverse order."""
+    return x.permute(*range(x.ndim - 1, -1, -1)) if x.ndim > 1 else x
+
+
+def is_column_major(x: torch.Tensor) -> bool:
+    """Whether the first axis varies fastest in memory, without gaps (NumPy's F_CONTIGUOUS)."""
+    return reverse_axes(x).is_contiguous()
+
+
+def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
+    """A copy of `x` in fresh memory: row major "C", column major "F", "A" the one of the two that x has, "K" as x."""
+    if order == "A":
+        order = "F" if is_column_major(x) and not x.is_contiguous() else "C"
+    if order == "K":
+        return x.clone(memory_format=torch.preserve_format)
+    if order == "C":
+        return x.clone(memory_format=torch.contiguous_format)
+    return reverse_axes(reverse_axes(x).clone(memory_format=torch.contiguous_format))

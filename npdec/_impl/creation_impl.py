@@ -1,0 +1,281 @@
+"""Array creation from a shape or a value (NumPy: "Array creation routines", from shape or value)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from npdec._impl import _storage, _util, dtypes_impl
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Opaque, ShapeLike, public
+
+
+def no_like(like: Any) -> None:
+    """Refuse `like=`: NumPy hands the call to the library of that object, and npdec is such a library itself."""
+    if like is not None:
+        raise NotImplementedError(
+            "like= is not supported: call the creation function of the library that should own the array"
+        )
+
+
+def as_device(device: Any) -> torch.device | None:
+    """The torch device that `device=` names; None stays None, torch's default."""
+    if device is None:
+        return None
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"Device not understood: {device!r} is no device of torch ({error})") from None
+
+
+def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape, if it is one. Raises ValueError."""
+    if any(size < 0 for size in shape):
+        raise ValueError("negative dimensions are not allowed")
+    if math.prod(size for size in shape if size) > 2**63 - 1:
+        raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
+    return shape
+
+
+def allocate(
+    shape: tuple[int, ...], dtype: torch.dtype | None, order: str, device: Any, prototype: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Uninitialised memory: row major for "C", column major for "F", else its axes ordered as the prototype's."""
+    check_shape(shape)
+    options: dict[str, Any] = {"dtype": torch.float64 if dtype is None else dtype, "device": as_device(device)}
+    axes = list(range(len(shape)))
+    if order == "F":
+        axes.reverse()
+    elif order == "K" and prototype is not None and prototype.ndim == len(shape):
+        axes.sort(key=lambda axis: -prototype.stride(axis))
+    if axes == sorted(axes):
+        return torch.empty(shape, **options)
+    base = torch.empty([shape[axis] for axis in axes], **options)
+    return base.permute(*sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def _allocate_like(
+    prototype: torch.Tensor, dtype: torch.dtype | None, order: str, shape: tuple[int, ...] | None, device: Any
+) -> torch.Tensor:
+    order = _storage.check_order(order)
+    if order == "A":
+        order = "F" if _storage.is_column_major(prototype) and not prototype.is_contiguous() else "C"
+    return allocate(
+        tuple(prototype.shape) if shape is None else shape,
+        prototype.dtype if dtype is None else dtype,
+        order,
+        prototype.device if device is None else device,
+        prototype,
+    )
+
+
+@public
+def empty(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """An array of the shape whose elements are whatever the memory held: fill it before you read it.
+
+    `dtype` is float64 unless given; `order` is "C" (row major) or "F" (column major); `device` is one of torch's.
+    Raises ValueError for a negative size.
+
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
+    no_like(like)
+    return allocate(shape, dtype, _storage.check_order(order, "CF"), device)
+
+
+@public
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """An array of the shape filled with zeros, False for booleans.
+
+    `dtype` is float64 unless given; `order` is "C" (row major) or "F" (column major); `device` is one of torch's.
+    Raises ValueError for a negative size.
+
+    >>> np.zeros(2)
+    array([0., 0.])
+    """
+    no_like(like)
+    return allocate(shape, dtype, _storage.check_order(order, "CF"), device).zero_()
+
+
+@public
+def ones(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """An array of the shape filled with ones, True for booleans.
+
+    `dtype` is float64 unless given; `order` is "C" (row major) or "F" (column major); `device` is one of torch's.
+    Raises ValueError for a negative size.
+
+    >>> np.ones((1, 2), dtype=int)
+    array([[1, 1]])
+    """
+    no_like(like)
+    return allocate(shape, dtype, _storage.check_order(order, "CF"), device).fill_(1)
+
+
+def _fill_tensor(fill_value: Any, dtype: torch.dtype | None, device: Any) -> torch.Tensor:
+    """The fill value as a tensor of the dtype that the result has."""
+    device = as_device(device)
+    if isinstance(fill_value, torch.Tensor):
+        filled = fill_value if dtype is None else _util.cast(fill_value, dtype)
+        return filled if device is None else filled.to(device)
+    if dtype is None:
+        big = isinstance(fill_value, int) and fill_value > torch.iinfo(torch.int64).max
+        dtype = torch.uint64 if big else dtypes_impl.result_type(fill_value)
+    elif not isinstance(fill_value, int):  # a cast of 1.5 or of 1j to an integer is the array's, not the number's
+        return _util.cast(dtypes_impl.scalar_tensor(fill_value, dtypes_impl.result_type(fill_value), device), dtype)
+    return dtypes_impl.scalar_tensor(fill_value, dtype, device)
+
+
+def _filled(memory: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
+    """`fill` broadcast to the shape and layout of `memory`, which is not needed after that."""
+    shape = tuple(memory.shape)
+    try:
+        expanded = fill.expand(shape)
+    except RuntimeError:
+        text = str(tuple(fill.shape)).replace(" ", "")
+        raise ValueError(
+            f"could not broadcast input array from shape {text} into shape {str(shape).replace(' ', '')}"
+        ) from None
+    if memory.is_contiguous():
+        return expanded.clone(memory_format=torch.contiguous_format)
+    if type(fill) is torch.Tensor and not fill.requires_grad:
+        return memory.copy_(expanded)
+    axes = sorted(range(memory.ndim), key=lambda axis: -memory.stride(axis))
+    inverse = sorted(range(memory.ndim), key=axes.__getitem__)
+    return expanded.permute(*axes).clone(memory_format=torch.contiguous_format).permute(*inverse)
+
+
+@public
+def full(
+    shape: ShapeLike,
+    fill_value: ArrayLikeOrScalar,
+    dtype: DTypeLike | None = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """An array of the shape filled with a value, or with an array broadcast to the shape.
+
+    The dtype is the value's unless given. Contributions and gradients of the value flow into every element.
+    Raises ValueError if the value does not broadcast, OverflowError for a Python int outside the dtype's range.
+
+    >>> np.full((2, 2), [1, 2])
+    array([[1, 2],
+           [1, 2]])
+    """
+    no_like(like)
+    fill = _fill_tensor(fill_value, dtype, device)
+    return _filled(allocate(shape, fill.dtype, _storage.check_order(order, "CF"), fill.device), fill)
+
+
+@public
+def empty_like(
+    prototype: Opaque,
+    /,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An uninitialised array with the prototype's shape, dtype, device and memory order, each unless given.
+
+    `order` is "K" (axes ordered in memory as the prototype's), "A" ("F" if the prototype is column major), "C" or "F".
+    There are no subclasses, so `subok` makes no difference.
+
+    >>> np.empty_like([[1, 2, 3]]).dtype
+    dtype('int64')
+    """
+    del subok  # no subclasses exist
+    return _allocate_like(prototype, dtype, order, shape, device)
+
+
+@public
+def zeros_like(
+    a: Opaque,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array of zeros with the shape, dtype, device and memory order of `a`, each unless given.
+
+    `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
+    There are no subclasses, so `subok` makes no difference. The result of a decomposed `a` is an ordinary array.
+
+    >>> np.zeros_like([1.5, 2.5])
+    array([0., 0.])
+    """
+    del subok  # no subclasses exist
+    return _allocate_like(a, dtype, order, shape, device).zero_()
+
+
+@public
+def ones_like(
+    a: Opaque,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array of ones with the shape, dtype, device and memory order of `a`, each unless given.
+
+    `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
+    There are no subclasses, so `subok` makes no difference. The result of a decomposed `a` is an ordinary array.
+
+    >>> np.ones_like([1.5, 2.5], dtype=int, shape=3)
+    array([1, 1, 1])
+    """
+    del subok  # no subclasses exist
+    return _allocate_like(a, dtype, order, shape, device).fill_(1)
+
+
+@public
+def full_like(
+    a: Opaque,
+    fill_value: ArrayLikeOrScalar,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array filled with a value, with the shape, dtype, device and memory order of `a`, each unless given.
+
+    The value is broadcast to the shape and cast to the dtype of `a`. `order` is "K", "A", "C" or "F" as in
+    `np.zeros_like`; there are no subclasses, so `subok` makes no difference.
+    Raises ValueError if the value does not broadcast, OverflowError for a Python int outside the dtype's range.
+
+    >>> np.full_like([1, 2, 3], 7)
+    array([7, 7, 7])
+    """
+    del subok  # no subclasses exist
+    memory = _allocate_like(a, dtype, order, shape, device)
+    return _filled(memory, _fill_tensor(fill_value, memory.dtype, memory.device))
+
+
+@public
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
+    """A copy of the array in memory of its own; contributions and gradients are copied with it.
+
+    `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
+    There are no subclasses, so `subok` makes no difference.
+
+    >>> x = np.array([1, 2]); y = np.copy(x); y[0] = 5; x
+    array([1, 2])
+    """
+    del subok  # no subclasses exist
+    return _storage.duplicate(a, _storage.check_order(order))

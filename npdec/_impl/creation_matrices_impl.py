@@ -1,0 +1,217 @@
+"""Building matrices and coordinate grids (NumPy: "Array creation routines", building matrices, and grids)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._impl import _storage, dtypes_impl
+from npdec._impl.creation_impl import allocate, check_shape, no_like
+from npdec._impl.creation_ranges_impl import arange
+from npdec._tags import Array, ArrayLike, DTypeLike, ShapeLike, View, public
+
+
+@public
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """An N-by-M matrix (N-by-N unless M is given) with ones on one diagonal and zeros elsewhere.
+
+    The diagonal is the main one for k = 0, above it for positive k, below it for negative k.
+    Raises ValueError for a negative size.
+
+    >>> np.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    no_like(like)
+    M = N if M is None else M
+    dtype = torch.float64 if dtype is float else dtype
+    matrix = allocate((N, M), dtype, _storage.check_order(order, "CF"), device).zero_()
+    if -N < k < M:
+        torch.diagonal(matrix, k).fill_(1)
+    return matrix
+
+
+@public
+def identity(n: int, dtype: DTypeLike | None = None, *, like: Any = None) -> Array:
+    """The n-by-n matrix with ones on the main diagonal; float64 unless a dtype is given.
+
+    Raises ValueError if n is negative.
+
+    >>> np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    no_like(like)
+    return eye(n, dtype=torch.float64 if dtype is None else dtype)
+
+
+def lower_mask(rows: int, columns: int, k: int, device: Any = None) -> torch.Tensor:
+    """The boolean matrix that is True on and below the k-th diagonal."""
+    i = torch.arange(max(rows, 0), device=device).unsqueeze(1)
+    j = torch.arange(max(columns, 0), device=device)
+    return j <= i + min(max(k, -max(rows, 1)), max(columns, 1))
+
+
+@public
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Array:
+    """An N-by-M matrix (N-by-N unless M is given) with ones on and below the k-th diagonal, and zeros above it.
+
+    >>> np.tri(2, 3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0]])
+    """
+    no_like(like)
+    return lower_mask(N, N if M is None else M, k).to(torch.float64 if dtype is float else dtype)
+
+
+@public
+def diag(v: ArrayLike, k: int = 0) -> View:
+    """The k-th diagonal of a matrix (a view of it), or for a vector the matrix that has it as its k-th diagonal.
+
+    Raises ValueError unless v has one or two dimensions.
+
+    >>> np.diag([1, 2])
+    array([[1, 0],
+           [0, 2]])
+    """
+    if v.ndim == 1:
+        return torch.diag_embed(v, k)
+    if v.ndim != 2:
+        raise ValueError("Input must be 1- or 2-d.")
+    return torch.diagonal(v, _clip_offset(k, v.shape[0], v.shape[1]))
+
+
+def _clip_offset(k: int, rows: int, columns: int) -> int:
+    return max(-rows, min(k, columns))
+
+
+@public
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
+    """The matrix that has the elements of v, in row-major order, as its k-th diagonal, and zeros elsewhere.
+
+    >>> np.diagflat([[1], [2]], 1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
+    return torch.diag_embed(v.reshape(-1), k)
+
+
+def _triangle(m: torch.Tensor, k: int, part: Callable[..., torch.Tensor]) -> torch.Tensor:
+    if m.ndim == 0:
+        raise TypeError("tril and triu need an array of at least one dimension, not a scalar")
+    if m.ndim == 1:
+        m = m.expand(m.shape[0], m.shape[0])
+    k = max(-m.shape[-2] - 1, min(k, m.shape[-1] + 1))
+    return _storage.seen_as(part(_storage.signed(m), k), m.dtype)
+
+
+@public
+def tril(m: ArrayLike, k: int = 0) -> Array:
+    """A copy of each matrix in the last two axes with the elements above the k-th diagonal set to zero.
+
+    A vector is taken for every row of a square matrix.
+
+    >>> np.tril([[1, 2], [3, 4]])
+    array([[1, 0],
+           [3, 4]])
+    """
+    return _triangle(m, k, torch.tril)
+
+
+@public
+def triu(m: ArrayLike, k: int = 0) -> Array:
+    """A copy of each matrix in the last two axes with the elements below the k-th diagonal set to zero.
+
+    A vector is taken for every row of a square matrix.
+
+    >>> np.triu([[1, 2], [3, 4]], 1)
+    array([[0, 2],
+           [0, 0]])
+    """
+    return _triangle(m, k, torch.triu)
+
+
+@public
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
+    """The matrix whose columns are powers of a vector: x**(N-1), …, x, 1, or in reverse with `increasing=True`.
+
+    N is the number of columns, len(x) unless given. Integers smaller than int64 are widened to it.
+    Raises ValueError unless x has one dimension.
+
+    >>> np.vander([2, 3], 3)
+    array([[4, 2, 1],
+           [9, 3, 1]])
+    """
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    columns = x.shape[0] if N is None else N
+    dtype = dtypes_impl.promote_types(x.dtype, torch.int64)
+    check_shape((x.shape[0], columns))
+    powers = [torch.ones(x.shape, dtype=dtype, device=x.device)]
+    x = x.to(dtype)
+    for _ in range(columns - 1):
+        powers.append(powers[-1] * x)
+    if not columns:
+        return powers[0].new_empty((x.shape[0], 0))
+    return torch.stack(powers if increasing else powers[::-1], 1)
+
+
+@public
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> View:
+    """One coordinate array for each vector, which together run over the grid that the vectors span.
+
+    A tuple. With `indexing="ij"` the i-th vector runs along axis i; with "xy" the first two axes are exchanged.
+    With `sparse=True` every array has length one along the axes of the others; with `copy=False` they are views,
+    elements of which share memory. Raises ValueError for another `indexing`.
+
+    >>> np.meshgrid([1, 2], [5], sparse=True)
+    (array([[1, 2]]), array([[5]]))
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    axes = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        axes[:2] = [1, 0]
+    grids = [x.reshape([-1 if i == axis else 1 for i in range(len(xi))]) for axis, x in zip(axes, xi, strict=True)]
+    if not sparse:
+        grids = list(torch.broadcast_tensors(*grids)) if grids else []
+    return tuple(grid.clone(memory_format=torch.contiguous_format) if copy else grid for grid in grids)
+
+
+@public
+def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array:
+    """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
+
+    With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.
+
+    >>> np.indices((2, 2))
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
+    """
+    dtype = torch.int64 if dtype is int else dtype
+    check_shape(dimensions)
+    ndim = len(dimensions)
+    coordinates = [
+        arange(size, dtype=dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
+        for axis, size in enumerate(dimensions)
+    ]
+    if sparse:
+        return tuple(coordinates)
+    if not ndim:
+        return torch.empty((0,), dtype=dtype)
+    return torch.stack([coordinate.expand(dimensions) for coordinate in coordinates])

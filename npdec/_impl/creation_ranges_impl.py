@@ -1,0 +1,211 @@
+"""Array creation of evenly spaced numbers (NumPy: "Array creation routines", numerical ranges)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from npdec._impl import _util, dtypes_impl
+from npdec._impl.creation_impl import as_device, no_like
+from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, public
+
+
+def _number(x: Any) -> Any:
+    """The Python number that an argument of arange holds."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    if x.ndim:
+        raise TypeError(f"arange: start, stop and step must be numbers, not arrays of shape {tuple(x.shape)}")
+    return x.item()
+
+
+def _length(start: Any, stop: Any, step: Any) -> int:
+    """How many numbers there are from start to below stop."""
+    count = (stop - start) / step
+    count = min(count.real, count.imag) if isinstance(count, complex) else count
+    if math.isnan(count):
+        raise ValueError("arange: cannot compute length")
+    if count >= 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    return max(0, math.ceil(count))
+
+
+def _natural_dtype(x: Any) -> Any:
+    return torch.uint64 if isinstance(x, int) and x > torch.iinfo(torch.int64).max else x
+
+
+@public
+def arange(
+    start_or_stop: ArrayLikeOrScalar,
+    /,
+    stop: ArrayLikeOrScalar | None = None,
+    step: ArrayLikeOrScalar | None = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """Numbers from start (0 if only one bound is given) to below stop, a step apart; 1-d.
+
+    The dtype is int64 if all arguments are integers, else float64, unless given. As in NumPy all numbers continue the
+    distance of the first two, rounded to the dtype. For a float step, `np.linspace` is the safer choice.
+    Raises ZeroDivisionError for a step of zero, ValueError if the length is not finite.
+
+    >>> np.arange(5, 0, -2)
+    array([5, 3, 1])
+    """
+    no_like(like)
+    first, bound = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    step = 1 if step is None else step
+    start, stop, step = _number(first), _number(bound), _number(step)
+    if dtype is None:
+        given = [x.dtype if isinstance(x, torch.Tensor) else x for x in (first, bound, step)]
+        dtype = dtypes_impl.result_type(torch.int64, *map(_natural_dtype, given))
+    if not dtype.is_complex and any(isinstance(x, complex) for x in (start, stop, step)):
+        raise TypeError("must be real number, not complex")
+    length = _length(start, stop, step)
+    device = as_device(device)
+    if dtype is torch.bool:
+        if length > 2:
+            raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
+        return torch.tensor([bool(start), bool(start + step)][:length], dtype=torch.bool, device=device)
+    second = start + step
+    if dtypes_impl.kind(dtype) in "ui":
+        # The distance is that of the first two numbers after rounding; int64 arithmetic wraps as any integer does.
+        begin, after = (dtypes_impl.scalar_tensor(int(x), dtype).to(torch.int64).item() for x in (start, second))
+        counted = torch.arange(length, dtype=torch.int64, device=device)
+        return (begin + counted * (after - begin)).to(dtype)
+    compute = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    begin, after = (torch.tensor(x, dtype=dtype, device=device) for x in (start, second))
+    distance = after.to(compute) - begin.to(compute)
+    counted = torch.arange(length, device=device).to(compute)
+    # NumPy stores the first two numbers themselves; begin + (after - begin) may differ from `after` in the last digit.
+    numbers = (begin.to(compute) + counted * distance).to(dtype)
+    return torch.cat([torch.stack([begin, after])[:length], numbers[2:]])
+
+
+def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> tuple[torch.Tensor, Any]:
+    """The numbers along a new first axis, in the float or complex dtype of the ends, and the step between them."""
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    intervals = num - 1 if endpoint else num
+    distance = stop - start
+    count = torch.arange(num, device=start.device).to(start.dtype).reshape(-1, *[1] * distance.ndim)
+    if intervals <= 0:
+        return count * distance + start, math.nan
+    step = distance / intervals
+    # Where the step underflows to zero, the distance still has digits to share out.
+    offsets = torch.where((step == 0).any(), count / intervals * distance, count * step)
+    numbers = offsets + start
+    if endpoint and num > 1:
+        numbers = torch.cat([numbers[:-1], stop.expand(distance.shape).unsqueeze(0)])
+    return numbers, step
+
+
+def _ends(start: Any, stop: Any, device: Any = None, extra: torch.dtype | None = None) -> tuple[Any, Any]:
+    """The ends as tensors of the float or complex dtype of the range between them; Python numbers are weak."""
+    dtype = dtypes_impl.result_type(start, stop, 1.0)
+    dtype = dtype if extra is None else dtypes_impl.promote_types(dtype, extra)
+    device = as_device(device) or next((x.device for x in (start, stop) if isinstance(x, torch.Tensor)), None)
+    start, stop = (x if isinstance(x, torch.Tensor) else dtypes_impl.scalar_tensor(x, dtype) for x in (start, stop))
+    return start.to(device=device, dtype=dtype), stop.to(device=device, dtype=dtype)
+
+
+def _finish(numbers: torch.Tensor, dtype: torch.dtype | None, axis: int, *, floor: bool = False) -> torch.Tensor:
+    axis = _util.normalize_axis(axis, numbers.ndim, "destination") if axis else 0
+    numbers = torch.movedim(numbers, 0, axis) if axis else numbers
+    if dtype is None:
+        return numbers
+    if floor and dtypes_impl.kind(dtype) in "ui":
+        if numbers.is_complex():
+            raise TypeError(f"linspace: complex numbers cannot be rounded down to {str(dtype).removeprefix('torch.')}")
+        numbers = torch.floor(numbers)
+    return _util.cast(numbers, dtype)
+
+
+@public
+def linspace(
+    start: ArrayLikeOrScalar,
+    stop: ArrayLikeOrScalar,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+):
+    """`num` evenly spaced numbers from start to stop, along a new axis; arrays are taken element by element.
+
+    With `endpoint=False` the last number is one step before stop. With `retstep=True` the result is (numbers, step).
+    An integer `dtype` rounds down. The numbers are linear in start and stop, and their contributions flow on so.
+    Raises ValueError if num is negative.
+
+    >>> np.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    numbers, step = _linspace(*_ends(start, stop, device), num, endpoint)
+    numbers = _finish(numbers, dtype, axis, floor=True)
+    return (numbers, step) if retstep else numbers
+
+
+@public
+def logspace(
+    start: ArrayLikeOrScalar,
+    stop: ArrayLikeOrScalar,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLikeOrScalar = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """`num` numbers from base**start to base**stop whose exponents are evenly spaced, along a new axis.
+
+    start, stop and base broadcast against each other. With `endpoint=False` the last exponent is one step before stop.
+    Raises ValueError if num is negative.
+
+    >>> np.logspace(0, 3, 4)
+    array([   1.,   10.,  100., 1000.])
+    """
+    if isinstance(base, torch.Tensor) and base.ndim:
+        # Beside an array of bases, NumPy makes arrays of the ends too: Python numbers are not weak any more.
+        start, stop = (dtypes_impl.promote(x)[0] for x in (start, stop))
+        start, stop, base = torch.broadcast_tensors(*_ends(start, stop, base.device), base)
+    else:
+        start, stop = _ends(start, stop)
+    exponents, _ = _linspace(start, stop, num, endpoint)
+    base, exponents = dtypes_impl.promote(base, exponents)
+    return _finish(torch.pow(base, exponents), dtype, axis)
+
+
+@public
+def geomspace(
+    start: ArrayLikeOrScalar,
+    stop: ArrayLikeOrScalar,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """`num` numbers from start to stop, each the same multiple of the one before, along a new axis.
+
+    Arrays are taken element by element; complex ends give a logarithmic spiral. With `endpoint=False` the last number
+    is one factor before stop. Raises ValueError if an end is zero.
+
+    >>> np.geomspace(1, 1000, 4)
+    array([   1.,   10.,  100., 1000.])
+    """
+    start, stop = torch.broadcast_tensors(*_ends(start, stop, extra=torch.float64 if dtype is None else dtype))
+    if bool(((start == 0) | (stop == 0)).any()):
+        raise ValueError("Geometric sequence cannot include zero")
+    sign = torch.sgn(start)
+    # Relative to the sign of start the sequence begins on the positive axis, so real sequences stay real.
+    first, last = start / sign, stop / sign
+    exponents, _ = _linspace(torch.log10(first), torch.log10(last), num, endpoint)
+    middle = torch.pow(torch.tensor(10.0, dtype=start.dtype, device=start.device), exponents)
+    ends = [first.unsqueeze(0)] if num > 0 else []
+    tail = [last.unsqueeze(0)] if num > 1 and endpoint else []
+    numbers = torch.cat([*ends, middle[len(ends) : num - len(tail)], *tail]) if num else middle
+    return _finish(numbers * sign, dtype, axis)
