@@ -192,7 +192,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
                 raise ValueError(f"kind argument is a string, but {item!r} is not a known kind name.")
             answers.append(dtypes_impl.kind(found) in _KINDS[item])
         elif isinstance(item, type) and issubclass(item, generic):
-            answers.append(issubclass(SCALARS[found], item))
+            answers.append(item is SCALARS[found])
         else:
             other = _strict_dtype(item)
             if other is None:

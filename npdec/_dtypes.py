@@ -14,7 +14,7 @@ from npdec._impl import dtypes_impl
 if TYPE_CHECKING:
     from npdec._scalars import generic
 
-__all__ = ["SCALARS", "dtype"]
+__all__ = ["dtype"]
 
 
 class _Scalars(dict[torch.dtype, "type[generic]"]):

@@ -112,18 +112,18 @@ class finfo:
         return hash(self.dtype)
 
     def __repr__(self) -> str:
-        return f"finfo(resolution={self.resolution}, min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"finfo(resolution={self.resolution!s}, min={self.min!s}, max={self.max!s}, dtype={self.dtype})"
 
     def __str__(self) -> str:
         return (
             f"Machine parameters for {self.dtype}\n{_LINE}\n"
-            f"precision = {self.precision:3}   resolution = {self.resolution}\n"
-            f"machep = {self.machep:6}   eps =        {self.eps}\n"
-            f"negep =  {self.negep:6}   epsneg =     {self.epsneg}\n"
-            f"minexp = {self.minexp:6}   tiny =       {self.tiny}\n"
-            f"maxexp = {self.maxexp:6}   max =        {self.max}\n"
-            f"nexp =   {self.nexp:6}   min =        -max\n"
-            f"smallest_normal = {self.smallest_normal}   smallest_subnormal = {self.smallest_subnormal}\n{_LINE}\n"
+            f"precision = {self.precision}   resolution = {self.resolution!s}\n"
+            f"machep = {self.machep}   eps =        {self.eps!s}\n"
+            f"negep =  {self.negep}   epsneg =     {self.epsneg!s}\n"
+            f"minexp = {self.minexp}   tiny =       {self.tiny!s}\n"
+            f"maxexp = {self.maxexp}   max =        {self.max!s}\n"
+            f"nexp =   {self.nexp}   min =        -max\n"
+            f"smallest_normal = {self.smallest_normal!s}   smallest_subnormal = {self.smallest_subnormal!s}\n{_LINE}\n"
         )
 
 

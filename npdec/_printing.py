@@ -25,7 +25,6 @@ __all__ = [
     "format_float_scientific",
     "get_printoptions",
     "printoptions",
-    "scalar_text",
     "set_printoptions",
 ]
 
@@ -64,13 +63,14 @@ def array_repr(
     tensor = as_tensor(arr)
     width = max_line_width
     try:
-        numpy = _numpy("array_repr")
-        text = numpy.array_repr(_host(tensor), max_line_width, precision, suppress_small)
-        width = width or numpy.get_printoptions()["linewidth"]
+        numpy, values = _numpy("array_repr"), _host(tensor)
     except ImportError:
         text = _plain_repr(tensor)
     except RuntimeError:  # inside torch.func's transforms and torch.compile a tensor has no values to show
         return f"array({tensor!r})"
+    else:
+        text = numpy.array_repr(values, max_line_width, precision, suppress_small)
+        width = width or numpy.get_printoptions()["linewidth"]
     if tensor.dtype is torch.bfloat16:
         text = text.replace("dtype=float32)", "dtype=bfloat16)")
     if isinstance(tensor, DecomposedTensor):
@@ -91,11 +91,12 @@ def array_str(
     """
     tensor = as_tensor(a)
     try:
-        return _numpy("array_str").array_str(_host(tensor), max_line_width, precision, suppress_small)
+        numpy, values = _numpy("array_str"), _host(tensor)
     except ImportError:
         return _plain(tensor, " ", 0)
     except RuntimeError:  # as above
         return repr(tensor)
+    return numpy.array_str(values, max_line_width, precision, suppress_small)
 
 
 def array2string(
