@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
     "Array",
@@ -33,34 +33,38 @@ __all__ = [
     "Spec",
     "View",
     "public",
+    "torch_rule",
     "ufunc",
 ]
 
-# Within a kernel every tag below stands for what the kernel receives, so the aliases are `Any` to a type checker;
-# the compiler of wrappers goes by their names.
+# Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
+# time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
+if TYPE_CHECKING:
+    ArrayLike = Linear = Multilinear = Pointwise = Routed = Smooth = Opaque = ArrayLikeOrScalar = InPlace = Any
+    DTypeLike = AxisLike = ShapeLike = KeepDims = Mask = OutArray = Array = View = Any
+else:
+    # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
+    ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
+    Linear = TypeVar("Linear")  # the kernel is linear in this argument, jointly with its other Linear arguments
+    Multilinear = TypeVar("Multilinear")  # linear in this argument, for the others held fixed
+    Pointwise = TypeVar("Pointwise")  # element by element, nonlinearly
+    Routed = TypeVar("Routed")  # by selection of elements
+    Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
+    Opaque = TypeVar("Opaque")  # only by its value: indices, conditions, masks
+    ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
+    InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes
 
-# Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
-ArrayLike = Any  # decomposes through the torch functions that the kernel calls
-Linear = Any  # the kernel is linear in this argument, jointly with its other Linear arguments
-Multilinear = Any  # linear in this argument, for the others held fixed
-Pointwise = Any  # element by element, nonlinearly
-Routed = Any  # by selection of elements
-Smooth = Any  # differentiably, any other way: the law by quadrature
-Opaque = Any  # only by its value: indices, conditions, masks
-ArrayLikeOrScalar = Any  # as ArrayLike, but a Python scalar stays one, and so is weak in promotion
-InPlace = Any  # an existing, writeable array that the kernel changes
+    # Everything else.
+    DTypeLike = TypeVar("DTypeLike")  # the kernel receives a `torch.dtype`
+    AxisLike = TypeVar("AxisLike")  # an int or a tuple of ints (or None where the annotation says so)
+    ShapeLike = TypeVar("ShapeLike")  # the kernel receives a tuple of ints
+    KeepDims = TypeVar("KeepDims")  # bool
+    Mask = TypeVar("Mask")  # `where=`: True, or the tensor of a boolean mask
+    OutArray = TypeVar("OutArray")  # `out=`: never reaches the kernel; the wrapper writes the result there
 
-# Everything else.
-DTypeLike = Any  # the kernel receives a `torch.dtype`
-AxisLike = Any  # an int or a tuple of ints (or None where the annotation says so)
-ShapeLike = Any  # the kernel receives a tuple of ints
-KeepDims = Any  # bool
-Mask = Any  # `where=`: True, or the tensor of a boolean mask
-OutArray = Any  # `out=`: never reaches the kernel; the wrapper writes the result there
-
-# Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
-Array = Any  # always an array, 0-d included
-View = Any  # always an array, and one that may share memory with the first argument
+    # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
+    Array = TypeVar("Array")  # always an array, 0-d included
+    View = TypeVar("View")  # always an array, and one that may share memory with the first argument
 
 
 class _NoValueType:
@@ -77,7 +81,7 @@ class _NoValueType:
 
 NoValue = _NoValueType()
 
-F = TypeVar("F", bound=Callable[..., Any])
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,11 @@ class Spec:
 
 
 def public(
-    kernel: F | None = None, *, name: str | None = None, method: bool | str = False, aliases: tuple[str, ...] = ()
+    kernel: Kernel | None = None, *, name: str | None = None, method: bool | str = False, aliases: tuple[str, ...] = ()
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
-    def declare(kernel: F) -> F:
+    def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         kernel.__npdec__ = Spec(public_name, method_name, aliases=aliases)  # type: ignore[attr-defined]
@@ -123,15 +127,25 @@ def ufunc(
     method: bool | str = False,
     name: str | None = None,
     aliases: tuple[str, ...] = (),
-) -> Callable[[F], F]:
+) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
-    def declare(kernel: F) -> F:
+    def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
             public_name, method_name, torch_function, loops, operator, identity, aliases
         )
         return kernel
+
+    return declare
+
+
+def torch_rule(*functions: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+    """Declare a type-tagged signature, without a body, as the rule of torch functions that share it."""
+
+    def declare(signature: Kernel) -> Kernel:
+        signature.__torch_functions__ = functions  # type: ignore[attr-defined]
+        return signature
 
     return declare

@@ -1,0 +1,58 @@
+"""A linear function on all components at once.
+
+`torch.vmap` does it for any function; for the functions that broadcast over leading axes by themselves, in which most
+of the time of a network is spent, the call is made directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._secant import lead
+
+if TYPE_CHECKING:
+    from npdec._law import Call
+
+__all__ = ["apply"]
+
+# Functions of broadcasting tensors: components need their axis in front of the axes of the result.
+_ELEMENTWISE = frozenset(
+    {torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.mul, torch.Tensor.mul, torch.neg, torch.Tensor.neg,
+     torch.Tensor.to, torch.Tensor.double, torch.Tensor.float, torch.div, torch.Tensor.div, torch.true_divide,
+     torch.Tensor.__rsub__, torch.clone, torch.Tensor.clone, torch.where}
+)  # fmt: skip
+# Functions of which the first argument may have any number of leading axes.
+_LEADING = frozenset({F.linear})
+
+
+def apply(
+    call: Call,
+    function: Callable[..., Any],
+    components: Sequence[torch.Tensor],
+    value: Any,
+    keys: Sequence[int | str],
+) -> Any:
+    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs.
+
+    `keys` are the places of the components among the arguments of the call.
+    """
+    count = len(components[0])
+    if not count:
+        if isinstance(value, torch.Tensor):
+            return value.new_zeros((0, *value.shape))
+        return [v.new_zeros((0, *v.shape)) for v in value]
+    if call.func in _ELEMENTWISE and isinstance(value, torch.Tensor):
+        return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
+    if call.func in _LEADING and list(keys) == [0]:
+        return function(*components)
+    result = torch.vmap(function)(*components)
+    return list(result) if isinstance(result, (tuple, list)) else result
+
+
+def _expanded(result: torch.Tensor, count: int, value: torch.Tensor) -> torch.Tensor:
+    shape = (count, *value.shape)
+    return result if tuple(result.shape) == shape else result.expand(shape)

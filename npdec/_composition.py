@@ -1,0 +1,343 @@
+"""The array: `Composition`, which is `np.ndarray`.
+
+It holds a torch tensor: a plain one, or a DecomposedTensor that carries the contributions of the inputs. What is
+written out here is what touches memory or Python's protocols; the methods that are functions of NumPy come from the
+kernels that declare them (`npdec._operators`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from npdec import _indexing, _memory, _printing, _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._dtypes import dtype as dtype_class
+from npdec._impl import shape_impl
+from npdec._methods import ArrayMethods
+from npdec._output import check_writeable, write
+
+__all__ = ["Composition"]
+
+_new = object.__new__
+
+
+class Composition(ArrayMethods):
+    """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
+
+    `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
+    uninitialised or over the memory of `buffer` (any object with the buffer protocol; `strides` in bytes).
+    Raises TypeError for a dtype that torch does not have and ValueError where the buffer is too small.
+
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.shape, x.dtype, x.T[0]
+    ((2, 2), dtype('float64'), array([1., 3.]))
+    """
+
+    __slots__ = ("__weakref__", "_d", "_m", "_ro", "_t")
+
+    _m: _memory.Family
+    _ro: str | None
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: str | None = None,
+    ) -> Composition:
+        size, torch_dtype = as_shape(shape), as_dtype(dtype)
+        if order not in (None, "C", "F"):
+            raise ValueError(f"ndarray: order must be 'C' or 'F', not {order!r}")
+        if buffer is None:
+            if strides is not None or offset:
+                raise ValueError("ndarray: offset and strides need a buffer")
+            if order == "F":
+                return _wrap.wrap_array(torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(*reversed(range(len(size)))))
+            return _wrap.wrap_array(torch.empty(size, dtype=torch_dtype))
+        if isinstance(buffer, ArrayBase):
+            flat = buffer._t.reshape(-1).view(torch.uint8)[offset:]
+            flat = flat[: flat.numel() // torch_dtype.itemsize * torch_dtype.itemsize].view(torch_dtype)
+        else:
+            flat = torch.frombuffer(buffer, dtype=torch_dtype, offset=offset)
+        if strides is None:
+            if flat.numel() < math.prod(size):
+                raise TypeError("buffer is too small for requested array")
+            tensor = flat[: math.prod(size)]
+            if order == "F":
+                return _wrap.wrap_array(tensor.reshape(tuple(reversed(size))).permute(*reversed(range(len(size)))))
+            return _wrap.wrap_array(tensor.reshape(size))
+        steps = tuple(operator.index(s) for s in strides)
+        if any(s < 0 or s % torch_dtype.itemsize for s in steps):
+            raise ValueError(f"ndarray: strides must be non-negative multiples of the item size, not {steps}")
+        return _wrap.wrap_array(flat.as_strided(size, tuple(s // torch_dtype.itemsize for s in steps)))
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        shape = self._t.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    @property
+    def base(self) -> Composition | None:
+        """The array that owns the memory this one looks at; None if it is its own."""
+        try:
+            family = self._m
+        except AttributeError:
+            return None
+        owner = family[0]() if family else None
+        if owner is self:
+            return None
+        if owner is not None and _memory.shares_storage(owner._t, self._t):
+            return owner
+        root = self._t._base
+        return None if root is None else _memory.view(self, root)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis. Assigning a shape reshapes in place, where that needs no copy."""
+        return tuple(self._t.shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        reshaped = shape_impl.reshape(self._t, as_shape(shape))
+        if self._t.numel() and not _memory.shares_storage(reshaped, self._t):
+            raise AttributeError("incompatible shape for in-place modification: use reshape to get a copy")
+        self._t = reshaped
+
+    @property
+    def dtype(self) -> dtype_class:
+        """The dtype."""
+        return dtype_class(self._d)
+
+    # -- indexing -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        kind = type(key)
+        if kind is slice:
+            step = key.step
+            if step is None or (type(step) is int and step > 0):
+                tensor = self._t[key]
+                result = _new(Composition)
+                result._t = tensor
+                result._d = self._d
+                try:
+                    family = self._m
+                except AttributeError:
+                    family = _memory.family_of(self)
+                if family.frozen:
+                    return _memory.view(self, tensor)
+                result._m = family
+                family.append(_memory.ref(result))
+                if len(family) > family.limit:
+                    family.prune()
+                return result
+        elif kind is int:
+            try:
+                tensor = self._t[key]
+            except IndexError:
+                pass
+            else:
+                return _memory.view(self, tensor) if tensor.dim() else _wrap.wrap_scalar(tensor.clone())
+        return _indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _indexing.setitem(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements: np.delete returns an array without them")
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._t.dim():
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    # -- Python numbers -------------------------------------------------------------------------------------------
+
+    def _only(self, what: str) -> Any:
+        """The only element as a scalar; TypeError if there are more, or none."""
+        if self._t.numel() != 1:
+            raise TypeError(f"only length-1 arrays can be converted to Python scalars (shape {self.shape}, {what})")
+        return _wrap.wrap_scalar(self._t.reshape(()))
+
+    def __bool__(self) -> bool:
+        size = self._t.numel()
+        if size != 1:
+            raise ValueError(
+                "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+                if not size
+                else "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            )
+        return bool(self._t)
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex"))
+
+    def __index__(self) -> int:
+        if self._t.dim():
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return operator.index(self._only("index"))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- text -----------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return _printing.array_repr(self)
+
+    def __str__(self) -> str:
+        return _printing.array_str(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self._t.dim():
+            return format(_wrap.wrap_scalar(self._t), spec)
+        if spec:
+            raise TypeError("unsupported format string passed to numpy.ndarray.__format__")
+        return str(self)
+
+    # -- copies and memory ----------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Composition:
+        return _wrap.wrap_array(self._t.clone())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Composition:
+        return _wrap.wrap_array(self._t.clone())
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _wrap.wrap_array, (self._t,)
+
+    def dumps(self) -> bytes:
+        """The array pickled, as bytes."""
+        return pickle.dumps(self)
+
+    @property
+    def flags(self) -> Flags:
+        """Memory layout: contiguity, ownership, writeability."""
+        return Flags(self)
+
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.
+
+        >>> x = np.zeros(2)
+        >>> x.setflags(write=False)
+        >>> x[0] = 1.0
+        Traceback (most recent call last):
+        ValueError: assignment destination is read-only: setflags(write=False)
+        """
+        if align is False or uic:
+            raise ValueError("setflags: torch's memory is always aligned, and has no write-back copies")
+        if write is False:
+            self._ro = "setflags(write=False)"
+            _memory.family_of(self).frozen = True
+        elif write:
+            reason = getattr(self, "_ro", None)
+            if reason is not None and not reason.startswith("setflags"):
+                raise ValueError("cannot set WRITEABLE flag to True of this array")
+            self._ro = None
+
+    def fill(self, value: Any) -> None:
+        """Set every element to the value."""
+        check_writeable("fill", self)
+        write("fill", self, as_tensor(value).expand(self.shape), "unsafe")
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change shape and size in place: elements are dropped from the end, or zeros added. Raises ValueError
+        where a view of the array exists (`refcheck=False` leaves such views as they are)."""
+        shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)
+        family = getattr(self, "_m", None)
+        if refcheck and family is not None and len(family.living()) > 1:
+            raise ValueError("cannot resize an array that references or is referenced by another array")
+        flat, wanted = self._t.reshape(-1), math.prod(shape)
+        if wanted > flat.shape[0]:
+            flat = torch.cat([flat, torch.zeros(wanted - flat.shape[0], dtype=flat.dtype, device=flat.device)])
+        self._t = flat[:wanted].clone().reshape(shape)
+        if family is not None:
+            del self._m
+
+
+class Flags:
+    """The flags of an array: `x.flags.c_contiguous` or `x.flags["C_CONTIGUOUS"]`."""
+
+    __slots__ = ("_array",)
+    _SHORT = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
+
+    def __init__(self, array: Composition) -> None:
+        self._array = array
+
+    @property
+    def c_contiguous(self) -> bool:
+        return self._array._t.is_contiguous()
+
+    @property
+    def f_contiguous(self) -> bool:
+        tensor = self._array._t
+        return tensor.permute(*reversed(range(tensor.ndim))).is_contiguous()
+
+    contiguous = c_contiguous
+
+    @property
+    def fortran(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    fnc = fortran
+
+    @property
+    def forc(self) -> bool:
+        return self.c_contiguous or self.f_contiguous
+
+    @property
+    def owndata(self) -> bool:
+        return self._array.base is None
+
+    @property
+    def writeable(self) -> bool:
+        return getattr(self._array, "_ro", None) is None
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        self._array.setflags(write=value)
+
+    @property
+    def aligned(self) -> bool:
+        return True
+
+    @property
+    def writebackifcopy(self) -> bool:
+        return False
+
+    def __getitem__(self, key: str) -> bool:
+        name = self._SHORT.get(key, key.lower())
+        if name.startswith("_") or not hasattr(type(self), name):
+            raise KeyError("Unknown flag")
+        return getattr(self, name)
+
+    def __setitem__(self, key: str, value: bool) -> None:
+        if key not in ("W", "WRITEABLE"):
+            raise KeyError("Unknown flag")
+        self.writeable = value
+
+    def __repr__(self) -> str:
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+        return "".join(f"  {name} : {self[name]}\n" for name in names)
+
+
+_wrap.register_array(Composition)

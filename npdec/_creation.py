@@ -1,0 +1,299 @@
+"""Arrays from anything: `array` and its relatives, which read Python objects, buffers and other libraries' arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+
+from npdec import _memory, _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._impl import creation_impl
+from npdec._methods import cast
+
+__all__ = [
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
+    "frombuffer", "fromfunction", "fromiter", "may_share_memory", "require", "shares_memory",
+]  # fmt: skip
+
+_ORDERS = ("K", "A", "C", "F", None)
+
+
+def _check(name: str, order: Any, like: Any, ndmin: Any = 0) -> None:
+    if order not in _ORDERS:
+        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if like is not None:
+        raise NotImplementedError(f"{name}: like= would make an array of another library; call that library instead")
+    if ndmin > 64:
+        raise ValueError(f"{name}: ndmin bigger than allowable number of dimensions (64)")
+
+
+def _laid_out(tensor: torch.Tensor, order: str | None) -> torch.Tensor:
+    """The tensor in the asked memory order; itself if it is in it already."""
+    if order == "C" and not tensor.is_contiguous():
+        return tensor.contiguous()
+    if order == "F" and not tensor.permute(*reversed(range(tensor.dim()))).is_contiguous():
+        return creation_impl.copy(tensor, "F")
+    return tensor
+
+
+def _converted(obj: Any, dtype: Any, device: Any) -> torch.Tensor:
+    target = None if dtype is None else as_dtype(dtype)
+    if isinstance(obj, (ArrayBase, torch.Tensor)):
+        tensor = as_tensor(obj)
+        if target is not None:
+            tensor = cast(tensor, target)
+    else:
+        tensor = as_tensor(obj, target)
+    return tensor if device is None else tensor.to(device)
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
+
+    The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False` raises
+    ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` puts axes of length one in
+    front. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting, TypeError
+    for objects that torch cannot hold, OverflowError for a Python int out of range.
+
+    >>> np.array([[1, 2], [3, 4.5]])
+    array([[1. , 2. ],
+           [3. , 4.5]])
+    >>> np.array([1, 2], dtype=np.float32, ndmin=2)
+    array([[1., 2.]], dtype=float32)
+    """
+    _check("array", order, like, ndmin)
+    if ndmax:
+        raise NotImplementedError("array: ndmax= stops at objects, which torch cannot hold; nest no deeper instead")
+    tensor = _laid_out(_converted(object, dtype, None), order)
+    source = object._t if isinstance(object, ArrayBase) else object if isinstance(object, torch.Tensor) else None
+    if source is None and hasattr(object, "__array_interface__"):
+        source = as_tensor(object)
+    shared = source is not None and _memory.shares_storage(tensor, source)
+    if copy is False and not shared:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if copy and shared:
+        tensor = tensor.clone()
+    for _ in range(ndmin - tensor.dim()):
+        tensor = tensor.unsqueeze(0)
+    if shared and not copy:
+        return _memory.view(object, tensor) if tensor is not source or type(object) is not _wrap.ARRAY else object
+    return _wrap.wrap_array(tensor)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:
+    """The input as an array: itself if it is one of the dtype and order, sharing memory where that is possible.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> np.asarray(x) is x
+    True
+    """
+    _check("asarray", order, like)
+    if copy is not None:
+        return array(a if device is None else _wrap.wrap_array(_converted(a, dtype, device)), dtype, copy=copy, order=order or "K")
+    if type(a) is _wrap.ARRAY and dtype is None and order is None and device is None:
+        return a
+    tensor = _laid_out(_converted(a, dtype, device), order)
+    if isinstance(a, ArrayBase) and tensor is a._t:
+        return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())
+    return _wrap.wrap_array(tensor)
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:
+    """The same as `asarray`: arrays have no subclasses.
+
+    >>> np.asanyarray([1, 2])
+    array([1, 2])
+    """
+    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """The input as an array of at least one axis, contiguous in row-major order.
+
+    >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
+    True
+    """
+    result = asarray(a, dtype, "C", like=like)
+    return result if result.ndim else result.reshape(1)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """The input as an array of at least one axis, laid out in column-major order.
+
+    >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
+    True
+    """
+    result = asarray(a, dtype, "F", like=like)
+    return result if result.ndim else result.reshape(1)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Any:
+    """The input as an array; raises ValueError if it holds NaN or infinity.
+
+    >>> np.asarray_chkfinite([1.0, np.inf])
+    Traceback (most recent call last):
+    ValueError: array must not contain infs or NaNs
+    """
+    result = asarray(a, dtype, order)
+    tensor = as_tensor(result.value)
+    if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """The input as an array that meets requirements: "C", "F" (order), "A" (aligned), "W" (writeable), "O" (owns).
+
+    Raises ValueError for an unknown requirement, or for "C" and "F" together.
+
+    >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
+    True
+    """
+    _check("require", None, like)
+    wanted = {str(r).upper() for r in requirements or ()}
+    names = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A", "WRITEABLE": "W",
+             "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
+    wanted = {names.get(r, r) for r in wanted}
+    if not wanted <= set("CFAWOE"):
+        raise ValueError(f"require: unknown requirement {sorted(wanted - set('CFAWOE'))[0]!r}")
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    result = asarray(a, dtype, "C" if "C" in wanted else "F" if "F" in wanted else None)
+    if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
+        result = result.copy()
+    return result
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+    """A 1-d array over the memory of an object with the buffer protocol. A buffer that is read-only is copied, and the
+    array is read-only too. Raises ValueError where the sizes do not fit.
+
+    >>> np.frombuffer(b"\\x01\\x02\\x03", dtype=np.uint8, count=2)
+    array([1, 2], dtype=uint8)
+    """
+    _check("frombuffer", None, like)
+    target = as_dtype(dtype)
+    memory = memoryview(buffer)
+    if offset < 0 or offset > memory.nbytes:
+        raise ValueError("offset must be non-negative and no greater than buffer length (" + str(memory.nbytes) + ")")
+    length = memory.nbytes - offset
+    if count < 0 and length % target.itemsize:
+        raise ValueError("buffer size must be a multiple of element size")
+    if count >= 0 and count * target.itemsize > length:
+        raise ValueError("buffer is smaller than requested size")
+    count = length // target.itemsize if count < 0 else count
+    if not count:
+        return _wrap.wrap_array(torch.empty(0, dtype=target))
+    source = bytearray(memory) if memory.readonly else memory
+    result = _wrap.wrap_array(torch.frombuffer(source, dtype=target, count=count, offset=offset))
+    if memory.readonly:
+        _memory.freeze(result, "it was made from a read-only buffer")
+    return result
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    """A 1-d array of the items of an iterable; `count` of them, or all. Raises ValueError if there are fewer.
+
+    >>> np.fromiter((i * i for i in range(4)), dtype=float)
+    array([0., 1., 4., 9.])
+    """
+    _check("fromiter", None, like)
+    items = []
+    for item in iter:
+        if len(items) == count:
+            break
+        items.append(item)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return _wrap.wrap_array(as_tensor(items, as_dtype(dtype)))
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """What `function` gives for the arrays of coordinates of a shape.
+
+    >>> np.fromfunction(lambda i, j: i + j, (2, 3), dtype=int)
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
+    _check("fromfunction", None, like)
+    grids = creation_impl.indices(as_shape(shape), as_dtype(dtype))
+    return function(*[_wrap.wrap_array(grid) for grid in grids], **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array over the memory of any object with the DLPack protocol.
+
+    >>> np.from_dlpack(torch.ones(2))
+    array([1., 1.], dtype=float32)
+    """
+    tensor = torch.from_dlpack(x._t if isinstance(x, ArrayBase) else x)
+    if device is not None:
+        moved = tensor.to(device)
+        if copy is False and moved is not tensor:
+            raise ValueError("from_dlpack: another device needs a copy")
+        tensor = moved
+    return _wrap.wrap_array(tensor.clone() if copy else tensor)
+
+
+def _span(tensor: torch.Tensor) -> tuple[int, int]:
+    """The first address of the elements, and the one after the last."""
+    if not tensor.numel():
+        return 0, 0
+    reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    start = tensor.data_ptr()
+    return start, start + (reach + 1) * tensor.element_size()
+
+
+def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
+    """Whether the spans of memory of two arrays overlap.
+
+    >>> x = np.zeros(4)
+    >>> np.may_share_memory(x[:2], x[2:]), np.may_share_memory(x[::2], x[1::2])
+    (False, True)
+    """
+    if max_work not in (0, 1):
+        return shares_memory(a, b)
+    (a0, a1), (b0, b1) = _span(as_tensor(a)), _span(as_tensor(b))
+    return a0 < b1 and b0 < a1
+
+
+def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
+    """Whether two arrays have an element in common. Exact; `max_work=0` compares only the spans.
+
+    >>> x = np.zeros(4)
+    >>> np.shares_memory(x[::2], x[1::2])
+    False
+    """
+    if not may_share_memory(a, b):
+        return False
+    if max_work == 0:
+        return True
+    first, second = (_addresses(as_tensor(t)) for t in (a, b))
+    return bool(torch.isin(first, second).any())
+
+
+def _addresses(tensor: torch.Tensor) -> torch.Tensor:
+    """The address of every byte of the elements."""
+    addresses = torch.tensor([tensor.data_ptr()])
+    for n, step in zip(tensor.shape, tensor.stride(), strict=True):
+        addresses = (addresses[:, None] + torch.arange(n) * (step * tensor.element_size())).reshape(-1)
+    return (addresses[:, None] + torch.arange(tensor.element_size())).reshape(-1)

@@ -1,0 +1,183 @@
+"""The torch face: `DecomposedTensor`, a tensor that carries the contributions of the inputs it was computed from.
+
+It is the tensor of its value (a `torch.Tensor` over the same memory), with three attributes beside it: the residual,
+the components (one more axis, in front) and their labels. Every torch function that meets one arrives in
+`__torch_function__` and is answered by its rule (`npdec._dispatch`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Any, cast
+
+import torch
+
+__all__ = ["DecomposedTensor", "InputLabel", "Labels", "align", "decompose_storage", "expand_components", "union"]
+
+Labels = tuple[Hashable, ...]
+
+
+class InputLabel:
+    """The label of a component that was given none: which input, and which element or index of it.
+
+    Labels of separate `np.decompose` calls are different, even at the same index.
+    """
+
+    __slots__ = ("index", "source")
+
+    def __init__(self, source: object, index: tuple[int, ...]) -> None:
+        self.source = source
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InputLabel) and self.source is other.source and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.source), self.index))
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(str, self.index))}]"
+
+
+class DecomposedTensor(torch.Tensor):
+    """A tensor with `value == residual + components.sum(0)`.
+
+    `value`, `residual`: plain tensors of the shape; `components`: shape `(C, *shape)`; `labels`: a tuple of C hashable
+    labels. `whole` marks reverse mode: one component that stands for all inputs together and carries the graph.
+    Raises ValueError if the shapes do not fit together.
+
+    >>> t = np.decompose(torch.tensor([1.0, 2.0]), labels=["a", "b"])
+    >>> (t * 3).sum().components
+    tensor([3., 6.])
+    """
+
+    value: torch.Tensor
+    residual: torch.Tensor
+    components: torch.Tensor
+    labels: Labels
+    whole: bool
+
+    @staticmethod
+    def __new__(
+        cls,
+        value: torch.Tensor,
+        residual: torch.Tensor,
+        components: torch.Tensor,
+        labels: Labels,
+        whole: bool = False,
+    ) -> DecomposedTensor:
+        shape = tuple(value.shape)
+        if tuple(residual.shape) != shape or tuple(components.shape[1:]) != shape or len(components) != len(labels):
+            raise ValueError(
+                f"a decomposition of shape {shape} with {len(labels)} labels needs a residual of that shape and "
+                f"components of shape {(len(labels), *shape)}, not {tuple(residual.shape)} and {tuple(components.shape)}"
+            )
+        self = cast(DecomposedTensor, value.as_subclass(cls))
+        self.value = value
+        self.residual = residual
+        self.components = components
+        self.labels = labels
+        self.whole = whole
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        for t in types:
+            if not issubclass(t, torch.Tensor):
+                return NotImplemented
+        return dispatch[0](func, args, kwargs or {})
+
+    def covers(self, labels: Labels) -> bool:
+        """Whether every one of the labels is among this tensor's."""
+        return labels is self.labels or set(labels) <= set(self.labels)
+
+    @property
+    def is_complex_value(self) -> bool:
+        return self.value.is_complex()
+
+    def c_sum(self) -> torch.Tensor:
+        """`residual + components.sum(0)`: the value, from its parts."""
+        return self.residual + self.components.sum(0)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return DecomposedTensor, (self.value, self.residual, self.components, self.labels, self.whole)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DecomposedTensor:
+        return DecomposedTensor(
+            self.value.clone(), self.residual.clone(), self.components.clone(), self.labels, self.whole
+        )
+
+
+# Set once by `npdec._dispatch`, which imports this module.
+dispatch: list[Any] = []
+
+
+def union(parts: Sequence[DecomposedTensor]) -> Labels:
+    """The labels of all the tensors, in order of first appearance."""
+    first = parts[0].labels
+    if all(part.labels is first or part.labels == first for part in parts):
+        return first
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
+
+
+def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) -> torch.Tensor:
+    """The components under the wanted labels, which include `labels`: zero where there was none."""
+    if labels is wanted or labels == wanted:
+        return components
+    place = {label: i for i, label in enumerate(wanted)}
+    index = torch.tensor([place[label] for label in labels], dtype=torch.int64, device=components.device)
+    full = components.new_zeros((len(wanted), *components.shape[1:]))
+    return full.index_copy(0, index, components)
+
+
+def align(parts: Sequence[DecomposedTensor]) -> tuple[Labels, list[torch.Tensor]]:
+    """The union of the labels, and the components of each tensor under it."""
+    labels = union(parts)
+    return labels, [expand_components(part.components, part.labels, labels) for part in parts]
+
+
+def decompose_storage(tensors: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor) -> list[DecomposedTensor]:
+    """Decomposed versions of tensors that share one storage, which share their residuals and components likewise.
+
+    The values stay where they are. Plain tensors gain a residual equal to the value and components of zero; decomposed
+    ones gain the labels that they lack. `like` tells device and mode. The parts are laid out as the storage of the
+    values is, so each view of the value has its counterpart view of the parts.
+    """
+    decomposed = [t for t in tensors if isinstance(t, DecomposedTensor)]
+    labels = union([*decomposed, like]) if decomposed else labels
+    plain = [t.value if isinstance(t, DecomposedTensor) else t for t in tensors]
+    largest = max(range(len(plain)), key=lambda i: (plain[i].untyped_storage().nbytes(), plain[i].dtype.itemsize))
+    dtype = plain[largest].dtype
+    length = plain[largest].untyped_storage().nbytes() // dtype.itemsize
+    flat = plain[largest].detach().as_strided((length,), (1,), 0)
+    residual = flat.clone()
+    components = residual.new_zeros((len(labels), length))
+    for part in sorted(decomposed, key=lambda t: t.value.numel()):
+        _counterpart(residual, part.value).copy_(part.residual)
+        _counterpart(components, part.value).copy_(expand_components(part.components, part.labels, labels))
+    return [
+        DecomposedTensor(value, _counterpart(residual, value), _counterpart(components, value), labels, like.whole)
+        for value in plain
+    ]
+
+
+def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
+    """The view of `flat` (a copy of a whole storage, perhaps with a components axis) that `view` is of its storage."""
+    if view.dtype is not flat.dtype:
+        if flat.dtype.is_complex and not view.dtype.is_complex:
+            flat = torch.view_as_real(flat).flatten(-2)
+        else:
+            flat = flat.view(view.dtype)
+    lead = flat.ndim - 1
+    size = (*flat.shape[:lead], *view.shape)
+    stride = (*flat.stride()[:lead], *view.stride())
+    return flat.as_strided(size, stride, flat.storage_offset() + view.storage_offset())

@@ -1,0 +1,201 @@
+"""The public face of decomposition: `np.decompose`, and what a decomposed array can be asked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec import _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_axis, as_tensor
+from npdec._decomposed import DecomposedTensor, InputLabel, Labels
+from npdec._impl import _util
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+
+__all__ = ["DecompositionMixin", "decompose", "split_input"]
+
+
+class DecompositionMixin(ArrayBase):
+    """What an array or scalar knows of its contributions. A plain one has none: its residual is itself."""
+
+    __slots__ = ()
+
+    @property
+    def is_decomposed(self) -> bool:
+        """Whether the array carries contributions."""
+        return type(self._t) is DecomposedTensor
+
+    @property
+    def value(self) -> Any:
+        """The numbers without their contributions, as a plain array or scalar."""
+        return self._as(self._t.value if type(self._t) is DecomposedTensor else self._t)
+
+    @property
+    def residual(self) -> Any:
+        """The same quantity computed from the baseline inputs; the shape of the value."""
+        return self._as(self._t.residual if type(self._t) is DecomposedTensor else self._t)
+
+    @property
+    def components(self) -> Composition:
+        """The contributions, shape `(C, *shape)`: one row per label. `value == residual + components.sum(0)`.
+
+        >>> (2 * np.decompose(np.array([1.0, 5.0]), baseline=1.0)).components
+        array([[0., 0.],
+               [0., 8.]])
+        """
+        tensor = self._t
+        if type(tensor) is DecomposedTensor:
+            return _wrap.wrap_array(tensor.components)
+        return _wrap.wrap_array(tensor.new_zeros((0, *tensor.shape)))
+
+    @property
+    def labels(self) -> Labels:
+        """The label of each component."""
+        return self._t.labels if type(self._t) is DecomposedTensor else ()
+
+    def c_sum(self) -> Any:
+        """`residual + components.sum(0)`: equal to the value, to rounding."""
+        return self._as(self._t.c_sum() if type(self._t) is DecomposedTensor else self._t)
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The torch face: the tensor itself, a DecomposedTensor if the array is decomposed."""
+        return self._t
+
+    def _as(self, tensor: torch.Tensor) -> Any:
+        """The tensor as what this object is: an array, or a scalar."""
+        return _wrap.wrap_array(tensor) if type(self) is _wrap.ARRAY else _wrap.wrap_scalar(tensor)
+
+
+def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """(value, residual) tensors of an input to be decomposed; raises TypeError or ValueError if it cannot be."""
+    value = as_tensor(x)
+    if type(value) is DecomposedTensor:
+        raise ValueError(f"{name}: the array is decomposed already; take its .value to start anew")
+    if not (value.is_floating_point() or value.is_complex()):
+        raise TypeError(
+            f"{name}: contributions are real numbers, which dtype {_wrap.dtype_repr(value.dtype)} cannot hold: convert "
+            "with .astype(float) first"
+        )
+    base = as_tensor(baseline)
+    if type(base) is DecomposedTensor:
+        raise ValueError(f"{name}: the baseline is decomposed; take its .value")
+    if base.is_complex() and not value.is_complex():
+        raise TypeError(f"{name}: a complex baseline for an array of dtype {_wrap.dtype_repr(value.dtype)}")
+    try:
+        base = torch.broadcast_to(base.to(dtype=value.dtype, device=value.device), tuple(value.shape))
+    except RuntimeError:
+        raise ValueError(
+            f"{name}: a baseline of shape {tuple(base.shape)} does not broadcast to the shape {tuple(value.shape)}"
+        ) from None
+    return value.clone(), base.clone()
+
+
+def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: int) -> tuple[torch.Tensor, list[Any]]:
+    """The component that each element belongs to (counted from `offset`), and an index for each component."""
+    if groups is not None:
+        ids = as_tensor(groups)
+        if ids.dtype is torch.bool or ids.is_floating_point() or ids.is_complex():
+            raise TypeError(f"{name}: groups must be integers, not {_wrap.dtype_repr(ids.dtype)}")
+        try:
+            return torch.broadcast_to(ids, shape), []
+        except RuntimeError:
+            raise ValueError(
+                f"{name}: groups of shape {tuple(ids.shape)} do not broadcast to the shape {shape}"
+            ) from None
+    axes = tuple(range(len(shape))) if axis is None else _util.normalize_axes(as_axis(axis), len(shape))
+    lengths = [shape[a] for a in axes]
+    count = math.prod(lengths)
+    numbers = torch.arange(offset, offset + count).reshape(lengths)
+    order = sorted(range(len(axes)), key=lambda i: axes[i])
+    numbers = numbers.permute(order).reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
+    return numbers.expand(shape), list(itertools.product(*map(range, lengths)))
+
+
+def decompose(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    baseline: Any = 0.0,
+    groups: Any = None,
+    labels: Sequence[Hashable] | None = None,
+) -> Any:
+    """Mark an input: every number computed from the result knows how much each part of the input contributed.
+
+    `x`: an array of shape S and a floating or complex dtype (a torch tensor gives a DecomposedTensor), or a tuple of
+    arrays, which share one set of labels: with `axis=None` the elements of all of them, one after the other; with `axis`
+    or `groups`, equal indices or groups are one component. `axis`: None for one component per element, an int or tuple
+    for one per index along it, `()` for one in all. `groups`: integers that broadcast to S, any partition (a tuple of
+    them for a tuple of arrays). `baseline`: what the residual is computed from; it broadcasts to S (likewise a tuple).
+    `labels`: C distinct hashable names; for groups in the order of the sorted group numbers.
+
+    Raises TypeError for integer dtypes, ValueError for shapes or a number of labels that do not fit.
+
+    >>> price, volume = np.decompose((np.array(3.0), np.array(10.0)), baseline=(2.0, 8.0), labels=["price", "volume"])
+    >>> revenue = price * volume
+    >>> revenue.value, revenue.residual, revenue.labels
+    (np.float64(30.0), np.float64(16.0), ('price', 'volume'))
+    >>> revenue.components
+    array([9., 5.])
+    """
+    several = isinstance(x, tuple)
+    inputs = x if several else (x,)
+    bases = baseline if several and isinstance(baseline, tuple) else (baseline,) * len(inputs)
+    partitions = groups if several and isinstance(groups, tuple) else (groups,) * len(inputs)
+    if len(bases) != len(inputs) or len(partitions) != len(inputs):
+        raise ValueError(f"decompose: {len(inputs)} arrays need as many baselines and groups, or one for all")
+    if groups is not None and axis is not None:
+        raise ValueError("decompose: axis and groups exclude each other")
+    split = [split_input("decompose", a, b) for a, b in zip(inputs, bases, strict=True)]
+    members, indices = _partition([tuple(v.shape) for v, _ in split], axis, partitions, several)
+    if labels is None:
+        source = object()
+        names: Labels = tuple(InputLabel(source, index) for index in indices)
+    else:
+        names = tuple(labels)
+        if len(names) != len(indices):
+            raise ValueError(f"decompose: {len(indices)} components need as many labels, not {len(names)}")
+        if len(set(names)) != len(names):
+            raise ValueError("decompose: the labels must be distinct")
+    made = [_make(v, r, m, names) for (v, r), m in zip(split, members, strict=True)]
+    results = tuple(
+        t if isinstance(a, torch.Tensor) else _wrap.wrap_array(t) for a, t in zip(inputs, made, strict=True)
+    )
+    return results if several else results[0]
+
+
+def _partition(
+    shapes: list[tuple[int, ...]], axis: Any, partitions: Sequence[Any], several: bool
+) -> tuple[list[torch.Tensor], list[tuple[int, ...]]]:
+    """For each array the component of each element, and for each component its index."""
+    members: list[torch.Tensor] = []
+    indices: list[tuple[int, ...]] = []
+    for i, (shape, groups) in enumerate(zip(shapes, partitions, strict=True)):
+        concatenated = axis is None and groups is None
+        member, found = _groups("decompose", shape, axis, groups, len(indices) if concatenated else 0)
+        members.append(member)
+        if concatenated:
+            indices += [(i, *index) for index in found] if several else found
+        elif groups is None:
+            if indices and indices != found:
+                raise ValueError(f"decompose: arrays that share labels need equal lengths along axis {axis}: {shapes}")
+            indices = found
+    if all(groups is not None for groups in partitions) and partitions:
+        ids = torch.unique(torch.cat([m.reshape(-1).to(torch.int64) for m in members]))
+        members = [torch.searchsorted(ids.to(m.device), m.to(torch.int64).contiguous()) for m in members]
+        indices = [(i,) for i in ids.tolist()]
+    return members, indices
+
+
+def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, labels: Labels) -> DecomposedTensor:
+    change = value - residual
+    zeros = change.new_zeros((len(labels), *change.shape))
+    index = member.to(device=change.device, dtype=torch.int64)[None].contiguous()
+    components = zeros.scatter(0, index, change[None]) if len(labels) else zeros
+    return DecomposedTensor(value, residual, components, labels)

@@ -1,0 +1,138 @@
+"""What a torch function does when it meets a DecomposedTensor: its rule is found here.
+
+In order: a rule (registered, or one of npdec's own); a function written in Python passes through its own body; an in-place
+method computes out of place and writes; anything else goes by quadrature.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec import _decomposed, _inplace, _law
+from npdec._closed import CLOSED_FORMS
+from npdec._decomposed import DecomposedTensor
+from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
+from npdec._signature import read_parameters
+
+__all__ = ["dispatch"]
+
+Function = Callable[..., Any]
+_OWNERS = (torch, torch.Tensor, F, torch.special, torch.fft, torch.linalg, torch._C._nn)
+
+
+def _everywhere(name: str) -> list[Function]:
+    found = [getattr(owner, name, None) for owner in _OWNERS]
+    return [f for f in found if callable(f)]
+
+
+def _opaque(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return func(*[_value(a) for a in args], **{k: _value(v) for k, v in kwargs.items()})
+
+
+def _value(arg: Any) -> Any:
+    if isinstance(arg, DecomposedTensor):
+        return arg.value
+    if isinstance(arg, (tuple, list)) and any(isinstance(a, DecomposedTensor) for a in arg):
+        return type(arg)(_value(a) for a in arg)
+    return arg
+
+
+def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise TypeError(
+        f"{func.__name__}: a NumPy array cannot carry the contributions of a decomposed tensor: take .value, .residual or "
+        ".components first"
+    )
+
+
+def _load_rules() -> None:
+    """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
+    rules = _law.rules
+    for name, form in CLOSED_FORMS.items():
+        for function in _everywhere(name):
+            rules.setdefault(function, form)
+    for module in (torch_linear_impl, torch_pointwise_impl):
+        for signature in vars(module).values():
+            functions = getattr(signature, "__torch_functions__", ())
+            if functions:
+                rule = _law.TaggedRule(read_parameters(signature))
+                for function in functions:
+                    rules.setdefault(function, rule)
+    first_linear, first_pointwise = _law.TaggedRule.of("Linear"), _law.TaggedRule.of("Pointwise")
+    for names, rule in (
+        (torch_linear_impl.LINEAR, first_linear),
+        (torch_pointwise_impl.POINTWISE, first_pointwise),
+        (torch_opaque_impl.OPAQUE, _opaque),
+    ):
+        for name in names:
+            for function in _everywhere(name):
+                rules.setdefault(function, rule)
+    for names, rule in (
+        (torch_linear_impl.LINEAR_ATTRIBUTES, first_linear),
+        (torch_opaque_impl.OPAQUE_ATTRIBUTES, _opaque),
+    ):
+        for name in names:
+            attribute = getattr(torch.Tensor, name, None)
+            if hasattr(attribute, "__get__"):
+                rules.setdefault(attribute.__get__, rule)
+    rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
+    for function, rule in _inplace.RULES.items():
+        rules[function] = rule
+
+
+def _body(func: types.FunctionType) -> Function:
+    """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
+    decomposed tensors instead."""
+    scope = dict(func.__globals__)
+    for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+        if name in scope:
+            scope[name] = _never
+    made = types.FunctionType(func.__code__, scope, func.__name__, func.__defaults__, func.__closure__)
+    made.__kwdefaults__ = func.__kwdefaults__
+
+    def through(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return made(*args, **kwargs)
+
+    return through
+
+
+def _never(*_: Any) -> bool:
+    return False
+
+
+def _find(func: Function) -> Function:
+    """The rule of a function that has none registered; it is kept for the next call."""
+    name = getattr(func, "__name__", "")
+    if name.endswith("_") and not name.endswith("__") and hasattr(torch.Tensor, name[:-1]):
+        rule: Function = _inplace.method(name[:-1])
+    elif isinstance(func, types.FunctionType):
+        rule = _body(func)
+    else:
+        rule = _by_quadrature
+    _law.rules[func] = rule
+    return rule
+
+
+def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    call = _law.Call(func, None, args, kwargs)
+    return _law.quadrature(call) if call.leaves else func(*call.args, **call.kwargs)
+
+
+def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Answer a torch function called with at least one DecomposedTensor."""
+    out = kwargs.get("out")
+    if out is not None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        return _inplace.write_outputs(func(*args, **kwargs), out)
+    rule = _law.rules.get(func)
+    if rule is None:
+        rule = _find(func)
+    return rule(func, args, kwargs)
+
+
+_load_rules()
+_decomposed.dispatch.append(dispatch)

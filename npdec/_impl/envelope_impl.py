@@ -1,0 +1,42 @@
+"""The maximum of straight lines: how much of the path each element leads.
+
+Along the path from r to x every element is a line r_j + t (x_j − r_j), and the maximum is their upper envelope, convex and
+piecewise linear. The element that leads at t passes its own contributions on there, so that it passes on the fraction of
+the path that it leads. Equal lines share evenly.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
+    """The fraction of the path on which each element along `dim` is the maximum: same shape, sums to one along `dim`.
+
+    The envelope is walked from t = 0: the leader there is the largest residual (the steepest among equals), and the next
+    one is the steeper line that crosses the leader first.
+    """
+    value, residual = value.detach(), residual.detach()
+    slope = value - residual
+    fractions = torch.zeros_like(value)
+    top = residual.amax(dim, keepdim=True)
+    minus = torch.full_like(slope, -torch.inf)
+    leader = torch.where(residual == top, slope, minus).argmax(dim, keepdim=True)
+    now = torch.zeros_like(top)
+    for _ in range(value.shape[dim]):
+        height, pitch = residual.gather(dim, leader), slope.gather(dim, leader)
+        steeper = slope > pitch
+        crossing = torch.where(steeper, (height - residual) / (slope - pitch), torch.inf).clamp(min=0)
+        following = crossing.amin(dim, keepdim=True)
+        # Among the lines that cross first, the steepest goes on as the leader.
+        successor = torch.where(steeper & (crossing == following), slope, minus).argmax(dim, keepdim=True)
+        until = following.clamp(max=1).maximum(now)
+        same = (residual == height) & (slope == pitch)
+        share = (until - now) / same.sum(dim, keepdim=True)
+        fractions = fractions + torch.where(same, share, torch.zeros_like(share))
+        going_on = following < 1
+        if not bool(going_on.any()):
+            break
+        leader = torch.where(going_on, successor, leader)
+        now = until
+    return fractions

@@ -1,0 +1,136 @@
+"""Rules of torch's linear and multilinear functions, as type-tagged signatures.
+
+`LINEAR` names the functions and methods that are linear in their first argument and take no other tensor that could be
+decomposed; the signatures below tag the rest. A parameter that is not written is passed on untouched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._tags import Linear, Multilinear, Opaque, torch_rule
+
+# Names in torch, torch.Tensor, torch.nn.functional, torch.fft, torch.linalg: each is registered wherever it exists.
+LINEAR = """
+    sum mean cumsum neg negative positive trace sum_to_size
+    reshape view view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
+    flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
+    index_select masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
+    dsplit unsafe_chunk unsafe_split diagonal diag diag_embed diagflat tril triu clone contiguous detach alias as_strided
+    unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag view_as_real view_as_complex resolve_conj
+    resolve_neg conj adjoint matrix_transpose __getitem__ pad avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
+    adaptive_avg_pool2d adaptive_avg_pool3d interpolate upsample pixel_shuffle pixel_unshuffle channel_shuffle
+    fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift
+    fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_irfft2
+    fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
+""".split()
+
+# Attributes of tensors that are linear functions of them.
+LINEAR_ATTRIBUTES = "T mT H mH real imag data".split()
+
+
+@torch_rule(torch.cat, torch.concat, torch.concatenate, torch.stack, torch.hstack, torch.vstack, torch.row_stack,
+            torch.dstack, torch.column_stack)  # fmt: skip
+def joined(tensors: Linear, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(torch.block_diag, torch.broadcast_tensors, torch.meshgrid, torch.atleast_1d, torch.atleast_2d,
+            torch.atleast_3d)  # fmt: skip
+def together(*tensors: Linear, **kwargs: Any): ...
+
+
+@torch_rule(torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract,
+            torch.Tensor.__rsub__, torch.rsub)  # fmt: skip
+def added(input: Linear, other: Linear, *, alpha: Any = 1): ...
+
+
+@torch_rule(torch.where)
+def where(condition: Opaque, input: Linear, other: Linear): ...
+
+
+@torch_rule(torch.Tensor.where)
+def where_method(self: Linear, condition: Opaque, other: Linear): ...
+
+
+@torch_rule(torch.complex)
+def complex(real: Linear, imag: Linear): ...
+
+
+@torch_rule(torch.masked_fill, torch.Tensor.masked_fill)
+def masked_fill(input: Linear, mask: Opaque, value: Linear): ...
+
+
+@torch_rule(torch.masked_scatter, torch.Tensor.masked_scatter)
+def masked_scatter(input: Linear, mask: Opaque, source: Linear): ...
+
+
+@torch_rule(torch.index_put, torch.Tensor.index_put)
+def index_put(input: Linear, indices: Opaque, values: Linear, accumulate: bool = False): ...
+
+
+@torch_rule(torch.index_fill, torch.Tensor.index_fill)
+def index_fill(input: Linear, dim: int, index: Opaque, value: Linear): ...
+
+
+@torch_rule(torch.index_add, torch.Tensor.index_add)
+def index_add(input: Linear, dim: int, index: Opaque, source: Linear, *, alpha: Any = 1): ...
+
+
+@torch_rule(torch.index_copy, torch.Tensor.index_copy)
+def index_copy(input: Linear, dim: int, index: Opaque, source: Linear): ...
+
+
+@torch_rule(torch.scatter, torch.Tensor.scatter, torch.scatter_add, torch.Tensor.scatter_add)
+def scatter(input: Linear, dim: int, index: Opaque, src: Linear): ...
+
+
+@torch_rule(torch.select_scatter, torch.Tensor.select_scatter, torch.slice_scatter, torch.Tensor.slice_scatter,
+            torch.diagonal_scatter, torch.Tensor.diagonal_scatter)  # fmt: skip
+def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply, torch.matmul, torch.Tensor.matmul,
+            torch.Tensor.__rmatmul__, torch.mm, torch.Tensor.mm, torch.bmm, torch.Tensor.bmm, torch.mv, torch.Tensor.mv,
+            torch.dot, torch.Tensor.dot, torch.inner, torch.Tensor.inner, torch.vdot, torch.Tensor.vdot, torch.outer,
+            torch.Tensor.outer, torch.ger, torch.kron, torch.Tensor.kron)  # fmt: skip
+def product(input: Multilinear, other: Multilinear): ...
+
+
+@torch_rule(torch.cross, torch.Tensor.cross, torch.linalg.cross, torch.linalg.vecdot, torch.tensordot)
+def product_along(input: Multilinear, other: Multilinear, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(torch.einsum)
+def einsum(equation: Any, *operands: Multilinear): ...
+
+
+@torch_rule(torch.linalg.multi_dot, torch.chain_matmul)
+def multi_dot(tensors: Multilinear): ...
+
+
+@torch_rule(torch.addmm, torch.Tensor.addmm, torch.addmv, torch.Tensor.addmv, torch.addbmm, torch.Tensor.addbmm,
+            torch.baddbmm, torch.Tensor.baddbmm, torch.addr, torch.Tensor.addr)  # fmt: skip
+def addmm(input: Linear, mat1: Multilinear, mat2: Multilinear, *, beta: Any = 1, alpha: Any = 1): ...
+
+
+@torch_rule(torch.addcmul, torch.Tensor.addcmul)
+def addcmul(input: Linear, tensor1: Multilinear, tensor2: Multilinear, *, value: Any = 1): ...
+
+
+@torch_rule(F.linear)
+def linear(input: Multilinear, weight: Multilinear, bias: Linear | None = None): ...
+
+
+@torch_rule(F.bilinear)
+def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias: Linear | None = None): ...
+
+
+@torch_rule(F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
+def conv(input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(F.embedding)
+def embedding(input: Opaque, weight: Linear, *args: Any, **kwargs: Any): ...

@@ -1,0 +1,91 @@
+"""`x[key]` and `x[key] = value`: the key as the kernels want it, views, and the write itself."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec import _memory, _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_tensor
+from npdec._decomposed import DecomposedTensor
+from npdec._impl import getitem_impl
+from npdec._output import check_writeable, prepare
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+
+_BASIC = (int, slice, type(None), type(Ellipsis))
+_INVALID = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+)
+
+
+def _index(bound: Any) -> int | None:
+    return None if bound is None else operator.index(bound)
+
+
+def _item(item: Any) -> Any:
+    """One item of a key: an int, a slice of ints, None, Ellipsis, or a tensor of integers or booleans."""
+    kind = type(item)
+    if kind is int or item is None or item is Ellipsis:
+        return item
+    if kind is slice:
+        return slice(_index(item.start), _index(item.stop), _index(item.step))
+    if kind is bool:
+        return torch.tensor(item)
+    if isinstance(item, ArrayBase):
+        tensor = item._t
+        if type(tensor) is DecomposedTensor:
+            tensor = tensor.value
+    elif isinstance(item, (torch.Tensor, list, tuple, range)) or hasattr(item, "__array__"):
+        tensor = as_tensor(item)
+        if not tensor.numel() and isinstance(item, (list, tuple)):
+            tensor = tensor.to(torch.int64)  # an empty list selects nothing
+    elif isinstance(item, str) or not hasattr(item, "__index__"):
+        raise IndexError(_INVALID)
+    else:
+        return operator.index(item)
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        raise IndexError("arrays used as indices must be of integer (or boolean) type" if tensor.dim() else _INVALID)
+    if not tensor.dim() and tensor.dtype is not torch.bool:
+        return int(tensor)
+    return tensor
+
+
+def normalize_key(key: Any) -> tuple[Any, ...]:
+    """The key as a tuple of what `_item` gives."""
+    return tuple(_item(item) for item in key) if type(key) is tuple else (_item(key),)
+
+
+def getitem(array: Composition, key: Any) -> Any:
+    """The view, copy or scalar that NumPy's rules give for the key."""
+    items = normalize_key(key)
+    tensor = getitem_impl.getitem(array._t, items)
+    if any(type(item) not in _BASIC for item in items):
+        return _wrap.wrap(tensor)
+    if not tensor.dim() and Ellipsis not in items:
+        return _wrap.wrap_scalar(tensor.clone())
+    if getitem_impl.has_negative_step(items):
+        result = _wrap.wrap_array(tensor)
+        result._ro = (
+            "torch has no negative strides, so a reversed slice is a copy. Assign through the slice in one step "
+            "(x[::-1] = ...), or take .copy()"
+        )
+        return result
+    return _memory.view(array, tensor)
+
+
+def setitem(array: Composition, key: Any, value: Any) -> None:
+    """Write the value where the key says, broadcast and cast to the array's dtype."""
+    check_writeable("setitem", array)
+    items = normalize_key(key)
+    tensor = value._t if type(value) is type(array) else as_tensor(value)
+    target = prepare("setitem", array, tensor)
+    if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
+        tensor = tensor.value
+    if tensor.dim() and _memory.shares_storage(tensor, target):
+        tensor = tensor.clone()
+    getitem_impl.setitem(target, items, tensor)

@@ -1,0 +1,138 @@
+"""In-place operations on the torch face: every part of a DecomposedTensor is written, and a plain tensor that receives
+decomposed numbers becomes a DecomposedTensor itself, where no other tensor looks at its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed import DecomposedTensor, Labels, expand_components, union
+from npdec._secant import lead
+
+__all__ = ["RULES", "method", "write_outputs"]
+
+Function = Callable[..., Any]
+
+
+def method(name: str) -> Function:
+    """The rule of the in-place method `name_`: the out-of-place one, written into the tensor."""
+    function = getattr(torch.Tensor, name)
+
+    def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return assign(args[0], function(*args, **kwargs))
+
+    return rule
+
+
+def write_outputs(result: Any, out: Any) -> Any:
+    """`out=` of a torch function."""
+    if isinstance(out, (tuple, list)):
+        return type(out)(assign(o, r) for o, r in zip(out, result, strict=True))
+    return assign(out, result)
+
+
+def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
+    """Copy `source`, which broadcasts, into all the parts of `target`."""
+    if isinstance(source, DecomposedTensor):
+        target = ready(target, source)
+    if not isinstance(target, DecomposedTensor):
+        target.copy_(source)
+        return target
+    if not isinstance(source, DecomposedTensor):
+        target.value.copy_(source)
+        target.residual.copy_(source)
+        target.components.zero_()
+        return target
+    target.value.copy_(source.value)
+    target.residual.copy_(source.residual)
+    target.components.copy_(lead(expand_components(source.components, source.labels, target.labels), target.value.ndim))
+    return target
+
+
+def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
+    """`target` able to hold the contributions of `source`: decomposed, under all its labels.
+
+    Raises RuntimeError where that would leave another tensor over the same memory behind.
+    """
+    if isinstance(target, DecomposedTensor):
+        if not target.covers(source.labels):
+            labels = union([target, source])
+            _check_alone(target.value)
+            target.components = expand_components(target.components, target.labels, labels)
+            target.labels = labels
+        return target
+    _check_alone(target)
+    plain = target.as_subclass(torch.Tensor) if type(target) is not torch.Tensor else target.view_as(target)
+    labels: Labels = source.labels
+    target.__class__ = DecomposedTensor
+    assert isinstance(target, DecomposedTensor)
+    target.value = plain
+    target.residual = plain.clone()
+    target.components = plain.new_zeros((len(labels), *plain.shape))
+    target.labels = labels
+    target.whole = source.whole
+    return target
+
+
+def _check_alone(value: torch.Tensor) -> None:
+    if value._is_view() and value._base is not None and value._base.numel() != value.numel():
+        raise RuntimeError(
+            "writing decomposed numbers into a view of a plain tensor: the tensor it views would not know of them. Write "
+            "into the base (base[index] = ...), or use npdec arrays, whose views follow"
+        )
+
+
+def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    target, index, source = args
+    index = _plain_index(index)
+    if isinstance(source, DecomposedTensor):
+        target = ready(target, source)
+    if not isinstance(target, DecomposedTensor):
+        target[index] = source
+    elif isinstance(source, DecomposedTensor):
+        target.value[index] = source.value
+        target.residual[index] = source.residual
+        components = expand_components(source.components, source.labels, target.labels)
+        for part, c in zip(target.components, components, strict=True):
+            part[index] = c
+    else:
+        target.value[index] = source
+        target.residual[index] = source
+        for part in target.components:
+            part[index] = 0
+
+
+def _plain_index(index: Any) -> Any:
+    if isinstance(index, DecomposedTensor):
+        return index.value
+    return tuple(_plain_index(i) for i in index) if isinstance(index, tuple) else index
+
+
+def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return assign(args[0], args[1])
+
+
+def _fill(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return assign(args[0], args[1] if isinstance(args[1], torch.Tensor) else torch.full_like(args[0].value, args[1]))
+
+
+def _zero(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return assign(args[0], torch.zeros_like(args[0].value))
+
+
+def _no_inplace_view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise RuntimeError(f"{func.__name__}: a decomposed tensor keeps its shape in place; use the out-of-place function")
+
+
+RULES: dict[Function, Function] = {
+    torch.Tensor.__setitem__: _setitem,
+    torch.Tensor.copy_: _copy,
+    torch.Tensor.fill_: _fill,
+    torch.Tensor.zero_: _zero,
+    **{
+        getattr(torch.Tensor, name): _no_inplace_view
+        for name in "t_ transpose_ squeeze_ unsqueeze_ swapaxes_ swapdims_ resize_ resize_as_ set_ as_strided_".split()
+    },
+}

@@ -1,0 +1,414 @@
+"""The law: how value, residual and components pass through a function, by the tags of its arguments.
+
+Every function here answers a call in which at least one argument is decomposed. The value is computed by the function
+itself on the values, the residual by the function on the residuals, and the components by the closed form that the
+tags allow (DESIGN: the table of tags); the general case is `npdec._quadrature`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec import _batched
+from npdec._decomposed import DecomposedTensor, Labels, align
+from npdec._quadrature import gauss_legendre, integrate
+from npdec._rules import current_rule
+from npdec._signature import LAW_TAGS, Parameter
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["Call", "TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
+
+Function = Callable[..., Any]
+
+
+class _Leaf:
+    """One decomposed tensor among the arguments: where it stands, and its tag."""
+
+    __slots__ = ("key", "place", "tag", "tensor")
+
+    def __init__(self, key: int | str, place: int | None, tag: str, tensor: DecomposedTensor) -> None:
+        self.key = key
+        self.place = place
+        self.tag = tag
+        self.tensor = tensor
+
+
+class Call:
+    """A call of a function with decomposed tensors among its arguments, to be made again with other tensors there."""
+
+    def __init__(self, func: Function, tags: dict[int | str, str] | None, args: Sequence[Any], kwargs: dict[str, Any]):
+        self.func = func
+        self.args = list(args)
+        self.kwargs = dict(kwargs)
+        self.leaves: list[_Leaf] = []
+        self.constant_linear: list[int | str] = []
+        for key, arg in [*enumerate(self.args), *self.kwargs.items()]:
+            tag = "Smooth" if tags is None else tags.get(key)
+            self._scan(key, arg, tag)
+
+    def _scan(self, key: int | str, arg: Any, tag: str | None) -> None:
+        if type(arg) is DecomposedTensor:
+            if tag is None or tag == "Opaque":
+                self._put(key, arg.value)
+            else:
+                self.leaves.append(_Leaf(key, None, tag, arg))
+        elif isinstance(arg, (tuple, list)):
+            found = False
+            for i, item in enumerate(arg):
+                if type(item) is DecomposedTensor:
+                    if not found:
+                        arg = list(arg)
+                        self._put(key, arg)
+                        found = True
+                    if tag is None or tag == "Opaque":
+                        arg[i] = item.value
+                    else:
+                        self.leaves.append(_Leaf(key, i, tag, item))
+            if tag == "Linear" and arg and not any(type(item) is DecomposedTensor for item in arg):
+                self.constant_linear.append(key)
+        elif tag == "Linear" and isinstance(arg, (torch.Tensor, int, float, complex)):
+            self.constant_linear.append(key)
+
+    def _put(self, key: int | str, value: Any) -> None:
+        if isinstance(key, int):
+            self.args[key] = value
+        else:
+            self.kwargs[key] = value
+
+    @property
+    def tensors(self) -> list[DecomposedTensor]:
+        return [leaf.tensor for leaf in self.leaves]
+
+    @property
+    def whole(self) -> bool:
+        return self.leaves[0].tensor.whole
+
+    def __call__(self, *tensors: Any) -> Any:
+        """The function with these tensors in place of the decomposed ones."""
+        return self._with(tensors, [], linear_only=False)
+
+    def linear_part(self, *tensors: Any) -> Any:
+        """The same, with the Linear arguments that are not decomposed set to zero."""
+        return self._with(tensors, self.constant_linear, linear_only=True)
+
+    def _with(self, tensors: Sequence[Any], zeroed: Sequence[int | str], linear_only: bool) -> Any:
+        args, kwargs = list(self.args), dict(self.kwargs)
+        copied: set[int | str] = set()
+        for key in zeroed:
+            target: Any = args if isinstance(key, int) else kwargs
+            target[key] = _zero(target[key])
+        for leaf, tensor in zip(self.leaves, tensors, strict=True):
+            target = args if isinstance(leaf.key, int) else kwargs
+            if leaf.place is None:
+                target[leaf.key] = tensor
+                continue
+            if leaf.key not in copied:
+                copied.add(leaf.key)
+                items = list(target[leaf.key])
+                if linear_only and leaf.tag == "Linear":
+                    items = [item if type(item) is DecomposedTensor else _zero(item) for item in items]
+                target[leaf.key] = items
+            target[leaf.key][leaf.place] = tensor
+        return self.func(*args, **kwargs)
+
+
+def _zero(constant: Any) -> Any:
+    """Nothing, in the shape of a constant that enters linearly."""
+    if isinstance(constant, torch.Tensor):
+        return torch.zeros_like(constant)
+    if isinstance(constant, (tuple, list)):
+        return [_zero(item) for item in constant]
+    return type(constant)(0)
+
+
+def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool) -> Any:
+    """The decomposed result; for several outputs, a tuple (of the type that the function returns)."""
+    if isinstance(value, torch.Tensor):
+        if not (value.is_floating_point() or value.is_complex()):
+            return value
+        return DecomposedTensor(value, residual, components, labels, whole)
+    if isinstance(value, (tuple, list)):
+        parts = [pack(v, r, c, labels, whole) for v, r, c in zip(value, residual, components, strict=True)]
+        if isinstance(value, list):
+            return parts
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+# -- reverse mode -------------------------------------------------------------------------------------------------------
+
+
+class _Graft(torch.autograd.Function):
+    """A tensor of known value on the graph of another one of its shape."""
+
+    @staticmethod
+    def forward(ctx: Any, numeric: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+        return numeric.view_as(numeric)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, grads[0]
+
+
+def graft(numeric: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+    """`numeric`, through which gradients flow as through `carrier`."""
+    return _Graft.apply(numeric, carrier)  # type: ignore[no-any-return]
+
+
+def _linear_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
+    """Reverse mode through a linear function: the pass that computes the value carries the graph as well."""
+    with torch.no_grad():
+        residual = call(*[t.residual for t in tensors])
+    with torch.enable_grad():
+        carriers = [graft(t.value.detach(), t.components[0]) for t in tensors]
+        carrier = call(*carriers)
+        if isinstance(carrier, torch.Tensor):
+            if not (carrier.is_floating_point() or carrier.is_complex()):
+                _warn_dropped(call, carrier)
+                return carrier
+            value = carrier.detach()
+            components = graft(value - residual, carrier)[None]
+        else:
+            value = type(carrier)(v.detach() for v in carrier)
+            components = [graft(v - r, c)[None] for v, r, c in zip(value, residual, carrier, strict=True)]
+    return pack(value, residual, components, tensors[0].labels, True)
+
+
+# -- the closed forms -----------------------------------------------------------------------------------------------------
+
+
+def linear(call: Call) -> Any:
+    """All decomposed arguments enter linearly: the function itself, on each component."""
+    tensors = call.tensors
+    if call.whole:
+        return _linear_whole(call, tensors)
+    value = call(*[t.value for t in tensors])
+    if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
+        _warn_dropped(call, value)
+        return value
+    residual = call(*[t.residual for t in tensors])
+    labels, components = align(tensors)
+    return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, False)
+
+
+def _warn_dropped(call: Call, value: torch.Tensor) -> None:
+    if value.dtype is not torch.bool:
+        warnings.warn(
+            f"{getattr(call.func, '__name__', call.func)}: a result of dtype {value.dtype} cannot carry contributions: "
+            "they are dropped",
+            DecompositionWarning,
+            stacklevel=6,
+        )
+
+
+def multilinear(call: Call) -> Any:
+    """k arguments that enter linearly each for the others held fixed, and perhaps some jointly linear ones.
+
+    For two, the other one's midpoint; for k, Gauss–Legendre with ⌈k/2⌉ nodes, exact for the polynomial of degree k − 1
+    that the integrand is along the path.
+    """
+    tensors = call.tensors
+    factors = [i for i, leaf in enumerate(call.leaves) if leaf.tag == "Multilinear"]
+    if not factors or len(tensors) == 1:
+        return linear(call)
+    with _no_graph(call.whole):
+        value = call(*[t.value for t in tensors])
+        residual = call(*[t.residual for t in tensors])
+    labels, components = align(tensors)
+
+    def moving(i: int, held: Sequence[torch.Tensor]) -> Any:
+        """The function of components of argument i, the other arguments held."""
+        return _batched.apply(
+            call, lambda c: call.linear_part(*held[:i], c, *held[i + 1 :]), [components[i]], value, [call.leaves[i].key]
+        )
+
+    nothing = [torch.zeros_like(t.value) for t in tensors]
+    terms = [moving(i, nothing) for i in range(len(tensors)) if i not in factors]
+    for node, weight in gauss_legendre((len(factors) + 1) // 2):
+        points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
+        terms += [_scaled(moving(i, points), weight) for i in factors]
+    return pack(value, residual, functools.reduce(_added, terms), labels, call.whole)
+
+
+def _no_graph(whole: bool) -> contextlib.AbstractContextManager[Any]:
+    """Reverse mode differentiates components alone: values and residuals need no graph of the parameters."""
+    return torch.no_grad() if whole else contextlib.nullcontext()
+
+
+def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
+    if node == 0.5:
+        return t.value / 2 + t.residual / 2
+    return t.residual + node * (t.value - t.residual)
+
+
+def _scaled(term: Any, weight: float) -> Any:
+    if weight == 1.0:
+        return term
+    return term * weight if isinstance(term, torch.Tensor) else [t * weight for t in term]
+
+
+def _added(a: Any, b: Any) -> Any:
+    return a + b if isinstance(a, torch.Tensor) else [x + y for x, y in zip(a, b, strict=True)]
+
+
+def pointwise(call: Call) -> Any:
+    """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
+    (tensor,) = call.tensors
+    if (tensor.is_complex_value or call.leaves[0].place is not None) and call.func not in HOLOMORPHIC:
+        return quadrature(call)
+    with _no_graph(tensor.whole):
+        value = call(tensor.value)
+    if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
+        return value
+    others, f = _as_function(call)
+    rule, options = current_rule()
+    residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
+    return pack(value, residual, components, tensor.labels, tensor.whole)
+
+
+def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
+    """The plain tensors among the arguments, and the function of the decomposed one and of them."""
+    leaf = call.leaves[0]
+    args, kwargs = list(call.args), dict(call.kwargs)
+    places: list[tuple[Any, Any]] = []
+    others: list[torch.Tensor] = []
+    for container, keys in ((args, range(len(args))), (kwargs, list(kwargs))):
+        for key in keys:
+            item = container[key]  # type: ignore[index, call-overload]
+            if isinstance(item, torch.Tensor) and key != leaf.key:
+                places.append((container, key))
+                others.append(item)
+
+    def f(u: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+        for (container, key), item in zip(places, rest, strict=True):
+            container[key] = item
+        (args if isinstance(leaf.key, int) else kwargs)[leaf.key] = u  # type: ignore[index, call-overload]
+        return call.func(*args, **kwargs)
+
+    return tuple(others), f
+
+
+def quadrature(call: Call) -> Any:
+    """Any differentiable function: the path integral of its Jacobian-vector product."""
+    tensors = call.tensors
+    whole = call.whole
+    with _no_graph(whole):
+        value = call(*[t.value for t in tensors])
+    outputs = value if isinstance(value, (tuple, list)) else (value,)
+    kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex())]
+    if not kept:
+        return value
+    with _no_graph(whole):
+        residual = call(*[t.residual for t in tensors])
+    bases = residual if isinstance(residual, (tuple, list)) else (residual,)
+    labels, components = align(tensors)
+
+    def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = call(*points)
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        return tuple(made[i] for i in kept)
+
+    parts = integrate(
+        getattr(call.func, "__name__", str(call.func)),
+        function,
+        [t.value for t in tensors],
+        [t.residual for t in tensors],
+        components,
+        [outputs[i] for i in kept],
+        [bases[i] for i in kept],
+    )
+    if isinstance(value, torch.Tensor):
+        return pack(value, residual, parts[0], labels, whole)
+    found = dict(zip(kept, parts, strict=True))
+    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole)
+
+
+# Complex functions with a complex derivative, whose slope is a complex number.
+HOLOMORPHIC = frozenset(
+    {torch.exp, torch.log, torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh, torch.sqrt,
+     torch.square, torch.reciprocal, torch.log1p, torch.expm1, torch.log2, torch.log10, torch.exp2}
+)  # fmt: skip
+
+
+_MOST_ARGUMENTS = 64  # that a tag on *args reaches
+
+
+class TaggedRule:
+    """The rule of a function whose arguments carry tags, by position and by name."""
+
+    __slots__ = ("by_key",)
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.by_key: dict[int | str, str] = {}
+        for i, p in enumerate(parameters):
+            if p.tag is None:
+                continue
+            if p.kind is inspect.Parameter.VAR_POSITIONAL:
+                self.by_key.update(dict.fromkeys(range(i, i + _MOST_ARGUMENTS), p.tag))
+                continue
+            if p.kind is not inspect.Parameter.KEYWORD_ONLY:
+                self.by_key[i] = p.tag
+            self.by_key[p.name] = p.tag
+
+    @classmethod
+    def of(cls, *tags: str) -> TaggedRule:
+        """The rule of a function whose first arguments carry the tags."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        names = ("input", "other")
+        return cls([Parameter(names[i], kind, kind, tag, None, False, False) for i, tag in enumerate(tags)])
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        call = Call(func, self.by_key, args, kwargs)
+        if not call.leaves:
+            return func(*call.args, **call.kwargs)
+        tags = {leaf.tag for leaf in call.leaves}
+        if tags == {"Linear"}:
+            return linear(call)
+        if tags <= {"Linear", "Multilinear"}:
+            return multilinear(call)
+        if tags == {"Pointwise"} and len(call.leaves) == 1:
+            return pointwise(call)
+        return quadrature(call)
+
+
+def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
+    """The kernel, answering calls with decomposed tensors by the rule of its tags."""
+    rule = TaggedRule(parameters)
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) is DecomposedTensor:
+                return rule(kernel, args, kwargs)
+        return kernel(*args, **kwargs)
+
+    if any(p.tag == "Routed" for p in parameters):
+        raise TypeError(f"{kernel.__qualname__}: Routed needs a closed form: write the kernel with torch.maximum or amax")
+    assert any(p.tag in LAW_TAGS for p in parameters)
+    return apply
+
+
+rules: dict[Any, Function] = {}
+
+
+def register_ufunc(function: Function, parameters: Sequence[Parameter]) -> None:
+    """Give the torch function of a ufunc, and the tensor methods of its name, the tags of the kernel as their rule."""
+    if all(p.tag in LAW_TAGS | {"Opaque"} for p in parameters) and all(p.tag != "Routed" for p in parameters):
+        register_names(function, TaggedRule(parameters))
+
+
+def register_names(function: Function, rule: Function) -> None:
+    """Register the rule for a torch function under all the names that torch dispatches it by."""
+    name = function.__name__
+    for owner in (torch, torch.Tensor, torch.special):
+        found = getattr(owner, name, None)
+        if found is not None:
+            rules.setdefault(found, rule)
+    rules.setdefault(function, rule)
+

@@ -1,0 +1,102 @@
+"""Which arrays look at the same memory.
+
+An array that owns its memory and its views share one list of weak references to each other. Values alias through
+torch's own storage; the list is needed only when the array turns into a decomposed one (or gains labels) because
+decomposed numbers were written into it or into one of its views: then every one of them has to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import torch
+
+from npdec import _wrap
+from npdec._decomposed import DecomposedTensor, decompose_storage
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+
+_new = object.__new__
+
+
+class Family(list["ref[Composition]"]):
+    """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
+
+    `frozen` says that one of them is read-only, so that a view has to look whether its source is.
+    """
+
+    __slots__ = ("frozen", "limit")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = 64
+        self.frozen = False
+
+    def prune(self) -> None:
+        self[:] = [member for member in self if member() is not None]
+        self.limit = max(64, 2 * len(self))
+
+    def living(self) -> list[Composition]:
+        return [array for member in self if (array := member()) is not None]
+
+
+def family_of(array: Composition) -> Family:
+    """The family of the array, made if it has none."""
+    try:
+        return array._m
+    except AttributeError:
+        family = array._m = Family()
+        family.append(ref(array))
+        return family
+
+
+def view(source: Any, tensor: torch.Tensor) -> Composition:
+    """`tensor` as an array, known as a view of `source` if that is an array."""
+    cls = _wrap.ARRAY
+    result = _new(cls)
+    result._t = tensor
+    result._d = tensor.dtype
+    if type(source) is cls:
+        try:
+            family = source._m
+        except AttributeError:
+            family = family_of(source)
+        result._m = family
+        family.append(ref(result))
+        if len(family) > family.limit:
+            family.prune()
+        if family.frozen:
+            result._ro = getattr(source, "_ro", None)
+    return result
+
+
+def freeze(array: Composition, reason: str) -> None:
+    """Make the array read-only, and the views that will be taken of it."""
+    array._ro = reason
+    family_of(array).frozen = True
+
+
+def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether the two tensors look at the same storage (of values, if they are decomposed)."""
+    if type(a) is DecomposedTensor:
+        a = a.value
+    if type(b) is DecomposedTensor:
+        b = b.value
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata  # type: ignore[attr-defined]
+
+
+def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) -> DecomposedTensor:
+    """Make the array decomposed under (at least) the given labels, and with it every view of its memory.
+
+    `like` is the decomposed tensor about to be written; the array's tensor is returned.
+    """
+    tensor = array._t
+    if type(tensor) is DecomposedTensor and tensor.covers(labels):
+        return tensor
+    members = [m for m in family_of(array).living() if shares_storage(m._t, tensor)]
+    for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):
+        member._t = replaced
+    assert isinstance(array._t, DecomposedTensor)
+    return array._t

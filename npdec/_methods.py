@@ -1,0 +1,311 @@
+"""The methods and properties of arrays and scalars that are no functions of NumPy, or differ from the function."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec import _memory, _wrap
+from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._decomposed import DecomposedTensor
+from npdec._decomposition import DecompositionMixin
+from npdec._impl import creation_impl, dtypes_impl, shape_impl
+from npdec._output import write
+from npdec._protocols import ProtocolMixin
+from npdec.exceptions import ComplexWarning
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+
+__all__ = ["ArrayMethods", "cast"]
+
+_new = object.__new__
+
+
+def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in another dtype, warning as NumPy does where imaginary parts are lost."""
+    if tensor.dtype is dtype:
+        return tensor
+    if tensor.is_complex() and not dtype.is_complex and dtype is not torch.bool:
+        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
+        tensor = tensor.real
+    return tensor.to(dtype)
+
+
+class ArrayMethods(DecompositionMixin, ProtocolMixin):
+    """What arrays and scalars share beyond the functions of NumPy (those are attached by `npdec._operators`)."""
+
+    __slots__ = ()
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._t.dim()
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._t.numel()
+
+    @property
+    def itemsize(self) -> int:
+        """The size of an element in bytes."""
+        return self._d.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the elements in bytes."""
+        return self._t.numel() * self._d.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The step along each axis, in bytes."""
+        return tuple(step * self._d.itemsize for step in self._t.stride())
+
+    @property
+    def device(self) -> Any:
+        """The torch device that holds the elements."""
+        return self._t.device
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array on another device (itself if it is there already). `stream` is not supported: TypeError."""
+        if stream is not None:
+            raise TypeError("to_device: torch orders its own streams; stream must be None")
+        return self._as(self._t.to(device))
+
+    @property
+    def T(self) -> Any:
+        """The transpose: a view with the axes reversed."""
+        return _memory.view(self, self._t.permute(*reversed(range(self._t.dim())))) if self._t.dim() else self
+
+    @property
+    def mT(self) -> Any:
+        """The matrix transpose: a view with the last two axes exchanged. Raises ValueError for fewer than two."""
+        if self._t.dim() < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return _memory.view(self, self._t.mT)
+
+    @property
+    def real(self) -> Any:
+        """The real part: a view, for a complex array."""
+        return self._part(self._t.real) if self._d.is_complex else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        write("real", self.real, as_tensor(value))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part: a view, for a complex array; read-only zeros for a real one."""
+        if self._d.is_complex:
+            return self._part(self._t.imag)
+        zeros = self._as(torch.zeros_like(self._t))
+        if type(zeros) is _wrap.ARRAY:
+            zeros._ro = "a real array has no imaginary part"
+        return zeros
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self._d.is_complex:
+            raise TypeError("array does not have imaginary part to set")
+        write("imag", self.imag, as_tensor(value))
+
+    def _part(self, tensor: torch.Tensor) -> Any:
+        return _memory.view(self, tensor) if type(self) is _wrap.ARRAY else _wrap.wrap_scalar(tensor)
+
+    # -- copies, dtypes, Python objects ---------------------------------------------------------------------------
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
+        forbids the cast. A cast to integers cannot carry contributions (DecompositionWarning).
+
+        >>> np.array([1.7, -1.7]).astype(int)
+        array([ 1, -1])
+        """
+        target = as_dtype(dtype)
+        if order not in ("K", "C", "A", "F"):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        if not dtypes_impl.can_cast(self._d, target, casting):
+            raise TypeError(
+                f"Cannot cast array data from {_wrap.dtype_repr(self._d)} to {_wrap.dtype_repr(target)} according to "
+                f"the rule '{casting}'"
+            )
+        tensor = cast(self._t, target)
+        if order in ("C", "F"):
+            tensor = creation_impl.copy(tensor, order)
+        elif tensor is self._t:
+            if not copy:
+                return self
+            tensor = tensor.clone()
+        return self._as(tensor)
+
+    def item(self, *args: Any) -> Any:
+        """The only element, or the one at an index, as a Python number (without contributions)."""
+        tensor = self._t.value if type(self._t) is DecomposedTensor else self._t
+        if len(args) == 1 and isinstance(args[0], tuple):
+            args = args[0]
+        if len(args) == 1:
+            index = operator.index(args[0])
+            size = tensor.numel()
+            if not -size <= index < size:
+                raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
+            return tensor.reshape(-1)[index].item()
+        if args:
+            if len(args) != tensor.dim():
+                raise ValueError("incorrect number of indices for array")
+            return tensor[tuple(map(operator.index, args))].item()
+        if tensor.numel() != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return tensor.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (without contributions)."""
+        return self._t.tolist()
+
+    def tobytes(self, order: str | None = "C") -> bytes:
+        """The elements' memory, in row-major ("C") or column-major ("F") order."""
+        tensor = (self._t.value if type(self._t) is DecomposedTensor else self._t).detach().resolve_conj().resolve_neg()
+        if order == "F" or (order == "A" and not tensor.is_contiguous() and tensor.T.is_contiguous()):
+            tensor = tensor.permute(*reversed(range(tensor.dim())))
+        elif order not in ("C", "A", "K", None):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        flat = tensor.cpu().contiguous().reshape(-1)
+        return bytes(flat.view(torch.uint8).tolist()) if flat.numel() else b""
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """A view of the same memory, read as another dtype. Raises TypeError for another `type`: there are none."""
+        if type is not None and type is not _wrap.ARRAY:
+            raise TypeError("view: npdec arrays have no subclasses")
+        tensor = self._t
+        if dtype is not None and dtype is not _wrap.ARRAY:
+            target = as_dtype(dtype)
+            if target is not self._d and isinstance(tensor, DecomposedTensor):
+                raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
+            tensor = tensor.view(target)
+        elif tensor.dim():
+            tensor = tensor.view_as(tensor)
+        return self._part(tensor)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return _wrap.wrap(as_tensor(array)) if return_scalar else _wrap.wrap_array(as_tensor(array))
+
+    # -- shape ----------------------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """The array in another shape of the same size; a view where it can be. `x.reshape(2, 3)` or `((2, 3))`.
+
+        Raises ValueError if the sizes differ, or under `copy=False` if a copy is needed.
+
+        >>> np.arange(6).reshape(2, -1)
+        array([[0, 1, 2],
+               [3, 4, 5]])
+        """
+        if order == "C" and copy is None:
+            try:
+                tensor = self._t.reshape(*shape)
+            except (TypeError, RuntimeError):
+                pass
+            else:
+                result = _new(_wrap.ARRAY)
+                result._t = tensor
+                result._d = self._d
+                try:
+                    family = self._m  # type: ignore[attr-defined]
+                except AttributeError:
+                    return _memory.view(self, tensor)
+                if family.frozen:
+                    return _memory.view(self, tensor)
+                result._m = family
+                family.append(_memory.ref(result))
+                if len(family) > family.limit:
+                    family.prune()
+                return result
+        size = as_shape(shape[0] if len(shape) == 1 else shape)
+        return _memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
+
+    def transpose(self, *axes: Any) -> Any:
+        """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+        if len(axes) == 1 and (axes[0] is None or not hasattr(axes[0], "__index__")):
+            axes = axes[0]
+        return _memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+
+    def flatten(self, order: str = "C") -> Composition:
+        """A copy of the elements as a 1-d array."""
+        return _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+
+    @property
+    def flat(self) -> Flat:
+        """The elements in row-major order: an iterator that can be indexed and assigned to."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[...] = value
+
+
+class Flat:
+    """The elements of an array in row-major order."""
+
+    __slots__ = ("_array", "_at")
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self._at = 0
+
+    @property
+    def base(self) -> Any:
+        return self._array
+
+    @property
+    def index(self) -> int:
+        return self._at
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        rest, coords = self._at, []
+        for length in reversed(self._array.shape):
+            coords.append(rest % length)
+            rest //= length
+        return tuple(reversed(coords))
+
+    def copy(self) -> Composition:
+        return self._array.flatten()  # type: ignore[no-any-return]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.copy().__array__(dtype)
+
+    def __len__(self) -> int:
+        return math.prod(self._array.shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._at >= len(self):
+            raise StopIteration
+        self._at += 1
+        return self._array.flatten()[self._at - 1] if self._array.ndim != 1 else self._array[self._at - 1]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._array.reshape(-1)[key].copy()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        flat = self._array.reshape(-1)
+        aliased = _memory.shares_storage(flat._t, self._array._t) and flat.size
+        source = as_tensor(value)
+        if source.dim():  # the values are repeated as often as they are needed
+            count = flat[key].size
+            repeats = -(-count // max(source.numel(), 1))
+            source = source.reshape(-1).repeat(repeats)[:count]
+        flat[key] = _wrap.wrap_array(source)
+        if not aliased:
+            self._array[...] = flat.reshape(self._array.shape)

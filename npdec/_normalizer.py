@@ -1,0 +1,298 @@
+"""From a type-tagged kernel to the public function.
+
+The signature of a kernel is read once, at import, and a wrapper is compiled for it, as `dataclasses` compiles an
+`__init__`: what a call then runs is straight code that converts the arguments which need it, calls the kernel, writes
+`out=`, and wraps the result. The wrapper carries NumPy's name and signature and the kernel's docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from npdec import _law, _memory, _wrap
+from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
+from npdec._decomposed import DecomposedTensor
+from npdec._dtypes import dtype as dtype_class
+from npdec._output import write_out, writeable_tensor
+from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
+from npdec._tags import NoValue, Spec
+from npdec._ufunc import make_ufunc
+
+__all__ = ["compile_function", "compile_method", "publish"]
+
+_Kind = inspect.Parameter
+
+
+def _wrap_result(result: Any) -> Any:
+    """Tensors in what a kernel returned become arrays and scalars, dtypes and sizes become NumPy's."""
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap(result)
+    return _wrap_container(result, _wrap_result)
+
+
+def _wrap_array(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap_array(result)
+    return _wrap_container(result, _wrap_array)
+
+
+def _wrap_view(source: Any, result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return _memory.view(source, result)
+    return _wrap_container(result, lambda item: _wrap_view(source, item))
+
+
+def _wrap_container(result: Any, wrap: Callable[[Any], Any]) -> Any:
+    if isinstance(result, torch.dtype):
+        return dtype_class(result)
+    if isinstance(result, torch.Size):
+        return tuple(result)
+    if isinstance(result, tuple):
+        items = [wrap(item) for item in result]
+        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    if isinstance(result, list):
+        return [wrap(item) for item in result]
+    return result
+
+
+def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
+    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+    if isinstance(items, torch.Tensor) or not isinstance(items, Iterable):
+        items = as_tensor(items)
+        if not items.ndim:
+            raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
+        return list(torch.unbind(items))
+    return [as_tensor(item) for item in items]
+
+
+def _value(tensor: Any) -> Any:
+    return tensor.value if type(tensor) is DecomposedTensor else tensor
+
+
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+
+
+class _Source:
+    """The source text of one wrapper, and the names that it uses."""
+
+    def __init__(self, kernel: Callable[..., Any], spec: Spec) -> None:
+        self.kernel = kernel
+        self.spec = spec
+        self.parameters = read_parameters(kernel)
+        self.arrays = [p for p in self.parameters if p.is_array]
+        self.returns = return_tag(kernel)
+        self.namespace: dict[str, Any] = {
+            "_kernel": kernel,
+            "_Array": _wrap.ARRAY,
+            "_Tensor": torch.Tensor,
+            "_Decomposed": DecomposedTensor,
+            "_new": object.__new__,
+            "_as_tensor": as_tensor,
+            "_as_dtype": as_dtype,
+            "_as_axis": as_axis,
+            "_as_shape": as_shape,
+            "_as_sequence": _as_sequence,
+            "_index": operator.index,
+            "_value": _value,
+            "_scalars": _PYTHON_SCALARS,
+            "_NoValue": NoValue,
+            "_wrap_result": _wrap_result,
+            "_wrap_array": _wrap_array,
+            "_wrap_view": _wrap_view,
+            "_wrap_scalar": _wrap.wrap_scalar,
+            "_write_out": write_out,
+            "_writeable": writeable_tensor,
+        }
+
+    # -- the def line ---------------------------------------------------------------------------------------------
+
+    def _default(self, p: Parameter) -> str:
+        if p.default is _Kind.empty:
+            return ""
+        name = f"_default_{p.name}"
+        self.namespace[name] = p.default
+        return f"={name}"
+
+    def header(self, method: bool) -> str:
+        words, kinds = [], [p.kind for p in self.parameters]
+        for i, p in enumerate(self.parameters):
+            if p.kind is _Kind.KEYWORD_ONLY and _Kind.KEYWORD_ONLY not in kinds[:i] and _Kind.VAR_POSITIONAL not in kinds:
+                words.append("*")
+            if p.kind is _Kind.VAR_POSITIONAL:
+                words.append(f"*{p.name}")
+            elif p.kind is _Kind.VAR_KEYWORD:
+                words.append(f"**{p.name}")
+            elif method and i == 0:
+                words.append("self")
+            else:
+                words.append(p.name + self._default(p))
+            last_positional_only = p.kind is _Kind.POSITIONAL_ONLY and kinds[i + 1 : i + 2] != [_Kind.POSITIONAL_ONLY]
+            if last_positional_only:
+                words.append("/")
+        return ", ".join(words)
+
+    # -- conversions ----------------------------------------------------------------------------------------------
+
+    def conversion(self, p: Parameter) -> list[str]:
+        """Statements that turn the caller's argument into what the kernel receives."""
+        n = p.name
+        guard = f"if {n} is not None: " if p.optional or p.default is None else ""
+        if p.default is NoValue:
+            guard = f"if {n} is not _NoValue and {n} is not None: "
+        if p.sequence:
+            if p.tag in ("AxisLike", "DTypeLike", "ShapeLike"):
+                raise TypeError(f"{self.kernel.__qualname__}: {n!r} cannot be a sequence of {p.tag}")
+            convert = f"_as_sequence({self.spec.name!r}, {n})"
+            if p.tag == "Opaque":
+                convert = f"[_value(item) for item in {convert}]"
+            return [f"{guard}{n} = {convert}"]
+        match p.tag:
+            case "ArrayLikeOrScalar":
+                return [f"if type({n}) not in _scalars and {n} is not None and {n} is not _NoValue: {n} = _as_tensor({n})"]
+            case "Mask":
+                return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_tensor({n}))"]
+            case "Opaque":
+                return [f"{guard}{n} = _value({n}._t if type({n}) is _Array else _as_tensor({n}))"]
+            case "InPlace":
+                return []
+            case tag if p.is_array:
+                del tag
+                if p.kind is _Kind.VAR_POSITIONAL:
+                    return [f"{n} = [_as_tensor(item) for item in {n}]"]
+                return [f"{guard}{n} = {n}._t if type({n}) is _Array else _as_tensor({n})"]
+            case "DTypeLike":
+                return [f"{guard}{n} = _as_dtype({n})"]
+            case "AxisLike":
+                return [f"if {n} is not None and type({n}) is not int: {n} = _as_axis({n})"]
+            case "ShapeLike":
+                return [f"{guard}{n} = _as_shape({n})"]
+        if p.plain == "int":
+            return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
+        return []
+
+    # -- the body -------------------------------------------------------------------------------------------------
+
+    def call(self) -> str:
+        words, by_name = [], False
+        for p in self.parameters:
+            if p.tag == "OutArray":
+                by_name = True
+            elif p.kind is _Kind.VAR_POSITIONAL:
+                words.append(f"*{p.name}")
+            elif p.kind is _Kind.VAR_KEYWORD:
+                words.append(f"**{p.name}")
+            elif p.kind is _Kind.KEYWORD_ONLY or (by_name and p.kind is not _Kind.POSITIONAL_ONLY):
+                words.append(f"{p.name}={p.name}")
+            else:
+                words.append(p.name)
+        return f"({', '.join(words)})"
+
+    def body(self, method: bool) -> list[str]:
+        lines: list[str] = []
+        first = self.arrays[0] if self.arrays else None
+        if method:
+            assert first is not None
+            lines.append(f"{first.name} = self")
+        if self.returns == "View" and first is not None:
+            lines.append(f"_source = {first.name}")
+        for p in self.parameters:
+            if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
+                lines.append(f"{p.name} = self._t")
+            else:
+                lines += self.conversion(p)
+        for p in self.arrays:
+            if p.tag == "InPlace":
+                others = ", ".join(q.name for q in self.arrays if q is not p and not q.sequence)
+                lines.append(f"{p.name} = _writeable({self.spec.name!r}, {p.name}, ({others}{',' if others else ''}))")
+        call = self.call()
+        ruled = [p for p in self.arrays if p.tag in LAW_TAGS and not p.sequence]
+        if ruled:
+            self.namespace["_ruled"] = _law.ruled(self.kernel, self.parameters)
+            test = " or ".join(f"type({p.name}) is _Decomposed" for p in ruled)
+            lines.append(f"_r = _ruled{call} if {test} else _kernel{call}")
+        else:
+            lines.append(f"_r = _kernel{call}")
+        lines += self.finish()
+        return lines
+
+    def finish(self) -> list[str]:
+        lines = []
+        out = next((p.name for p in self.parameters if p.tag == "OutArray"), None)
+        if out:
+            lines.append(f"if {out} is not None: return _write_out({self.spec.name!r}, {out}, _r)")
+        if self.returns == "View":
+            lines.append("return _wrap_view(_source, _r)")
+        elif self.returns == "Array":
+            lines.append("return _wrap_array(_r)")
+        else:
+            lines += [
+                "if type(_r) is _Tensor:",
+                "    if _r.dim():",
+                "        _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "        return _c",
+                "    return _wrap_scalar(_r)",
+                "return _wrap_result(_r)",
+            ]
+        return lines
+
+    def compile(self, name: str, qualname: str, module: str, method: bool) -> Callable[..., Any]:
+        lines = self.body(method)
+        text = f"def {name}({self.header(method)}):\n    " + "\n    ".join(lines)
+        exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
+        function = self.namespace[name]
+        function.__doc__ = self.kernel.__doc__
+        function.__module__ = module
+        function.__qualname__ = qualname
+        function.__kernel__ = self.kernel
+        return function
+
+
+def _spec(kernel: Callable[..., Any]) -> Spec:
+    spec = getattr(kernel, "__npdec__", None)
+    if spec is None:
+        raise TypeError(f"{kernel!r} is not declared: decorate it with npdec.public or npdec.ufunc")
+    return spec
+
+
+def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
+    """The public function of a declared kernel: a function, or a ufunc object."""
+    spec = _spec(kernel)
+    if spec.loops is not None:
+        return make_ufunc(kernel, spec, read_parameters(kernel), module)
+    return _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
+
+
+def compile_method(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The array method of a declared kernel: the same function with the array as `self`."""
+    spec = _spec(kernel)
+    assert spec.method is not None
+    return _Source(kernel, spec).compile(spec.method, f"ndarray.{spec.method}", "npdec", method=True)
+
+
+def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:
+    """The kernels that a module of `npdec._impl` declares itself (and does not import), in their order."""
+    return [
+        item
+        for item in vars(module).values()
+        if hasattr(item, "__npdec__") and item.__module__ == module.__name__
+    ]
+
+
+def publish(namespace: str, *modules: ModuleType) -> dict[str, Any]:
+    """The public functions of the kernels in the modules, by their names and aliases."""
+    functions = {}
+    for module in modules:
+        for kernel in kernels_of(module):
+            function = compile_function(kernel, namespace)
+            spec = _spec(kernel)
+            for name in (spec.name, *spec.aliases):
+                if name in functions:
+                    raise TypeError(f"{namespace}.{name} is declared twice, the second time in {module.__name__}")
+                functions[name] = function
+    return functions

@@ -1,0 +1,102 @@
+"""Writing into an existing array: `out=`, assignment, in-place operators. Every write goes through here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec import _memory, _wrap
+from npdec._decomposed import DecomposedTensor
+from npdec._impl import dtypes_impl
+from npdec.exceptions import DecompositionWarning
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
+
+__all__ = ["check_writeable", "write", "write_out", "writeable_tensor"]
+
+
+def check_writeable(name: str, array: Any) -> Composition:
+    """The array, if it is one and may be written. Raises TypeError or ValueError."""
+    if type(array) is not _wrap.ARRAY:
+        raise TypeError(f"{name}: the array to write must be an npdec array, not {type(array).__name__}")
+    reason = getattr(array, "_ro", None)
+    if reason is not None:
+        raise ValueError(f"assignment destination is read-only: {reason}")
+    return array
+
+
+def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
+    """The tensor of the array, ready to receive `value`: decomposed, with its views, if `value` is."""
+    if type(value) is not DecomposedTensor:
+        return array._t
+    if not array._d.is_floating_point and not array._d.is_complex:
+        warnings.warn(
+            f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
+            DecompositionWarning,
+            stacklevel=3,
+        )
+        return array._t
+    return _memory.decompose_in_place(array, value.labels, value)
+
+
+def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
+    """The tensor of an array that a kernel changes in place, given the other tensors of the call."""
+    tensor = check_writeable(name, array)._t
+    for other in others:
+        if type(other) is DecomposedTensor:
+            tensor = prepare(name, array, other)
+    return tensor
+
+
+def write(name: str, array: Composition, value: torch.Tensor, casting: str = "unsafe", mask: Any = None) -> None:
+    """Copy `value` into the array, broadcast and cast, where the mask allows.
+
+    Nothing is written if the cast or the shapes do not fit (TypeError, ValueError).
+    """
+    check_writeable(name, array)
+    if casting != "unsafe" and value.dtype is not array._d and not dtypes_impl.can_cast(value.dtype, array._d, casting):
+        raise TypeError(
+            f"Cannot cast ufunc '{name}' output from {_wrap.dtype_repr(value.dtype)} to "
+            f"{_wrap.dtype_repr(array._d)} with casting rule '{casting}'"
+        )
+    if tuple(value.shape) != tuple(array._t.shape):
+        value = _broadcast_into(name, value, tuple(array._t.shape))
+    target = prepare(name, array, value)
+    if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
+        value = value.value
+    if mask is not None:
+        value = torch.where(mask, value.to(array._d), target)
+    target.copy_(value)
+
+
+def _broadcast_into(name: str, value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    try:
+        return torch.broadcast_to(value, shape)
+    except RuntimeError:
+        raise ValueError(
+            f"{name}: could not broadcast input array from shape {tuple(value.shape)} into shape {shape}"
+        ) from None
+
+
+def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> Any:
+    """Write what a kernel returned into `out=` and return `out`. Shapes must agree; the cast must be safe enough."""
+    if isinstance(out, tuple):
+        if isinstance(result, torch.Tensor):
+            if len(out) != 1:
+                raise ValueError(f"{name}: out= holds {len(out)} arrays for one result")
+            return write_out(name, out[0], result, casting)
+        if len(out) != len(result):
+            raise ValueError(f"{name}: out= holds {len(out)} arrays for {len(result)} results")
+        return tuple(write_out(name, o, r, casting) for o, r in zip(out, result, strict=True))
+    if not isinstance(result, torch.Tensor):
+        raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
+    check_writeable(name, out)
+    if tuple(result.shape) != tuple(out._t.shape):
+        raise ValueError(
+            f"{name}: output array has the wrong shape: {tuple(out._t.shape)} instead of {tuple(result.shape)}"
+        )
+    write(name, out, result, casting)
+    return out

@@ -1,0 +1,122 @@
+"""The slope of a pointwise function between residual and value, to full precision.
+
+The secant (f(x) − f(r)) / (x − r) is DeepLIFT's Rescale multiplier (Shrikumar, Greenside and Kundaje, "Learning important
+features through propagating activation differences", 2017). Where f(x) and f(r) agree in their leading digits the
+difference has lost those digits; the slope is then the mean of the derivative along the segment, which is the same
+number, by Gauss–Legendre quadrature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from npdec._quadrature import gauss_legendre
+
+__all__ = ["Slope", "lead", "secant"]
+
+_CANCELLED = 1 / 16  # four bits of the difference are gone
+_SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
+_NODES = 6
+
+
+def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Components (C, *shape) with axes of length one after the first, for broadcasting with `ndim` axes."""
+    missing = ndim + 1 - components.ndim
+    if missing <= 0:
+        return components
+    return components.reshape((components.shape[0],) + (1,) * missing + tuple(components.shape[1:]))
+
+
+@dataclass(slots=True)
+class Slope:
+    """A multiplier for components. Where it does not fit the exponent range (`extreme`), the difference of the function
+    is shared out instead; where it is infinite (`singular`), a component of zero contributes zero."""
+
+    multiplier: torch.Tensor
+    difference: torch.Tensor | None = None
+    step: torch.Tensor | None = None
+    extreme: torch.Tensor | None = None
+    singular: torch.Tensor | None = None
+
+    def apply(self, components: torch.Tensor) -> torch.Tensor:
+        components = lead(components, self.multiplier.ndim)
+        result = components * self.multiplier
+        if self.extreme is not None:
+            assert self.difference is not None and self.step is not None
+            result = torch.where(self.extreme, self.difference * (components / self.step), result)
+        if self.singular is not None:
+            result = torch.where(self.singular & (components == 0), torch.zeros_like(result), result)
+        return result
+
+
+def _derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
+    create = torch.is_grad_enabled() and u.requires_grad
+    with torch.enable_grad():
+        if not u.requires_grad:
+            u = u.detach().requires_grad_()
+        y = f(u)
+        if not y.requires_grad:
+            return torch.zeros_like(u)
+        (slope,) = torch.autograd.grad(y, u, torch.ones_like(y), create_graph=create, allow_unused=True)
+    if slope is None:
+        return torch.zeros_like(u)
+    return slope.conj() if slope.is_complex() else slope  # torch's complex gradient is the conjugate
+
+
+def secant(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    others: tuple[torch.Tensor, ...] = (),
+) -> Slope:
+    """The slope of `f(·, *others)` between r and x, in the shape of fx. All tensors broadcast against each other."""
+    step = x - r
+    difference = fx - fr
+    if step.shape != difference.shape:
+        step = step.expand(difference.shape)
+    slope = difference / step
+    size, info = slope.abs(), torch.finfo(slope.dtype)
+    closest = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
+    zero = step == 0
+    close = closest | zero
+    result = Slope(slope)
+    if bool(close.any()):
+        result = Slope(_fill_close(f, x, r, slope, close, zero, others))
+        infinite = zero & ~torch.isfinite(result.multiplier)
+        if bool(infinite.any()):
+            result.singular = infinite
+        size = result.multiplier.abs()
+    extreme = ~zero & (difference != 0) & ((size < info.tiny / info.eps) | (size > info.max * info.eps))
+    if bool(extreme.any()):
+        result.difference, result.step, result.extreme = difference, step, extreme
+    return result
+
+
+def _fill_close(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    close: torch.Tensor,
+    zero: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them."""
+    near, far, fixed = x.expand(slope.shape)[close], r.expand(slope.shape)[close], zero[close]
+    rest = tuple(o.expand(slope.shape)[close] if o.ndim else o for o in others)
+
+    def at(u: torch.Tensor) -> torch.Tensor:
+        return f(u, *rest)
+
+    first, last = _derivative(at, far), _derivative(at, near)
+    change = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
+    mean = torch.zeros_like(first)
+    for node, weight in gauss_legendre(_NODES):
+        mean = mean + weight * _derivative(at, far + node * (near - far))
+    chosen = torch.where(fixed, last, torch.where(change, mean, slope[close]))
+    return slope.masked_scatter(close, chosen)
