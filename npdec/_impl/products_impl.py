@@ -59,7 +59,7 @@ def _conjugate(x: torch.Tensor) -> torch.Tensor:
     return torch.conj(x) if x.dtype.is_complex else x
 
 
-def _not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> ValueError:
+def not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> ValueError:
     return ValueError(
         f"shapes {shape_text(a.shape)} and {shape_text(b.shape)} not aligned: {a.shape[axis_a]} (dim {axis_a}) != "
         f"{b.shape[axis_b]} (dim {axis_b})"
@@ -84,7 +84,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
         return multiply(a, b)
     axis_a, axis_b = a.ndim - 1, max(b.ndim - 2, 0)
     if a.shape[axis_a] != b.shape[axis_b]:
-        raise _not_aligned(a, b, axis_a, axis_b)
+        raise not_aligned(a, b, axis_a, axis_b)
     if a.ndim <= 2 and b.ndim <= 2:
         return widened(_matrix_product, a, b)
     return contract(a, b, (axis_a,), (axis_b,))
@@ -119,7 +119,7 @@ def inner(a: ArrayLike, b: ArrayLike, /):
     if a.ndim == 0 or b.ndim == 0:
         return multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
-        raise _not_aligned(a, b, a.ndim - 1, b.ndim - 1)
+        raise not_aligned(a, b, a.ndim - 1, b.ndim - 1)
     return contract(a, b, (a.ndim - 1,), (b.ndim - 1,))
 
 

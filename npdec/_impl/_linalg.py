@@ -1,0 +1,58 @@
+"""What the functions of linear algebra share: their dtypes, the checks of shapes, the words of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec.exceptions import LinAlgError
+
+__all__ = ["adjoint", "check_2d", "check_matrices", "check_square", "failing_with", "inexact"]
+
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def inexact(*arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The arrays in the common dtype of linear algebra: integers are float64. Raises TypeError for half precision."""
+    for x in arrays:
+        if x.dtype in _HALVES:
+            raise TypeError(f"array type {str(x.dtype).removeprefix('torch.')} is unsupported in linalg")
+    return dtypes_impl.promote(
+        *(x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64) for x in arrays)
+    )
+
+
+def check_matrices(*arrays: torch.Tensor) -> None:
+    for x in arrays:
+        if x.ndim < 2:
+            raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+
+
+def check_2d(*arrays: torch.Tensor) -> None:
+    for x in arrays:
+        if x.ndim != 2:
+            raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+
+
+def check_square(x: torch.Tensor) -> None:
+    check_matrices(x)
+    if x.shape[-1] != x.shape[-2]:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def adjoint(x: torch.Tensor) -> torch.Tensor:
+    """The conjugate transpose of the matrices in the last two axes."""
+    transposed = torch.transpose(x, -2, -1)
+    return torch.conj(transposed) if x.dtype.is_complex else transposed
+
+
+@contextmanager
+def failing_with(message: str) -> Iterator[None]:
+    """What torch reports as a failure of linear algebra within this block is raised as LinAlgError with `message`."""
+    try:
+        yield
+    except torch.linalg.LinAlgError:
+        raise LinAlgError(message) from None

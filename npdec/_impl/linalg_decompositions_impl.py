@@ -1,0 +1,246 @@
+"""Linear algebra: decompositions and eigenvalues. All of them take stacks of matrices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._impl._linalg import adjoint, check_matrices, check_square, failing_with, inexact
+from npdec._tags import Array, ArrayLike, public
+from npdec.exceptions import LinAlgError
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and the eigenvectors in the columns of a matrix."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and the orthonormal eigenvectors in the columns of a matrix."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """A matrix with orthonormal columns, and an upper triangular one."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors in columns, singular values in descending order, right singular vectors in rows."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def hermitian(a: torch.Tensor, upper: bool = False) -> torch.Tensor:
+    """The Hermitian matrices of which one triangle of `a` is given; the other one is not read."""
+    if upper:
+        return torch.triu(a) + adjoint(torch.triu(a, 1))
+    return torch.tril(a) + adjoint(torch.tril(a, -1))
+
+
+@public
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
+    """The triangular factor L of positive definite matrices `a` = L L*, or with `upper` the factor U of U* U.
+
+    Only the triangle of `a` on the side of the factor is read. Raises LinAlgError if a matrix is not square or not
+    positive definite.
+
+    >>> np.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    check_square(a)
+    (a,) = inexact(a)
+    with failing_with("Matrix is not positive definite"):
+        factor = torch.linalg.cholesky(hermitian(a, upper))
+    return adjoint(factor) if upper else factor
+
+
+@public
+def qr(a: ArrayLike, mode: str = "reduced"):
+    """Matrices `a` = Q R with orthonormal columns in Q and an upper triangular R, as a QRResult.
+
+    For matrices of m rows and n columns and k = min(m, n), "reduced" gives Q of shape (m, k), "complete" of shape
+    (m, m); "r" gives R alone, and "raw" LAPACK's reflectors, transposed, with their scale factors.
+
+    >>> q, r = np.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> np.allclose(q @ r, [[3, 1], [4, 2]]), np.allclose(q.T @ q, np.eye(2))
+    (True, True)
+    """
+    if mode in ("full", "f", "economic", "e"):
+        warnings.warn(
+            f"The '{mode}' option is deprecated in favor of '{'reduced' if mode[0] == 'f' else 'r'}'.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        if mode[0] == "e":
+            check_matrices(a)
+            return torch.transpose(_reflectors(*inexact(a))[0], -2, -1)
+        mode = "reduced"
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    check_matrices(a)
+    (a,) = inexact(a)
+    if mode == "raw":
+        return _reflectors(a)
+    q, r = torch.linalg.qr(a, "complete" if mode == "complete" else "reduced")
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    h, tau = torch.geqrf(a)
+    return torch.transpose(h, -2, -1), tau
+
+
+@public
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
+    """Singular value decomposition `a` = (U * S) Vh, as an SVDResult; the singular values alone without `compute_uv`.
+
+    For matrices of m rows and n columns and k = min(m, n), U and Vh are square with `full_matrices`; otherwise they
+    have k columns, or rows. `hermitian` says that the matrices are, which is faster. Raises LinAlgError if the
+    computation does not converge (nan in a matrix).
+
+    >>> np.linalg.svd([[3.0, 0.0], [0.0, -2.0]], compute_uv=False)
+    array([3., 2.])
+    """
+    check_matrices(a)
+    (a,) = inexact(a)
+    if hermitian:
+        return _svd_hermitian(a, compute_uv)
+    with failing_with("SVD did not converge"):
+        if not compute_uv:
+            return torch.linalg.svdvals(a)
+        return SVDResult(*torch.linalg.svd(a, full_matrices=bool(full_matrices)))
+
+
+def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
+    """From the eigenvalues w: the singular values are |w|, and the signs of w go into the right vectors."""
+    check_square(a)
+    if not compute_uv:
+        return torch.sort(torch.abs(_eigvalsh(a, False)), -1, descending=True)[0]
+    values, vectors = _eigh(a, False)
+    magnitudes = torch.abs(values)
+    order = torch.argsort(magnitudes, -1, descending=True)
+    values = torch.take_along_dim(values, order, -1)
+    vectors = torch.take_along_dim(vectors, order.unsqueeze(-2), -1)
+    signed = vectors * torch.sign(values).unsqueeze(-2)
+    return SVDResult(vectors, torch.take_along_dim(magnitudes, order, -1), adjoint(signed))
+
+
+@public
+def svdvals(x: ArrayLike, /) -> Array:
+    """The singular values of matrices, in descending order. Raises LinAlgError if the computation does not converge.
+
+    >>> np.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]])
+    array([2., 1.])
+    """
+    check_matrices(x)
+    (x,) = inexact(x)
+    with failing_with("SVD did not converge"):
+        return torch.linalg.svdvals(x)
+
+
+# --- eigenvalues ------------------------------------------------------------------------------------------------------
+
+
+def _check_finite(a: torch.Tensor) -> None:
+    if not torch.isfinite(a).all():
+        raise LinAlgError("Array must not contain infs or NaNs")
+
+
+def _all_real(a: torch.Tensor, values: torch.Tensor) -> bool:
+    """Whether the eigenvalues of a real matrix are real, which decides the dtype of the result."""
+    return not a.dtype.is_complex and bool((torch.imag(values) == 0).all())
+
+
+@public
+def eig(a: ArrayLike):
+    """Eigenvalues of square matrices and their normalised right eigenvectors, as an EigResult.
+
+    They are complex unless all eigenvalues of a real input are real, and in no particular order. Raises LinAlgError if
+    a matrix is not square, contains inf or nan, or the computation does not converge.
+
+    >>> np.linalg.eig([[2.0, 0.0], [0.0, 3.0]]).eigenvalues
+    array([2., 3.])
+    """
+    check_square(a)
+    (a,) = inexact(a)
+    _check_finite(a)
+    with failing_with("Eigenvalues did not converge"):
+        values, vectors = torch.linalg.eig(a)
+    if _all_real(a, values):
+        values, vectors = torch.real(values), torch.real(vectors)
+    return EigResult(values, vectors)
+
+
+@public
+def eigvals(a: ArrayLike) -> Array:
+    """Eigenvalues of square matrices, in no particular order; real if all eigenvalues of a real input are.
+
+    Raises LinAlgError if a matrix is not square, contains inf or nan, or the computation does not converge.
+
+    >>> np.linalg.eigvals([[0.0, -1.0], [1.0, 0.0]])
+    array([0.+1.j, 0.-1.j])
+    """
+    check_square(a)
+    (a,) = inexact(a)
+    _check_finite(a)
+    with failing_with("Eigenvalues did not converge"):
+        values = torch.linalg.eigvals(a)
+    return torch.real(values) if _all_real(a, values) else values
+
+
+def _upper(UPLO: str) -> bool:
+    side = UPLO.upper()
+    if side not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return side == "U"
+
+
+def _eigh(a: torch.Tensor, upper: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    with failing_with("Eigenvalues did not converge"):
+        return torch.linalg.eigh(hermitian(a, upper))
+
+
+def _eigvalsh(a: torch.Tensor, upper: bool) -> torch.Tensor:
+    with failing_with("Eigenvalues did not converge"):
+        return torch.linalg.eigvalsh(hermitian(a, upper))
+
+
+@public
+def eigh(a: ArrayLike, UPLO: str = "L"):
+    """Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian (real: symmetric) matrices, as an EighResult.
+
+    Only the lower ("L") or upper ("U") triangle is read. Raises LinAlgError if a matrix is not square or the
+    computation does not converge.
+
+    >>> np.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
+    array([1., 3.])
+    """
+    upper = _upper(UPLO)
+    check_square(a)
+    return EighResult(*_eigh(*inexact(a), upper))
+
+
+@public
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
+    """Eigenvalues, ascending, of Hermitian (real: symmetric) matrices, of which one triangle ("L" or "U") is read.
+
+    Raises LinAlgError if a matrix is not square or the computation does not converge.
+
+    >>> np.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+    array([1., 3.])
+    """
+    upper = _upper(UPLO)
+    check_square(a)
+    return _eigvalsh(*inexact(a), upper)

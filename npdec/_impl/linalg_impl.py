@@ -1,0 +1,408 @@
+"""Linear algebra: norms and other numbers, equations and inverses. Matrices are the last two axes of a stack."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._impl import _util, products_impl
+from npdec._impl._gufunc import Signature, shape_text
+from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, inexact
+from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
+from npdec._tags import Array, ArrayLike, AxisLike, KeepDims, NoValue, Opaque, Smooth, public
+from npdec.exceptions import LinAlgError
+
+
+_SOLVE = Signature("solve", "(m,m),(m,n)->(m,n)")
+_SOLVE1 = Signature("solve1", "(m,m),(m)->(m)")
+
+
+class SlogdetResult(NamedTuple):
+    """The sign (or phase) of a determinant, and the logarithm of its magnitude."""
+
+    sign: Any
+    logabsdet: Any
+
+
+# --- norms ------------------------------------------------------------------------------------------------------------
+
+
+@public
+def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: KeepDims = False):
+    """Norm of vectors or matrices; without `ord`, the root of the sum of the squared magnitudes of all elements.
+
+    `axis` is an int for vectors, two ints for matrices; without it the array itself is the vector or the matrix. For
+    vectors `ord` is any number p, for sum(|x|^p)^(1/p), where inf and -inf stand for the largest and the smallest
+    magnitude and 0 counts what is not zero. For matrices: "fro" (the default), "nuc" (sum of the singular values),
+    2 and -2 (largest, smallest singular value), 1 and -1 (of the sums of the columns), inf and -inf (of the rows).
+
+    >>> np.linalg.norm([3.0, 4.0])
+    np.float64(5.0)
+    >>> np.linalg.norm([[1.0, -2.0], [3.0, 4.0]], ord=1, axis=(0, 1))
+    np.float64(6.0)
+    """
+    order = _as_order(ord)
+    if axis is None:
+        if order is None or (order == "fro" and x.ndim == 2) or (order == 2 and x.ndim == 1):
+            result = _vector_norm(x.reshape(-1), 2.0, (0,), False)
+            return result.reshape((1,) * x.ndim) if keepdims else result
+        axes = tuple(range(x.ndim))
+    else:
+        axes = _util.normalize_axes(axis, x.ndim, allow_duplicate=True)
+    if len(axes) == 1:
+        if isinstance(order, str):
+            raise ValueError(f"Invalid norm order '{ord}' for vectors")
+        return _vector_norm(x, 2.0 if order is None else order, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if axes[0] == axes[1]:
+        raise ValueError("Duplicate axes given.")
+    return _matrix_norm(x, order, axes[0], axes[1], keepdims)
+
+
+@public
+def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: KeepDims = False, ord: Any = 2):
+    """Norm of vectors that lie along one axis, or spread over several, or over all: `norm` for vectors.
+
+    `ord` is any number p, for sum(|x|^p)^(1/p); see `norm` for inf, -inf and 0.
+
+    >>> np.linalg.vector_norm([[3.0, 0.0], [0.0, 4.0]])
+    np.float64(5.0)
+    """
+    order = _as_order(ord)
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), keepdims)
+
+
+@public
+def matrix_norm(x: ArrayLike, /, *, keepdims: KeepDims = False, ord: Any = "fro"):
+    """Norm of the matrices in the last two axes: `norm` for matrices, with the same values of `ord`.
+
+    >>> np.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]], ord="nuc")
+    np.float64(7.0)
+    """
+    rows, columns = _util.normalize_axes((-2, -1), x.ndim)
+    return _matrix_norm(x, _as_order(ord), rows, columns, keepdims)
+
+
+def _as_order(ord: Any) -> float | str | None:
+    """The order as a float, None, or a string: "fro" for the Frobenius norm, another one as it is."""
+    if ord is None or isinstance(ord, str):
+        return "fro" if ord == "f" else ord
+    try:
+        return float(ord)
+    except (TypeError, ValueError):
+        return repr(ord)
+
+
+def _in_floats(x: torch.Tensor) -> torch.Tensor:
+    """`x` in the dtype that its norm is computed in; integers are float64, half precision is summed in float32."""
+    if x.dtype in (torch.float16, torch.bfloat16):
+        return x.to(torch.float32)
+    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64)
+
+
+def _in_dtype_of(x: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+    return result.to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else result
+
+
+def _vector_norm(x: torch.Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> torch.Tensor:
+    if not axes:  # every element is a vector
+        return _vector_norm(x.unsqueeze(0), p, (0,), False)
+    if p in (math.inf, -math.inf):
+        return _extreme(torch.abs(_in_dtype_of(x, _in_floats(x))), axes, p > 0, keepdims)
+    floats = _in_floats(x)
+    if p < 0 and not all(x.shape[axis] for axis in axes):  # the sum of nothing is 0, and 0 ** (1 / p) is inf
+        return _in_dtype_of(x, torch.full_like(torch.linalg.vector_norm(floats, 2.0, axes, keepdims), math.inf))
+    return _in_dtype_of(x, torch.linalg.vector_norm(floats, p, axes, keepdims))
+
+
+def _extreme(x: torch.Tensor, axes: tuple[int, ...], largest: bool, keepdims: bool) -> torch.Tensor:
+    if all(x.shape[axis] for axis in axes):
+        return (torch.amax if largest else torch.amin)(x, axes, keepdims)
+    if not largest:
+        raise ValueError("zero-size array to reduction operation minimum which has no identity")
+    return torch.sum(x, axes, keepdims)
+
+
+def _matrix_norm(x: torch.Tensor, ord: float | str | None, rows: int, columns: int, keepdims: bool) -> torch.Tensor:
+    if ord in (None, "fro"):
+        return _vector_norm(x, 2.0, (rows, columns), keepdims)
+    if ord in (2, -2, "nuc"):
+        matrices = torch.movedim(x, (rows, columns), (-2, -1))
+        with failing_with("SVD did not converge"):
+            values = torch.linalg.svdvals(*inexact(matrices))
+        result = torch.sum(values, -1) if ord == "nuc" else _extreme(values, (-1,), ord == 2, False)
+    elif ord in (1, -1, math.inf, -math.inf):
+        summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
+        sums = _vector_norm(x, 1.0, (summed,), True)
+        result = _extreme(sums, (compared,), ord in (1, math.inf), True).squeeze((rows, columns))
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return _util.restore_axes(result, (rows, columns)) if keepdims else result
+
+
+# --- other numbers ----------------------------------------------------------------------------------------------------
+
+
+@public
+def det(a: ArrayLike):
+    """Determinants of square matrices. Raises LinAlgError if they are not square.
+
+    >>> np.linalg.det([[1.0, 2.0], [0.0, 3.0]])
+    np.float64(3.0)
+    """
+    check_square(a)
+    return torch.linalg.det(*inexact(a))
+
+
+@public
+def slogdet(a: ArrayLike):
+    """Signs of determinants (phases, of complex ones) and the logarithms of their magnitudes, as a SlogdetResult.
+
+    A singular matrix has sign 0 and logarithm -inf. Raises LinAlgError if the matrices are not square.
+
+    >>> np.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]]).sign
+    np.float64(-1.0)
+    """
+    check_square(a)
+    return SlogdetResult(*torch.linalg.slogdet(*inexact(a)))
+
+
+@public
+def matrix_rank(A: Opaque, tol: Opaque | None = None, hermitian: bool = False, *, rtol: Opaque | None = None):
+    """Number of singular values of matrices above a tolerance: `tol`, or `rtol` times the largest of them.
+
+    Without either, `rtol` is the larger side of a matrix times the precision of its dtype. `hermitian` says that the
+    matrices are, which is faster. An array without matrices has rank 0 if it is all zero, otherwise 1.
+
+    >>> np.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    np.int64(1)
+    """
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    if A.ndim < 2:
+        return int((A != 0).any())
+    values = _singular_values(A, hermitian)
+    if tol is not None:
+        threshold = tol.unsqueeze(-1)
+    else:
+        precision = max(A.shape[-2:]) * torch.finfo(values.dtype).eps
+        threshold = _extreme(values, (-1,), True, True) * (precision if rtol is None else rtol.unsqueeze(-1))
+    return torch.sum(values > threshold, -1)
+
+
+def _singular_values(a: torch.Tensor, hermitian: bool = False) -> torch.Tensor:
+    (a,) = inexact(a)
+    with failing_with("SVD did not converge"):
+        if not hermitian:
+            return torch.linalg.svdvals(a)
+        check_square(a)
+        return torch.sort(torch.abs(torch.linalg.eigvalsh(hermitian_matrix(a))), -1, descending=True)[0]
+
+
+@public
+def cond(x: Smooth, p: Any = None):
+    """Condition numbers of matrices in a norm of `norm`: the norm of a matrix times that of its inverse.
+
+    Without `p`, the ratio of the largest to the smallest singular value; -2 is its inverse. inf for singular matrices.
+    Raises LinAlgError for empty matrices, and where the norm needs an inverse for matrices that are not square.
+
+    >>> np.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
+    np.float64(2.0)
+    """
+    if not all(x.shape[-2:]):
+        raise LinAlgError("cond is not defined on empty arrays")
+    order = 2.0 if p is None else _as_order(p)
+    if order in (2, -2):
+        check_matrices(x)
+        values = _singular_values(x)
+        largest, smallest = values[..., 0], values[..., -1]
+        result = largest / smallest if order == 2 else smallest / largest
+        singular = torch.zeros_like(result, dtype=torch.bool)
+    else:
+        check_square(x)
+        (a,) = inexact(x)
+        inverse, failed = torch.linalg.inv_ex(a)
+        singular = failed != 0
+        result = _matrix_norm(a, order, a.ndim - 2, a.ndim - 1, False)
+        result = result * _matrix_norm(inverse, order, a.ndim - 2, a.ndim - 1, False)
+    unknown = torch.isnan(x).any(-1).any(-1)
+    return torch.where((singular | torch.isnan(result)) & ~unknown, math.inf, result)
+
+
+# --- equations and inverses -------------------------------------------------------------------------------------------
+
+
+@public
+def solve(a: ArrayLike, b: ArrayLike):
+    """The solution x of a x = b for square matrices `a`.
+
+    `b` is one vector if it has one dimension, otherwise a stack of matrices of shape (..., m, k); stacks broadcast.
+    Raises LinAlgError if a matrix is singular or not square, ValueError if `b` does not fit.
+
+    >>> np.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
+    array([1. , 0.5])
+    """
+    check_square(a)
+    a, b = inexact(a, b)
+    signature = _SOLVE1 if b.ndim == 1 else _SOLVE
+    signature.check_sizes(signature.core((a, b)), [a, b])
+    columns = b.unsqueeze(-1) if b.ndim == 1 else b
+    # With as many axes as `a` has, torch cannot take a stack of columns for a stack of vectors.
+    columns = columns.reshape((1,) * (a.ndim - columns.ndim) + tuple(columns.shape))
+    with failing_with("Singular matrix"):
+        x = torch.linalg.solve(a, columns)
+    return x.squeeze(-1) if b.ndim == 1 else x
+
+
+@public
+def inv(a: ArrayLike) -> Array:
+    """Inverses of square matrices. Raises LinAlgError if one is singular or not square.
+
+    >>> np.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    check_square(a)
+    with failing_with("Singular matrix"):
+        return torch.linalg.inv(*inexact(a))
+
+
+@public
+def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, rtol: Opaque | None = NoValue) -> Array:
+    """Moore-Penrose pseudo-inverses of matrices, from their singular value decompositions.
+
+    Singular values up to `rcond` (also called `rtol`; 1e-15) times the largest count as zero; `rtol=None` is the larger
+    side of a matrix times the precision of its dtype. `hermitian` says that the matrices are, which is faster.
+
+    >>> np.linalg.pinv([[1.0], [1.0]])
+    array([[0.5, 0.5]])
+    """
+    if rtol is not NoValue:
+        if rcond is not None:
+            raise ValueError("`rtol` and `rcond` can't be both set.")
+        rcond = rtol
+    check_matrices(a)
+    if not all(a.shape[-2:]):
+        return torch.empty(a.mT.shape, dtype=a.dtype, device=a.device)
+    (a,) = inexact(a)
+    real = torch.abs(a[..., :0, :0]).dtype
+    if rcond is not None:
+        threshold = rcond.to(real)
+    else:
+        size = 1e-15 if rtol is NoValue else max(a.shape[-2:]) * torch.finfo(real).eps
+        threshold = torch.tensor(size, dtype=real, device=a.device)
+    if threshold.ndim > a.ndim - 2:
+        raise ValueError(
+            f"pinv: rcond of shape {shape_text(threshold.shape)} does not fit matrices of shape {shape_text(a.shape)}"
+        )
+    with failing_with("SVD did not converge"):
+        return torch.linalg.pinv(hermitian_matrix(a) if hermitian else a, rtol=threshold, hermitian=bool(hermitian))
+
+
+@public
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None):
+    """The x of smallest norm that minimises the norm of b - a x, for one matrix `a`; b is a vector or a matrix.
+
+    Returns x, the sums of squared residuals of the columns of b (empty unless `a` has full rank and more rows than
+    columns), the rank of `a` and its singular values. Those up to `rcond` times the largest count as zero; without it
+    that is the larger side of `a` times the precision of the dtype, with a negative one the precision itself. Raises
+    LinAlgError if the rows of `a` and `b` differ in number.
+
+    >>> x, residuals, rank, s = np.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])
+    >>> x, residuals, rank
+    (array([2.]), array([2.]), np.int32(1))
+    """
+    columns = b.unsqueeze(-1) if b.ndim == 1 else b
+    check_2d(a, columns)
+    rows, unknowns = a.shape
+    if rows != columns.shape[0]:
+        raise LinAlgError("Incompatible dimensions")
+    a, columns = inexact(a, columns)
+    with failing_with("SVD did not converge in Linear Least Squares"):
+        values = torch.linalg.svdvals(a)
+        eps = torch.finfo(values.dtype).eps
+        threshold = max(rows, unknowns) * eps if rcond is None else eps if rcond < 0 else float(rcond)
+        cutoff = torch.tensor(threshold, dtype=values.dtype, device=a.device)
+        x = products_impl.matmul(torch.linalg.pinv(a, rtol=cutoff), columns)
+    rank = torch.sum(values > cutoff * values[:1], dtype=torch.int32)
+    if rows > unknowns and int(rank) == unknowns:
+        residuals = torch.sum(torch.square(torch.abs(columns - products_impl.matmul(a, x))), 0)
+    else:
+        residuals = values[:0]
+    return x.squeeze(-1) if b.ndim == 1 else x, residuals, rank, values
+
+
+@public
+def matrix_power(a: ArrayLike, n: Any) -> Array:
+    """Square matrices multiplied n times with themselves; n = 0 gives the identity, negative n powers of the inverse.
+
+    Raises LinAlgError if the matrices are not square, or singular for a negative n; TypeError if n is no integer.
+
+    >>> np.linalg.matrix_power([[1, 1], [0, 1]], 5)
+    array([[1, 5],
+           [0, 1]])
+    """
+    check_square(a)
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise TypeError("exponent must be an integer") from None
+    if n == 0:
+        # torch.eye does not know the unsigned dtypes.
+        return torch.eye(a.shape[-1], dtype=torch.int64, device=a.device).to(a.dtype).expand(a.shape).clone()
+    if n < 0:
+        a, n = inv(a), -n
+    power = None
+    while True:
+        n, bit = divmod(n, 2)
+        if bit:
+            power = a if power is None else products_impl.matmul(power, a)
+        if not n:
+            return power.clone()
+        a = products_impl.matmul(a, a)
+
+
+@public
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> Array:
+    """The x with `tensordot(a, x, x.ndim) == b`: a system of equations whose unknowns and results are arrays.
+
+    The first axes of `a` are those of `b`, the others those of x; `axes` are moved to the end of `a` before. Raises
+    LinAlgError if there are not as many unknowns as equations, or the system is singular.
+
+    >>> np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2), np.ones((2, 2)))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    if axes is not None:
+        moved = _util.normalize_axes(axes, a.ndim)
+        a = a.permute([axis for axis in range(a.ndim) if axis not in moved] + list(moved))
+    shape = tuple(a.shape[b.ndim :])
+    equations, unknowns = math.prod(a.shape[: b.ndim]), math.prod(shape)
+    if equations != unknowns:
+        raise LinAlgError(
+            f"Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim]): {unknowns} "
+            f"unknowns of shape {shape_text(shape)}, {equations} equations of shape {shape_text(a.shape[: b.ndim])}"
+        )
+    return solve(a.reshape(unknowns, unknowns), b.reshape(-1)).reshape(shape)
+
+
+@public
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
+    """The inverse of `a` for `tensordot` over its first `ind` axes, which become the last ones of the result.
+
+    Raises LinAlgError if the first axes do not hold as many elements as the others, or the inverse does not exist,
+    ValueError unless `ind` is positive.
+
+    >>> np.linalg.tensorinv(np.eye(4).reshape(4, 2, 2), ind=1).shape
+    (2, 2, 4)
+    """
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    results, unknowns = tuple(a.shape[:ind]), tuple(a.shape[ind:])
+    return inv(a.reshape(math.prod(results), math.prod(unknowns))).reshape(unknowns + results)
