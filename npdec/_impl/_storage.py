@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,6 +21,11 @@ def signed(x: torch.Tensor) -> torch.Tensor:
 def seen_as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The inverse of `signed`: the memory of `x` seen as `dtype`."""
     return x if x.dtype is dtype else x.view(dtype)
+
+
+def moved(function: Callable[..., torch.Tensor], x: torch.Tensor, *args: Any) -> torch.Tensor:
+    """`function(x, *args)` for a function of torch that moves elements about, whatever the dtype."""
+    return seen_as(function(signed(x), *args), x.dtype)
 
 
 def check_order(order: Any, allowed: str = "CFAK", complaint: str = "only 'C' or 'F' order is permitted") -> str:
