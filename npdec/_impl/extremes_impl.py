@@ -24,7 +24,12 @@ from npdec._tags import (
 )
 
 _ORDERED = _reduce.ORDERED
-_EXTREMES: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.amax, "minimum": torch.amin}
+_EXTREMES: dict[str, Callable[..., torch.Tensor]] = {
+    "maximum": torch.amax,
+    "minimum": torch.amin,
+    "fmax": torch.amax,
+    "fmin": torch.amin,
+}
 _POSITIONS: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.argmax, "minimum": torch.argmin}
 
 
@@ -56,7 +61,7 @@ def max(
                 return torch.amax(a, axis)
         except (IndexError, RuntimeError):
             pass  # no element, or no such axis: the general way says which
-    return _extreme("maximum", a, axis, keepdims, initial, where)
+    return extreme("maximum", a, axis, keepdims, initial, where)
 
 
 @public(method=True, aliases=("amin",))
@@ -84,10 +89,10 @@ def min(
                 return torch.amin(a, axis)
         except (IndexError, RuntimeError):
             pass  # no element, or no such axis: the general way says which
-    return _extreme("minimum", a, axis, keepdims, initial, where)
+    return extreme("minimum", a, axis, keepdims, initial, where)
 
 
-def _extreme(name: str, a: torch.Tensor, axis: Any, keepdims: Any, initial: Any, where: Any) -> torch.Tensor:
+def extreme(name: str, a: torch.Tensor, axis: Any, keepdims: Any, initial: Any, where: Any) -> torch.Tensor:
     """A maximum or minimum with all options. `initial` joins the elements as one more slice."""
     axes = _reduce.ufunc_axes(axis, a.ndim)
     if not _reduce.has_initial(initial):
@@ -103,7 +108,7 @@ def _extreme(name: str, a: torch.Tensor, axis: Any, keepdims: Any, initial: Any,
         if _reduce.has_mask(where):
             a = torch.where(_reduce.mask_for(where, a.shape), a, start)
         if not axes:  # each element is a slice of its own
-            return _extreme(name, torch.stack([a, start.expand(a.shape)]), 0, False, NoValue, NoValue)
+            return extreme(name, torch.stack([a, start.expand(a.shape)]), 0, False, NoValue, NoValue)
         shape = [1 if axis == axes[0] else a.shape[axis] for axis in range(a.ndim)]
         a = torch.cat([a, start.expand(shape)], axes[0])
         if any_empty := [axis for axis in axes[1:] if not a.shape[axis]]:
@@ -127,13 +132,13 @@ def _complex_extreme(name: str, a: torch.Tensor, axes: tuple[int, ...]) -> torch
 
 def complex_position(name: str, a: torch.Tensor, axis: int) -> torch.Tensor:
     """Where the extreme of complex values is first: by real part, then imaginary part; or the first nan."""
-    extreme = _EXTREMES[name]
-    worst = -torch.inf if name == "maximum" else torch.inf
+    best_of = _EXTREMES[name]
+    worst = -torch.inf if best_of is torch.amax else torch.inf
     re, im = torch.real(a), torch.imag(a)
     nan = torch.isnan(re) | torch.isnan(im)
     re, im = torch.where(nan, worst, re), torch.where(nan, worst, im)
-    leads = re == extreme(re, axis, True)
-    best = extreme(torch.where(leads, im, worst), axis, True)
+    leads = re == best_of(re, axis, True)
+    best = best_of(torch.where(leads, im, worst), axis, True)
     found = torch.where(torch.any(nan, axis, True), nan, leads & (im == best))
     return torch.argmax(found.to(torch.uint8), axis)
 
