@@ -147,11 +147,11 @@ def common_dtype(*operands: _Operand) -> torch.dtype:
     strong = [x for x in operands if isinstance(x, torch.dtype)]
     # Floats first: NumPy promotes each integer with the float, not the integers among themselves.
     strong.sort(key=lambda dtype: {"c": 0, "f": 1}.get(kind(dtype), 2))
-    weak = max((x for x in operands if x in _WEAK), key=list(_WEAK).index, default=None)
+    weak = max((x for x in operands if x in _WEAK), key=list(_WEAK).index, default=bool)
     if not strong:
         return _WEAK[weak]
     common = functools.reduce(promote_types, strong)
-    if weak is None:
+    if weak is bool:
         return common
     if weak is int:
         return torch.int64 if common is torch.bool else common
@@ -245,7 +245,7 @@ class Loops:
     `bools`, `integers`, `floats`, `complexes` say what becomes of operands whose common dtype is of that kind: "same"
     (computed as it is), "float" (in the float that is wide enough for it), a dtype (in that one), None (no such loop).
     `output` is the dtype of the result: "same", "real" (the float of a complex), or one fixed dtype; None if `dtype=`
-    can choose no loop. `ordered` says that the ufunc compares values, which torch does not do for complex ones.
+    can choose no loop. `direct_complex=False` says that the torch function does not serve complex numbers.
     `mixed` says how operands of different dtypes combine: "promote", "bool", "ldexp", "exact" (see the head).
     """
 
@@ -260,14 +260,14 @@ class Loops:
         *,
         output: str | torch.dtype | None = "same",
         nout: int = 1,
-        ordered: bool = False,
+        direct_complex: bool = True,
         mixed: str = "promote",
     ) -> None:
         self._rules = {"b": bools, "u": integers, "i": integers, "f": floats, "c": complexes}
         self.output = output
         self.nout = nout
         self.mixed = mixed
-        candidates = (torch.float32, torch.float64) + (() if ordered else (torch.complex64, torch.complex128))
+        candidates = (torch.float32, torch.float64) + ((torch.complex64, torch.complex128) if direct_complex else ())
         self.direct = frozenset(dtype for dtype in candidates if self.loop(dtype) is dtype)
         self.resolved: dict[tuple[_Operand, ...], torch.dtype | None] = {}
 
@@ -354,6 +354,8 @@ class Loops:
                 "numpy boolean subtract, the `-` operator, is not supported, "
                 "use the bitwise_xor, the `^` operator, or the logical_xor function instead."
             )
+        if name == "isnat":
+            return TypeError("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.")
         if self._rules["b"] is None:
             if all(x in _WEAK for x in operands):
                 operands = tuple(_WEAK[x] for x in operands)
@@ -377,15 +379,19 @@ def _no_match(name: str) -> TypeError:
 
 
 LOOPS: dict[str, Loops] = {
-    "any": Loops("same", "same", "same", "same"),  # add, multiply
-    "ordered": Loops("same", "same", "same", "same", ordered=True),  # maximum, fmin
-    "number": Loops(None, "same", "same", "same"),  # subtract, negative, positive, sign
-    "arithmetic": Loops(torch.int8, "same", "same", "same"),  # power, square, reciprocal, conjugate
+    "any": Loops("same", "same", "same", "same"),  # multiply
+    "add": Loops("same", "same", "same", "same", direct_complex=False),
+    "ordered": Loops("same", "same", "same", "same", direct_complex=False),  # maximum, fmin
+    "number": Loops(None, "same", "same", "same"),  # negative, positive, sign
+    "subtract": Loops(None, "same", "same", "same", direct_complex=False),
+    "arithmetic": Loops(torch.int8, "same", "same", "same"),  # square, reciprocal, conjugate
+    "power": Loops(torch.int8, "same", "same", "same", direct_complex=False),
     "real_arithmetic": Loops(torch.int8, "same", "same"),  # floor_divide, remainder, fmod
     "divmod": Loops(torch.int8, "same", "same", nout=2),
     "divide": Loops(torch.float64, torch.float64, "same", "same"),
     "double": Loops(torch.float64, torch.float64, torch.float64, torch.complex128),  # float_power
-    "inexact": Loops("float", "float", "same", "same"),  # sin, exp, rint
+    "inexact": Loops("float", "float", "same", "same"),  # sin, exp
+    "rint": Loops("float", "float", "same", "same", direct_complex=False),
     "float": Loops("float", "float", "same"),  # cbrt, arctan2
     "modf": Loops("float", "float", "same", nout=2),
     "frexp": Loops("float", "float", "same", output=None, nout=2),  # the second result is int32
@@ -396,10 +402,11 @@ LOOPS: dict[str, Loops] = {
     "shift": Loops(torch.int8, "same"),
     "bit_count": Loops(torch.int8, "same", output=torch.uint8),
     "strict_integer": Loops(None, "same"),  # gcd, lcm
-    "compare": Loops("same", "same", "same", "same", output=torch.bool, ordered=True, mixed="exact"),
+    "compare": Loops("same", "same", "same", "same", output=torch.bool, direct_complex=False, mixed="exact"),
     "logical": Loops("same", "same", "same", "same", output=torch.bool, mixed="bool"),
     "test": Loops("same", "same", "same", "same", output=torch.bool),  # isnan, isfinite, isinf
     "signbit": Loops("float", "float", "same", output=torch.bool),
+    "datetime": Loops(None, None, output=torch.bool),  # isnat: there are no dates
 }
 
 

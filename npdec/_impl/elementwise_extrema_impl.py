@@ -1,0 +1,128 @@
+"""Elementwise extrema: the greater and the lesser of two, and clipping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._impl._util import UNSIGNED, from_ordered, to_ordered
+from npdec._impl.elementwise_logic_impl import complex_less
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
+
+
+def _select(function: Callable[..., torch.Tensor], x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    dtype = x1.dtype
+    if dtype in UNSIGNED:
+        return from_ordered(function(to_ordered(x1), to_ordered(x2)), dtype)
+    return function(x1, x2)
+
+
+def _select_complex(x1: torch.Tensor, x2: torch.Tensor, first: torch.Tensor, keep_nan: bool) -> torch.Tensor:
+    """x1 where `first`, else x2; a nan wins over numbers if `keep_nan`, and loses against them otherwise."""
+    if keep_nan:
+        return torch.where(torch.isnan(x1) | (first & ~torch.isnan(x2)), x1, x2)
+    return torch.where(torch.isnan(x2) | (first & ~torch.isnan(x1)), x1, x2)
+
+
+@ufunc(torch.maximum, loops="ordered")
+def maximum(x1: ArrayLike, x2: ArrayLike):
+    """The greater of x1 and x2, with broadcasting; nan where one of them is nan. Complex numbers by real part first.
+
+    >>> np.maximum(np.array([1.0, 5.0, np.nan]), 3)
+    array([ 3.,  5., nan])
+    """
+    if x1.is_complex():
+        return _select_complex(x1, x2, ~complex_less(x1, x2), keep_nan=True)
+    return _select(torch.maximum, x1, x2)
+
+
+@ufunc(torch.minimum, loops="ordered")
+def minimum(x1: ArrayLike, x2: ArrayLike):
+    """The lesser of x1 and x2, with broadcasting; nan where one of them is nan. Complex numbers by real part first.
+
+    >>> np.minimum(np.array([1.0, 5.0, np.nan]), 3)
+    array([ 1.,  3., nan])
+    """
+    if x1.is_complex():
+        return _select_complex(x1, x2, ~complex_less(x2, x1), keep_nan=True)
+    return _select(torch.minimum, x1, x2)
+
+
+@ufunc(torch.fmax, loops="ordered")
+def fmax(x1: ArrayLike, x2: ArrayLike):
+    """The greater of x1 and x2, with broadcasting; a nan counts as missing, and only two of them give nan.
+
+    >>> np.fmax(np.array([1.0, 5.0, np.nan]), 3)
+    array([3., 5., 3.])
+    """
+    if x1.is_complex():
+        return _select_complex(x1, x2, ~complex_less(x1, x2), keep_nan=False)
+    return _select(torch.fmax, x1, x2)
+
+
+@ufunc(torch.fmin, loops="ordered")
+def fmin(x1: ArrayLike, x2: ArrayLike):
+    """The lesser of x1 and x2, with broadcasting; a nan counts as missing, and only two of them give nan.
+
+    >>> np.fmin(np.array([1.0, 5.0, np.nan]), 3)
+    array([1., 3., 3.])
+    """
+    if x1.is_complex():
+        return _select_complex(x1, x2, ~complex_less(x2, x1), keep_nan=False)
+    return _select(torch.fmin, x1, x2)
+
+
+@public(method=True)
+def clip(
+    a: ArrayLike,
+    a_min: ArrayLikeOrScalar | None = NoValue,
+    a_max: ArrayLikeOrScalar | None = NoValue,
+    out: OutArray | None = None,
+    *,
+    min: ArrayLikeOrScalar | None = NoValue,
+    max: ArrayLikeOrScalar | None = NoValue,
+    **kwargs: Any,
+):
+    """The elements of a, with those below the lower bound replaced by it, and those above the upper one likewise.
+
+    The bounds broadcast against a; one that is None or missing does not bound; where they cross, the upper one holds.
+    They can be given by position or as `min=` and `max=`; ValueError if one is given twice.
+
+    >>> np.clip(np.array([-1, 2, 7]), 0, 5)
+    array([0, 2, 5])
+    """
+    del out
+    if kwargs:
+        raise TypeError(
+            f"clip: unsupported keyword arguments {', '.join(sorted(kwargs))}; use minimum and maximum for them"
+        )
+    if (a_min is not NoValue and min is not NoValue) or (a_max is not NoValue and max is not NoValue):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    low, high = (_bound(first, second) for first, second in ((a_min, min), (a_max, max)))
+    if dtypes_impl.kind(a.dtype) in "ui":
+        # A Python int beyond the far end of the dtype bounds nothing.
+        lowest, highest = torch.iinfo(a.dtype).min, torch.iinfo(a.dtype).max
+        low = None if type(low) is int and low <= lowest else low
+        high = None if type(high) is int and high >= highest else high
+    bounds = [bound for bound in (low, high) if bound is not None]
+    if bounds and a.dtype in (torch.float32, torch.float64) and all(map(_is_plain_number, bounds)):
+        return torch.clamp(a, low, high)
+    a, *bounds = dtypes_impl.promote(a, *bounds)
+    if not bounds:
+        return torch.clone(a)
+    if low is not None:
+        a = maximum(a, bounds.pop(0))
+    return minimum(a, bounds[0]) if bounds else a
+
+
+def _is_plain_number(x: Any) -> bool:
+    return (type(x) is float and not math.isnan(x)) or (type(x) is int and -(2**53) <= x <= 2**53)
+
+
+def _bound(first: Any, second: Any) -> Any:
+    bound = second if first is NoValue else first
+    return None if bound is NoValue else bound

@@ -1,0 +1,342 @@
+"""Elementwise arithmetic: sums, products and signs, powers, quotients and remainders.
+
+Integer arithmetic wraps around; integer division by zero gives zero, as in NumPy. torch lacks most kernels of uint16,
+uint32 and uint64: they are computed on int64, whose bits are the same modulo 2**64 (see `_util`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._impl._util import from_int64, is_known_true, to_int64
+from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, ufunc
+
+_WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
+_HIGHEST = torch.iinfo(torch.int64).max
+
+
+def _wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
+    """A function that is the same on int64 and on unsigned integers modulo 2**64."""
+    dtype = operands[0].dtype
+    if dtype in _WIDE_UNSIGNED:
+        return from_int64(function(*map(to_int64, operands)), dtype)
+    return function(*operands)
+
+
+# --- sums, products, signs --------------------------------------------------------------------------------------------
+
+
+def _on_parts(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
+    """A sum of complex numbers, part by part: torch multiplies by `alpha` first, which makes nan of infinite parts."""
+    parts = (torch.view_as_real(torch.resolve_conj(x)) for x in operands)
+    return torch.view_as_complex(function(*parts))
+
+
+@ufunc(torch.add, loops="add", operator="add", identity=0)
+def add(x1: Linear, x2: Linear):
+    """The sum x1 + x2, with broadcasting. Two booleans are joined by `or`; integers wrap around.
+
+    >>> np.add(np.array([1, 2]), 0.5)
+    array([1.5, 2.5])
+    """
+    if x1.is_complex():
+        return _on_parts(torch.add, x1, x2)
+    return _wrapping(torch.add, x1, x2)
+
+
+@ufunc(torch.sub, loops="subtract", operator="sub")
+def subtract(x1: Linear, x2: Linear):
+    """The difference x1 - x2, with broadcasting. Integers wrap around. TypeError for two booleans.
+
+    >>> np.subtract(np.array([[3], [4]]), np.array([1, 2]))
+    array([[2, 1],
+           [3, 2]])
+    """
+    if x1.is_complex():
+        return _on_parts(torch.sub, x1, x2)
+    return _wrapping(torch.sub, x1, x2)
+
+
+@ufunc(torch.mul, loops="any", operator="mul", identity=1)
+def multiply(x1: Multilinear, x2: Multilinear):
+    """The product x1 · x2, with broadcasting. Two booleans are joined by `and`; integers wrap around.
+
+    >>> np.multiply(np.array([1, 2, 3]), np.array([4, 5, 6]))
+    array([ 4, 10, 18])
+    """
+    return torch.mul(x1, x2)
+
+
+@ufunc(torch.div, loops="divide", operator="truediv", aliases=("true_divide",))
+def divide(x1: ArrayLike, x2: ArrayLike):
+    """The quotient x1 / x2, with broadcasting. Integers and booleans give float64; division by zero inf or nan.
+
+    >>> np.divide(np.array([1, 2, 3]), 2)
+    array([0.5, 1. , 1.5])
+    """
+    return torch.div(x1, x2)
+
+
+@ufunc(torch.neg, loops="number", operator="neg")
+def negative(x: Linear):
+    """The number of opposite sign; an unsigned integer n gives 2**bits - n. TypeError for booleans.
+
+    >>> np.negative(np.array([1.5, -2.0]))
+    array([-1.5,  2. ])
+    """
+    return _wrapping(torch.neg, x)
+
+
+@ufunc(loops="number", operator="pos")
+def positive(x: Linear):
+    """A copy of x. TypeError for booleans.
+
+    >>> np.positive(np.array([1, -2]))
+    array([ 1, -2])
+    """
+    return torch.clone(x)
+
+
+@ufunc(torch.abs, loops="absolute", operator="abs", aliases=("abs",))
+def absolute(x: Pointwise):
+    """The absolute value; of complex numbers the modulus, a float. The lowest signed integer has none and stays.
+
+    >>> np.absolute(np.array([-1.5, 3.0])), np.absolute(3 + 4j)
+    (array([1.5, 3. ]), np.float64(5.0))
+    """
+    if x.dtype is torch.bool or x.dtype in _WIDE_UNSIGNED:
+        return x.clone()
+    return torch.abs(x)
+
+
+@ufunc(torch.abs, loops="float")
+def fabs(x: Pointwise):
+    """The absolute value of real numbers, as floats. TypeError for complex ones.
+
+    >>> np.fabs(np.array([-1, 2]))
+    array([1., 2.])
+    """
+    return torch.abs(x)
+
+
+@ufunc(loops="number")
+def sign(x: Pointwise):
+    """-1, 0 or 1 by the sign of x, nan for nan; for complex x the number x / |x| on the unit circle, 0 for 0.
+
+    >>> np.sign(np.array([-2.5, 0.0, 4.0])), np.sign(3 + 4j)
+    (array([-1.,  0.,  1.]), np.complex128(0.6+0.8j))
+    """
+    if x.dtype in _WIDE_UNSIGNED:
+        return (x != 0).to(x.dtype)
+    if x.is_complex():
+        return _complex_sign(x)
+    signs = torch.sgn(x)
+    return torch.where(torch.isnan(x), x, signs) if x.is_floating_point() else signs  # torch has sgn(nan) = 0
+
+
+def _complex_sign(x: torch.Tensor) -> torch.Tensor:
+    """x / |x| without overflow. An infinite part counts alone; two of them have no direction."""
+    real, imag = torch.real(x), torch.imag(x)
+    size = torch.maximum(real.abs(), imag.abs()).detach()
+    signs = torch.sgn(x / torch.where((size > 0) & torch.isfinite(size), size, torch.ones_like(size)))
+    zero, nan = torch.zeros_like(real), torch.full_like(real, torch.nan)
+    signs = torch.where(torch.isinf(real), torch.complex(torch.sgn(real), zero), signs)
+    signs = torch.where(torch.isinf(imag), torch.complex(zero, torch.sgn(imag)), signs)
+    infinite = torch.isinf(real).to(torch.int8) + torch.isinf(imag).to(torch.int8)
+    undefined = torch.where(infinite == 0, torch.isnan(real) | torch.isnan(imag), infinite == 2)
+    return torch.where(undefined, torch.complex(nan, nan), signs)
+
+
+@ufunc(loops="arithmetic", method=True, aliases=("conj",))
+def conjugate(x: Linear):
+    """The complex conjugate: the sign of the imaginary part changed. A copy of real numbers.
+
+    >>> np.conjugate(np.array([1 + 2j, 3.0]))
+    array([1.-2.j, 3.-0.j])
+    """
+    return torch.conj_physical(x) if x.is_complex() else torch.clone(x)
+
+
+# --- powers and reciprocals -------------------------------------------------------------------------------------------
+
+
+@ufunc(torch.square, loops="arithmetic")
+def square(x: Pointwise):
+    """x · x. Integers wrap around.
+
+    >>> np.square(np.array([1.5, -2.0]))
+    array([2.25, 4.  ])
+    """
+    return _wrapping(torch.square, x)
+
+
+@ufunc(torch.reciprocal, loops="arithmetic")
+def reciprocal(x: Pointwise):
+    """1 / x in the dtype of x: of integers only 1 and -1 have one, others give 0.
+
+    >>> np.reciprocal(np.array([2.0, -4.0])), np.reciprocal(np.array([1, 2, -1]))
+    (array([ 0.5 , -0.25]), array([ 1,  0, -1]))
+    """
+    if x.is_floating_point() or x.is_complex():
+        return torch.reciprocal(x)
+    if dtypes_impl.kind(x.dtype) == "u":
+        return (x == 1).to(x.dtype)
+    inverse = torch.where((x == 1) | (x == -1), x, torch.zeros_like(x))
+    if x.dtype in (torch.int32, torch.int64):  # what C makes of an infinite quotient
+        inverse = torch.where(x == 0, torch.full_like(x, torch.iinfo(x.dtype).min), inverse)
+    return inverse
+
+
+@ufunc(torch.pow, loops="power", operator="pow", aliases=("pow",))
+def power(x1: Pointwise, x2: Pointwise):
+    """x1 to the power of x2, with broadcasting. Integer powers of integers stay integers and wrap around.
+
+    Negative numbers to a fractional power give nan (complex ones do not). Raises ValueError for integers to a negative
+    integer power.
+
+    >>> np.power(np.array([1, 2, 3]), 2), np.power(2.0, np.array([-1, 0.5]))
+    (array([1, 4, 9]), array([0.5       , 1.41421356]))
+    """
+    if x1.is_floating_point():
+        return torch.pow(x1, x2)
+    if x1.is_complex():
+        return _complex_power(x1, x2)
+    if dtypes_impl.kind(x2.dtype) == "i" and is_known_true((x2 < 0).any()):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    if x2.dtype is torch.uint64:
+        # An exponent of 2**63 or more does not fit int64. Modulo 2**64 the powers of odd numbers have period 2**62, and
+        # those of even ones have long become zero.
+        bits = to_int64(x2)
+        exponent = torch.where(bits < 0, (bits & (2**62 - 1)) | 2**62, bits)
+        return from_int64(torch.pow(to_int64(x1), exponent), torch.uint64)
+    return _wrapping(torch.pow, x1, x2)
+
+
+@ufunc(loops="double")
+def float_power(x1: Pointwise, x2: Pointwise):
+    """x1 to the power of x2 in float64, or complex128 where one of them is complex.
+
+    >>> np.float_power(np.array([2, 4]), -1)
+    array([0.5 , 0.25])
+    """
+    return _complex_power(x1, x2) if x1.is_complex() else torch.pow(x1, x2)
+
+
+def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """torch's power, but with a zero base 1 for the exponent 0, 0 for one of positive real part, else nan."""
+    zero = x1 == 0
+    powers = torch.pow(torch.where(zero, torch.ones_like(x1), x1), x2)
+    real = torch.real(x2)
+    nothing = torch.zeros_like(real)
+    part = torch.where(real > 0, nothing, torch.full_like(real, torch.nan))
+    of_zero = torch.where(x2 == 0, torch.complex(nothing + 1, nothing), torch.complex(part, part))
+    return torch.where(zero, of_zero, powers)
+
+
+# --- quotients and remainders -----------------------------------------------------------------------------------------
+
+
+def _divisor(x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Integers to divide by, with 1 in place of 0 and -1, and where that is.
+
+    torch raises on a zero divisor, and the lowest integer by -1 overflows. A remainder by 1 is 0, which is NumPy's too.
+    """
+    replaced = x2 == 0
+    if dtypes_impl.kind(x2.dtype) == "i":
+        replaced = replaced | (x2 == -1)
+    return torch.where(replaced, torch.ones_like(x2), x2), replaced
+
+
+def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Quotient and remainder of uint64 numbers given by their bits in int64; (0, 0) where the divisor is 0."""
+    zero = b == 0
+    b = torch.where(zero, torch.ones_like(b), b)
+    large = b < 0  # 2**63 or more: goes into anything at most once
+    halved = torch.where(large, torch.ones_like(b), b)
+    quotient = torch.div((a >> 1) & _HIGHEST, halved, rounding_mode="trunc") << 1
+    quotient = torch.where(large, torch.zeros_like(quotient), quotient)
+    rest = a - quotient * b
+    lowest = torch.iinfo(torch.int64).min
+    once_more = (rest ^ lowest) >= (b ^ lowest)
+    quotient = quotient + once_more.to(torch.int64)
+    rest = torch.where(once_more, rest - b, rest)
+    nothing = torch.zeros_like(rest)
+    return torch.where(zero, nothing, quotient), torch.where(zero, nothing, rest)
+
+
+@ufunc(torch.floor_divide, loops="real_arithmetic", operator="floordiv")
+def floor_divide(x1: Pointwise, x2: Pointwise):
+    """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
+
+    >>> np.floor_divide(np.array([7, -7]), 2), np.floor_divide(7.5, 2)
+    (array([ 3, -4]), np.float64(3.0))
+    """
+    if x1.is_floating_point():
+        return torch.floor_divide(x1, x2)
+    if x1.dtype is torch.uint64:
+        return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
+    if x1.dtype in _WIDE_UNSIGNED:
+        return floor_divide(to_int64(x1), to_int64(x2)).to(x1.dtype)
+    divisor, replaced = _divisor(x2)
+    return torch.where(replaced, x1 * x2, torch.floor_divide(x1, divisor))
+
+
+@ufunc(loops="real_arithmetic", operator="mod", aliases=("mod",))
+def remainder(x1: Pointwise, x2: Pointwise):
+    """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
+
+    >>> np.remainder(np.array([7, -7]), 3), np.remainder(-0.5, 2.0)
+    (array([1, 2]), np.float64(1.5))
+    """
+    if x1.is_floating_point():
+        # As for a positive divisor, and then with the sign of x2, which a zero has too.
+        sign = torch.where(torch.signbit(x2), -torch.ones_like(x2), torch.ones_like(x2))
+        divisor = sign * x2
+        rest = _float_fmod(sign * x1, divisor)
+        return sign * (torch.where(rest < 0, rest + divisor, rest) + 0.0)
+    if x1.dtype is torch.uint64:
+        return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
+    if x1.dtype in _WIDE_UNSIGNED:
+        return remainder(to_int64(x1), to_int64(x2)).to(x1.dtype)
+    return torch.remainder(x1, _divisor(x2)[0])
+
+
+@ufunc(loops="divmod", operator="divmod")
+def divmod(x1: ArrayLike, x2: ArrayLike):
+    """The pair (floor_divide(x1, x2), remainder(x1, x2)).
+
+    >>> np.divmod(np.array([7, -7]), 3)
+    (array([ 2, -3]), array([1, 2]))
+    """
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+@ufunc(loops="real_arithmetic")
+def fmod(x1: Pointwise, x2: Pointwise):
+    """x1 - trunc(x1 / x2) · x2, which has the sign of x1; an integer by zero gives 0. TypeError for complex.
+
+    >>> np.fmod(np.array([7, -7]), 3), np.remainder(-7, 3)
+    (array([ 1, -1]), np.int64(2))
+    """
+    if x1.is_floating_point():
+        return _float_fmod(x1, x2)
+    if x1.dtype in _WIDE_UNSIGNED:
+        return remainder(x1, x2)
+    return torch.fmod(x1, _divisor(x2)[0])
+
+
+def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    rest = torch.fmod(x1, x2)
+    if not x1.is_cpu:
+        return rest
+    # torch's vectorised fmod gives nan where the quotient overflows. There the remainder by multiples of the divisor
+    # comes first, which only brings the number nearer; a multiple that overflows does nothing.
+    lost = torch.isnan(rest) & torch.isfinite(x1) & (x2 != 0) & ~torch.isnan(x2)
+    if not is_known_true(lost.any()):
+        return rest
+    step = 2.0 ** (540 if x1.dtype is torch.float64 else 80)
+    again = torch.fmod(torch.fmod(torch.fmod(x1, x2 * step * step), x2 * step), x2)
+    return torch.where(lost, again, rest)

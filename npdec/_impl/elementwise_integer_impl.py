@@ -1,0 +1,140 @@
+"""Elementwise functions of integers: bits and shifts, common divisors and multiples."""
+
+from __future__ import annotations
+
+import torch
+
+from npdec._impl._util import UNSIGNED, from_int64, to_int64
+from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod
+from npdec._tags import Opaque, ufunc
+
+_HIGHEST = torch.iinfo(torch.int64).max
+
+# --- bits -------------------------------------------------------------------------------------------------------------
+
+
+@ufunc(loops="integer", operator="and", identity=-1)
+def bitwise_and(x1: Opaque, x2: Opaque):
+    """The bits that both have, with broadcasting. TypeError unless both are integers or booleans.
+
+    >>> np.bitwise_and(np.array([12, 10]), 6)
+    array([4, 2])
+    """
+    return torch.bitwise_and(x1, x2)
+
+
+@ufunc(loops="integer", operator="or", identity=0)
+def bitwise_or(x1: Opaque, x2: Opaque):
+    """The bits that one of them has, with broadcasting. TypeError unless both are integers or booleans.
+
+    >>> np.bitwise_or(np.array([12, 10]), 6)
+    array([14, 14])
+    """
+    return torch.bitwise_or(x1, x2)
+
+
+@ufunc(loops="integer", operator="xor", identity=0)
+def bitwise_xor(x1: Opaque, x2: Opaque):
+    """The bits that exactly one of them has, with broadcasting. TypeError unless both are integers or booleans.
+
+    >>> np.bitwise_xor(np.array([12, 10]), 6)
+    array([10, 12])
+    """
+    return torch.bitwise_xor(x1, x2)
+
+
+@ufunc(loops="integer", operator="invert", aliases=("bitwise_not", "bitwise_invert"))
+def invert(x: Opaque):
+    """Every bit changed; of a boolean the opposite. TypeError unless x holds integers or booleans.
+
+    >>> np.invert(np.array([0, 5])), np.invert(np.array([True, False]))
+    (array([-1, -6]), array([False,  True]))
+    """
+    if x.dtype in UNSIGNED:
+        return from_int64(~to_int64(x), x.dtype)
+    return torch.bitwise_not(x)
+
+
+def _shift(x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Bits and distances in int64, and whether the distance is one within the width; others are replaced by 0."""
+    bits, distance = to_int64(x1), to_int64(x2)
+    within = (distance >= 0) & (distance < x1.dtype.itemsize * 8)
+    return bits, torch.where(within, distance, torch.zeros_like(distance)), within
+
+
+@ufunc(loops="shift", operator="lshift", aliases=("bitwise_left_shift",))
+def left_shift(x1: Opaque, x2: Opaque):
+    """The bits of x1 moved x2 places up, with broadcasting; 0 if x2 is negative or all bits are moved out.
+
+    >>> np.left_shift(np.array([1, 2, 3]), 4)
+    array([16, 32, 48])
+    """
+    bits, distance, within = _shift(x1, x2)
+    moved = bits << distance
+    return from_int64(torch.where(within, moved, torch.zeros_like(moved)), x1.dtype)
+
+
+@ufunc(loops="shift", operator="rshift", aliases=("bitwise_right_shift",))
+def right_shift(x1: Opaque, x2: Opaque):
+    """The bits of x1 moved x2 places down, with broadcasting. The sign stays, so that a shift by too many (or a
+    negative) places gives 0 or -1.
+
+    >>> np.right_shift(np.array([16, 33, -5]), 2)
+    array([ 4,  8, -2])
+    """
+    bits, distance, within = _shift(x1, x2)
+    if x1.dtype is torch.uint64:  # int64 would repeat its sign bit: a first step by hand, then it is clear
+        first = (distance > 0).to(torch.int64)
+        moved = torch.where(first > 0, (bits >> 1) & _HIGHEST, bits) >> (distance - first)
+        return from_int64(torch.where(within, moved, torch.zeros_like(moved)), x1.dtype)
+    return torch.where(within, bits >> distance, bits >> 63).to(x1.dtype)
+
+
+@ufunc(loops="bit_count")
+def bitwise_count(x: Opaque):
+    """The number of ones among the bits of |x|, as uint8.
+
+    >>> np.bitwise_count(np.array([0, 7, -8]))
+    array([0, 3, 1], dtype=uint8)
+    """
+    bits = to_int64(x)
+    if x.dtype is not torch.uint64:
+        bits = bits.abs()
+    # Counts of pairs, fours and bytes, each in the place of what it counts; their sum comes to the top byte.
+    bits = bits - ((bits >> 1) & 0x5555555555555555)
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return ((bits * 0x0101010101010101) >> 56).to(torch.uint8)
+
+
+# --- divisors and multiples -------------------------------------------------------------------------------------------
+
+
+@ufunc(loops="strict_integer", identity=0)
+def gcd(x1: Opaque, x2: Opaque):
+    """The greatest common divisor of the absolute values; gcd(n, 0) is |n|. TypeError unless both are integers.
+
+    >>> np.gcd(np.array([12, 20, -7]), 8)
+    array([4, 4, 1])
+    """
+    dtype = x1.dtype
+    if dtype is not torch.uint64:
+        return torch.gcd(to_int64(x1), to_int64(x2)).abs().to(dtype)
+    # Three steps of Euclid's algorithm bring any two below 2**63, where torch goes on.
+    a, b = to_int64(x1), to_int64(x2)
+    divisor = torch.where(b == 0, a, b)
+    for _ in range(3):
+        a, b = torch.where(b == 0, a, b), torch.where(b == 0, b, unsigned_divmod(a, b)[1])
+        divisor = torch.where(b == 0, a, b)
+    return from_int64(torch.where(b == 0, divisor, torch.gcd(a, b)), dtype)
+
+
+@ufunc(loops="strict_integer")
+def lcm(x1: Opaque, x2: Opaque):
+    """The least common multiple of the absolute values; 0 where one of them is 0. TypeError unless both are integers.
+
+    >>> np.lcm(np.array([4, 6]), 10)
+    array([20, 30])
+    """
+    divisor = gcd(x1, x2)
+    return multiply(absolute(floor_divide(x1, divisor)), absolute(x2))

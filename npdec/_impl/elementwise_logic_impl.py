@@ -1,0 +1,372 @@
+"""Elementwise logic: comparisons, logical operations, tests of values, comparison within a tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._impl._util import UNSIGNED, to_int64, to_ordered
+from npdec._tags import ArrayLikeOrScalar, Opaque, OutArray, public, ufunc
+
+_HIGHEST = torch.iinfo(torch.int64).max
+_WIDE_UNSIGNED = UNSIGNED - {torch.uint8}
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def complex_less(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """x1 < x2 for complex numbers: by real part, where those are equal by imaginary part; never where a part is nan."""
+    real1, real2, imag1, imag2 = torch.real(x1), torch.real(x2), torch.imag(x1), torch.imag(x2)
+    ordered = ~(torch.isnan(imag1) | torch.isnan(imag2))
+    return ((real1 < real2) & ordered) | ((real1 == real2) & (imag1 < imag2))
+
+
+def _halves(x: Any, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """(h, l) with x = h · 2**63 + l and 0 <= l < 2**63, for an integer tensor or a Python int of any size.
+
+    Beyond 65 bits h is cut off to ±2, which no tensor reaches.
+    """
+    if isinstance(x, int):
+        return torch.tensor(min(max(x >> 63, -2), 2), device=device), torch.tensor(x & _HIGHEST, device=device)
+    bits = to_int64(x)
+    high = bits >> 63
+    return -high if x.dtype is torch.uint64 else high, bits & _HIGHEST
+
+
+def _compare(
+    x1: Any,
+    x2: Any,
+    function: Callable[..., torch.Tensor],
+    on_complex: Callable[..., torch.Tensor],
+    on_halves: Callable[..., torch.Tensor],
+) -> torch.Tensor:
+    """A comparison of tensors of one dtype, or of integers that have no common one (see `dtypes_impl`)."""
+    if isinstance(x1, int) and isinstance(x2, int):
+        return torch.tensor(function(x1, x2))
+    if isinstance(x1, int) or isinstance(x2, int) or x1.dtype is not x2.dtype:
+        device = x2.device if isinstance(x1, int) else x1.device
+        return on_halves(*_halves(x1, device), *_halves(x2, device))
+    dtype = x1.dtype
+    if dtype.is_complex:
+        return on_complex(x1, x2)
+    return function(to_ordered(x1), to_ordered(x2)) if dtype in _WIDE_UNSIGNED else function(x1, x2)
+
+
+@ufunc(loops="compare", operator="lt")
+def less(x1: Opaque, x2: Opaque):
+    """Whether x1 < x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
+
+    >>> np.less(np.array([1, 2, 3]), 2)
+    array([ True, False, False])
+    """
+    return _compare(
+        x1, x2, lambda a, b: a < b, complex_less, lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 < l2))
+    )
+
+
+@ufunc(loops="compare", operator="le")
+def less_equal(x1: Opaque, x2: Opaque):
+    """Whether x1 <= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
+
+    >>> np.less_equal(np.array([1, 2, 3]), 2)
+    array([ True,  True, False])
+    """
+    return _compare(
+        x1,
+        x2,
+        lambda a, b: a <= b,
+        lambda a, b: complex_less(a, b) | (a == b),
+        lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 <= l2)),
+    )
+
+
+@ufunc(loops="compare", operator="gt")
+def greater(x1: Opaque, x2: Opaque):
+    """Whether x1 > x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
+
+    >>> np.greater(np.array([1, 2, 3]), 2)
+    array([False, False,  True])
+    """
+    return less(x2, x1)
+
+
+@ufunc(loops="compare", operator="ge")
+def greater_equal(x1: Opaque, x2: Opaque):
+    """Whether x1 >= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
+
+    >>> np.greater_equal(np.array([1, 2, 3]), 2)
+    array([False,  True,  True])
+    """
+    return less_equal(x2, x1)
+
+
+@ufunc(loops="compare", operator="eq")
+def equal(x1: Opaque, x2: Opaque):
+    """Whether x1 == x2, with broadcasting; nan equals nothing. Integers of any dtypes compare by their exact values.
+
+    >>> np.equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
+    array([ True, False,  True])
+    """
+    return _compare(x1, x2, lambda a, b: a == b, torch.eq, lambda h1, l1, h2, l2: (h1 == h2) & (l1 == l2))
+
+
+@ufunc(loops="compare", operator="ne")
+def not_equal(x1: Opaque, x2: Opaque):
+    """Whether x1 != x2, with broadcasting; nan differs from everything. Integers compare by their exact values.
+
+    >>> np.not_equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
+    array([False,  True, False])
+    """
+    return _compare(x1, x2, lambda a, b: a != b, torch.ne, lambda h1, l1, h2, l2: (h1 != h2) | (l1 != l2))
+
+
+# --- logic ------------------------------------------------------------------------------------------------------------
+
+
+def _truth(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype is torch.bool else x != 0
+
+
+@ufunc(torch.logical_and, loops="logical", identity=True)
+def logical_and(x1: Opaque, x2: Opaque):
+    """Whether both are true, with broadcasting: every number but zero is.
+
+    >>> np.logical_and(np.array([0, 1, 2.5]), np.array([True, True, False]))
+    array([False,  True, False])
+    """
+    return _truth(x1) & _truth(x2)
+
+
+@ufunc(torch.logical_or, loops="logical", identity=False)
+def logical_or(x1: Opaque, x2: Opaque):
+    """Whether one of them is true, with broadcasting: every number but zero is.
+
+    >>> np.logical_or(np.array([0, 1, 2.5]), False)
+    array([False,  True,  True])
+    """
+    return _truth(x1) | _truth(x2)
+
+
+@ufunc(torch.logical_xor, loops="logical", identity=False)
+def logical_xor(x1: Opaque, x2: Opaque):
+    """Whether exactly one of them is true, with broadcasting: every number but zero is.
+
+    >>> np.logical_xor(np.array([0, 1, 2.5]), True)
+    array([ True, False, False])
+    """
+    return _truth(x1) ^ _truth(x2)
+
+
+@ufunc(torch.logical_not, loops="test")
+def logical_not(x: Opaque):
+    """Whether x is false, that is zero.
+
+    >>> np.logical_not(np.array([0.0, 1.5]))
+    array([ True, False])
+    """
+    return x == 0
+
+
+# --- tests of values --------------------------------------------------------------------------------------------------
+
+
+@ufunc(torch.isnan, loops="test")
+def isnan(x: Opaque):
+    """Whether x is nan; of a complex number, whether one of its parts is.
+
+    >>> np.isnan(np.array([1.0, np.nan]))
+    array([False,  True])
+    """
+    return torch.isnan(x)
+
+
+@ufunc(torch.isinf, loops="test")
+def isinf(x: Opaque):
+    """Whether x is infinite; of a complex number, whether one of its parts is.
+
+    >>> np.isinf(np.array([1.0, -np.inf]))
+    array([False,  True])
+    """
+    return torch.isinf(x)
+
+
+@ufunc(torch.isfinite, loops="test")
+def isfinite(x: Opaque):
+    """Whether x is neither infinite nor nan; of a complex number, whether both parts are so.
+
+    >>> np.isfinite(np.array([1.0, np.inf, np.nan]))
+    array([ True, False, False])
+    """
+    return torch.isfinite(x)
+
+
+@ufunc(loops="datetime")
+def isnat(x: Opaque):
+    """Raises TypeError: it asks for a missing date, and there are no dates here."""
+    del x
+    raise TypeError("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.")
+
+
+@ufunc(torch.signbit, loops="signbit")
+def signbit(x: Opaque):
+    """Whether the sign bit is set: of negative numbers, and of -0.0. TypeError for complex numbers.
+
+    >>> np.signbit(np.array([-1.5, -0.0, 0.0]))
+    array([ True,  True, False])
+    """
+    return torch.signbit(x)
+
+
+def _refuse_complex(x: torch.Tensor) -> None:
+    if x.is_complex():
+        name = str(x.dtype).removeprefix("torch.")
+        raise TypeError(f"This operation is not supported for {name} values because it would be ambiguous.")
+
+
+@public
+def isposinf(x: Opaque, out: OutArray | None = None):
+    """Whether x is positive infinity. TypeError for complex numbers.
+
+    >>> np.isposinf(np.array([np.inf, -np.inf, 1.0]))
+    array([ True, False, False])
+    """
+    del out
+    _refuse_complex(x)
+    return x == torch.inf if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
+
+
+@public
+def isneginf(x: Opaque, out: OutArray | None = None):
+    """Whether x is negative infinity. TypeError for complex numbers.
+
+    >>> np.isneginf(np.array([np.inf, -np.inf, 1.0]))
+    array([False,  True, False])
+    """
+    del out
+    _refuse_complex(x)
+    return x == -torch.inf if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
+
+
+@public
+def isreal(x: Opaque):
+    """Whether the imaginary part is zero, element by element.
+
+    >>> np.isreal(np.array([1 + 1j, 1 + 0j]))
+    array([False,  True])
+    """
+    return torch.imag(x) == 0 if x.is_complex() else torch.ones_like(x, dtype=torch.bool)
+
+
+@public
+def iscomplex(x: Opaque):
+    """Whether the imaginary part is not zero, element by element.
+
+    >>> np.iscomplex(np.array([1 + 1j, 1 + 0j]))
+    array([ True, False])
+    """
+    return torch.imag(x) != 0 if x.is_complex() else torch.zeros_like(x, dtype=torch.bool)
+
+
+@public
+def isrealobj(x: Opaque):
+    """Whether the dtype is not complex, whatever the values: a Python bool.
+
+    >>> np.isrealobj(np.array([1 + 0j]))
+    False
+    """
+    return not x.is_complex()
+
+
+@public
+def iscomplexobj(x: Opaque):
+    """Whether the dtype is complex, whatever the values: a Python bool.
+
+    >>> np.iscomplexobj(np.array([1 + 0j]))
+    True
+    """
+    return bool(x.is_complex())
+
+
+# --- comparison within a tolerance ------------------------------------------------------------------------------------
+
+
+@public
+def isclose(
+    a: ArrayLikeOrScalar,
+    b: ArrayLikeOrScalar,
+    rtol: ArrayLikeOrScalar = 1.0e-5,
+    atol: ArrayLikeOrScalar = 1.0e-8,
+    equal_nan: bool = False,
+):
+    """Whether |a - b| <= atol + rtol · |b|, with broadcasting; equal infinities are close, nan to nan if `equal_nan`.
+
+    It is not symmetric: b is the reference. The tolerances may be arrays.
+
+    >>> np.isclose(np.array([1.0, 1.1]), np.array([1.0 + 1e-9, 1.0]))
+    array([ True, False])
+    """
+    b = _in_dtype(b, dtypes_impl.result_type(b, 1.0), a)
+    a = _in_dtype(a, dtypes_impl.result_type(a, b), b)
+    size = torch.abs(b)
+    near = torch.abs(torch.sub(a, b)) <= atol + rtol * size
+    close = (near & torch.isfinite(b)) | (a == b)
+    return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
+
+
+def _in_dtype(x: Any, dtype: torch.dtype, beside: Any) -> torch.Tensor:
+    if isinstance(x, torch.Tensor):
+        return x.to(dtype)
+    return dtypes_impl.scalar_tensor(x, dtype, beside.device if isinstance(beside, torch.Tensor) else None)
+
+
+@public
+def allclose(
+    a: ArrayLikeOrScalar,
+    b: ArrayLikeOrScalar,
+    rtol: ArrayLikeOrScalar = 1.0e-5,
+    atol: ArrayLikeOrScalar = 1.0e-8,
+    equal_nan: bool = False,
+):
+    """Whether all elements are close in the sense of `isclose`: a Python bool.
+
+    >>> np.allclose(np.array([1e10, 1e-7]), np.array([1.00001e10, 1e-8]))
+    False
+    """
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@public
+def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False):
+    """Whether two arrays have the same shape and equal elements: a Python bool. nan equals nan if `equal_nan`.
+
+    >>> np.array_equal([1, 2], [1, 2]), np.array_equal([1, 2], [[1, 2]])
+    (True, False)
+    """
+    if a1.shape != a2.shape:
+        return False
+    same = _equal_values(a1, a2)
+    if equal_nan:
+        same = same | (torch.isnan(a1) & torch.isnan(a2))
+    return bool(same.all())
+
+
+@public
+def array_equiv(a1: Opaque, a2: Opaque):
+    """Whether two arrays broadcast against each other and then have equal elements: a Python bool.
+
+    >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
+    try:
+        torch.broadcast_shapes(a1.shape, a2.shape)
+    except RuntimeError:
+        return False
+    return bool(_equal_values(a1, a2).all())
+
+
+def _equal_values(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    dtype = dtypes_impl.resolve_loop("compare", (x1, x2))
+    return equal(x1, x2) if dtype is None else equal(x1.to(dtype), x2.to(dtype))

@@ -1,0 +1,372 @@
+"""Elementwise mathematics: exponentials, logarithms, roots, trigonometric, hyperbolic and special functions.
+
+Booleans and integers compute in the float that is wide enough for them: 8 bits in float16, 16 bits in float32, more in
+float64. Floats and complex numbers stay in their dtype. Outside the domain the result is nan.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._tags import Array, ArrayLike, Linear, Pointwise, public, ufunc
+
+# --- exponentials and logarithms --------------------------------------------------------------------------------------
+
+
+@ufunc(torch.exp, loops="inexact")
+def exp(x: Pointwise):
+    """e to the power of x.
+
+    >>> np.exp(np.array([0.0, 1.0]))
+    array([1.        , 2.71828183])
+    """
+    return torch.exp(x)
+
+
+@ufunc(torch.exp2, loops="inexact")
+def exp2(x: Pointwise):
+    """2 to the power of x.
+
+    >>> np.exp2(np.array([3.0, -1.0]))
+    array([8. , 0.5])
+    """
+    return torch.exp2(x)
+
+
+@ufunc(torch.expm1, loops="inexact")
+def expm1(x: Pointwise):
+    """exp(x) - 1, precise for small x too.
+
+    >>> np.expm1(np.array([1e-10, 1.0]))
+    array([1.00000000e-10, 1.71828183e+00])
+    """
+    return torch.expm1(x)
+
+
+@ufunc(torch.log, loops="inexact")
+def log(x: Pointwise):
+    """The natural logarithm; -inf for 0, nan for negative real numbers.
+
+    >>> np.log(np.array([1.0, 10.0, 0.0]))
+    array([0.        , 2.30258509,       -inf])
+    """
+    return torch.log(x)
+
+
+@ufunc(torch.log2, loops="inexact")
+def log2(x: Pointwise):
+    """The logarithm to base 2; -inf for 0, nan for negative real numbers.
+
+    >>> np.log2(np.array([1.0, 8.0]))
+    array([0., 3.])
+    """
+    return torch.log2(x)
+
+
+@ufunc(torch.log10, loops="inexact")
+def log10(x: Pointwise):
+    """The logarithm to base 10; -inf for 0, nan for negative real numbers.
+
+    >>> np.log10(np.array([0.01, 1000.0]))
+    array([-2.,  3.])
+    """
+    return torch.log10(x)
+
+
+@ufunc(torch.log1p, loops="inexact")
+def log1p(x: Pointwise):
+    """log(1 + x), precise for small x too.
+
+    >>> np.log1p(np.array([1e-10, 1.0]))
+    array([1.00000000e-10, 6.93147181e-01])
+    """
+    return torch.log1p(x)
+
+
+@ufunc(torch.logaddexp, loops="float", identity=-math.inf)
+def logaddexp(x1: Pointwise, x2: Pointwise):
+    """log(exp(x1) + exp(x2)) without overflow, with broadcasting: the sum of probabilities given by logarithms.
+
+    >>> np.logaddexp(np.array([1000.0, -np.inf]), 1000.0)
+    array([1000.69314718, 1000.        ])
+    """
+    return torch.logaddexp(x1, x2)
+
+
+@ufunc(loops="float", identity=-math.inf)
+def logaddexp2(x1: Pointwise, x2: Pointwise):
+    """log2(2**x1 + 2**x2) without overflow, with broadcasting.
+
+    >>> np.logaddexp2(np.array([3.0, 0.0]), 3.0)
+    array([4.       , 3.169925])
+    """
+    # torch's own loses digits where the result is near zero. Equal operands (infinities too) differ by nothing.
+    equal = x1 == x2
+    distance = torch.where(equal, torch.zeros_like(x1 + x2), torch.abs(x1 - x2))
+    return torch.maximum(x1, x2) + torch.log1p(torch.exp2(-distance)) * (1 / math.log(2))
+
+
+# --- roots ------------------------------------------------------------------------------------------------------------
+
+
+@ufunc(torch.sqrt, loops="inexact")
+def sqrt(x: Pointwise):
+    """The square root; nan for negative real numbers, the principal root of complex ones.
+
+    >>> np.sqrt(np.array([4.0, 2.0])), np.sqrt(-1 + 0j)
+    (array([2.        , 1.41421356]), np.complex128(1j))
+    """
+    return torch.sqrt(x)
+
+
+@ufunc(loops="float")
+def cbrt(x: Pointwise):
+    """The real cube root, of negative numbers too. TypeError for complex numbers.
+
+    >>> np.cbrt(np.array([27.0, -8.0]))
+    array([ 3., -2.])
+    """
+    # torch has no cube root: a power, and one step of Newton's method for its last digits.
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    regular = torch.isfinite(wide) & (wide != 0)
+    radicand = torch.where(regular, wide, torch.ones_like(wide))
+    root = torch.sgn(radicand) * torch.abs(radicand) ** (1 / 3)
+    root = root - (root - radicand / (root * root)) / 3
+    return torch.where(regular, root, wide).to(x.dtype)
+
+
+# --- trigonometric functions ------------------------------------------------------------------------------------------
+
+
+@ufunc(torch.sin, loops="inexact")
+def sin(x: Pointwise):
+    """The sine of an angle in radians.
+
+    >>> np.sin(np.array([0.0, np.pi / 2]))
+    array([0., 1.])
+    """
+    return torch.sin(x)
+
+
+@ufunc(torch.cos, loops="inexact")
+def cos(x: Pointwise):
+    """The cosine of an angle in radians.
+
+    >>> np.cos(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    return torch.cos(x)
+
+
+@ufunc(torch.tan, loops="inexact")
+def tan(x: Pointwise):
+    """The tangent of an angle in radians.
+
+    >>> np.tan(np.array([0.0, 1.0]))
+    array([0.        , 1.55740772])
+    """
+    return torch.tan(x)
+
+
+@ufunc(torch.asin, loops="inexact", aliases=("asin",))
+def arcsin(x: Pointwise):
+    """The angle in [-π/2, π/2] whose sine is x; nan for real x outside [-1, 1].
+
+    >>> np.arcsin(np.array([0.0, 1.0, 2.0]))
+    array([0.        , 1.57079633,        nan])
+    """
+    return torch.asin(x)
+
+
+@ufunc(torch.acos, loops="inexact", aliases=("acos",))
+def arccos(x: Pointwise):
+    """The angle in [0, π] whose cosine is x; nan for real x outside [-1, 1].
+
+    >>> np.arccos(np.array([1.0, -1.0]))
+    array([0.        , 3.14159265])
+    """
+    return torch.acos(x)
+
+
+@ufunc(torch.atan, loops="inexact", aliases=("atan",))
+def arctan(x: Pointwise):
+    """The angle in [-π/2, π/2] whose tangent is x.
+
+    >>> np.arctan(np.array([0.0, np.inf]))
+    array([0.        , 1.57079633])
+    """
+    return torch.atan(x)
+
+
+@ufunc(torch.atan2, loops="float", aliases=("atan2",))
+def arctan2(x1: Pointwise, x2: Pointwise):
+    """The angle in [-π, π] of the point with ordinate x1 and abscissa x2, with broadcasting. TypeError for complex.
+
+    >>> np.arctan2(np.array([1.0, -1.0]), -1.0)
+    array([ 2.35619449, -2.35619449])
+    """
+    return torch.atan2(x1, x2)
+
+
+@ufunc(torch.hypot, loops="float", identity=0)
+def hypot(x1: Pointwise, x2: Pointwise):
+    """sqrt(x1² + x2²) without overflow, with broadcasting: the length of the hypotenuse. TypeError for complex.
+
+    >>> np.hypot(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+    array([ 5., 13.])
+    """
+    return torch.hypot(x1, x2)
+
+
+@ufunc(torch.rad2deg, loops="float")
+def degrees(x: Linear):
+    """An angle in radians, in degrees. TypeError for complex numbers.
+
+    >>> np.degrees(np.array([np.pi, np.pi / 2]))
+    array([180.,  90.])
+    """
+    return torch.rad2deg(x)
+
+
+@ufunc(torch.rad2deg, loops="float")
+def rad2deg(x: Linear):
+    """An angle in radians, in degrees. TypeError for complex numbers.
+
+    >>> np.rad2deg(np.array([np.pi, np.pi / 2]))
+    array([180.,  90.])
+    """
+    return torch.rad2deg(x)
+
+
+@ufunc(torch.deg2rad, loops="float")
+def radians(x: Linear):
+    """An angle in degrees, in radians. TypeError for complex numbers.
+
+    >>> np.radians(np.array([180.0, 90.0]))
+    array([3.14159265, 1.57079633])
+    """
+    return torch.deg2rad(x)
+
+
+@ufunc(torch.deg2rad, loops="float")
+def deg2rad(x: Linear):
+    """An angle in degrees, in radians. TypeError for complex numbers.
+
+    >>> np.deg2rad(np.array([180.0, 90.0]))
+    array([3.14159265, 1.57079633])
+    """
+    return torch.deg2rad(x)
+
+
+@public
+def angle(z: ArrayLike, deg: bool = False):
+    """The angle of complex numbers with the positive real axis, in (-π, π], or in degrees if `deg`.
+
+    Of real numbers 0, or π for negative ones (-0.0 included), in the float that `arctan2` gives for their dtype.
+
+    >>> np.angle(np.array([1.0, 1j, -1.0])), np.angle(1 + 1j, deg=True)
+    (array([0.        , 1.57079633, 3.14159265]), np.float64(45.0))
+    """
+    if z.is_complex():
+        result = torch.atan2(torch.imag(z), torch.real(z))
+    else:
+        z = z.to(dtypes_impl.resolve_loop("float", (0, z)))
+        result = torch.atan2(torch.zeros_like(z), z)
+    return result * (180 / math.pi) if deg else result
+
+
+# --- hyperbolic functions ---------------------------------------------------------------------------------------------
+
+
+@ufunc(torch.sinh, loops="inexact")
+def sinh(x: Pointwise):
+    """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+    >>> np.sinh(np.array([0.0, 1.0]))
+    array([0.       , 1.1752012])
+    """
+    return torch.sinh(x)
+
+
+@ufunc(torch.cosh, loops="inexact")
+def cosh(x: Pointwise):
+    """The hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+    >>> np.cosh(np.array([0.0, 1.0]))
+    array([1.        , 1.54308063])
+    """
+    return torch.cosh(x)
+
+
+@ufunc(torch.tanh, loops="inexact")
+def tanh(x: Pointwise):
+    """The hyperbolic tangent, sinh(x) / cosh(x).
+
+    >>> np.tanh(np.array([0.0, 1.0]))
+    array([0.        , 0.76159416])
+    """
+    return torch.tanh(x)
+
+
+@ufunc(torch.asinh, loops="inexact", aliases=("asinh",))
+def arcsinh(x: Pointwise):
+    """The number whose hyperbolic sine is x.
+
+    >>> np.arcsinh(np.array([0.0, 1.0]))
+    array([0.        , 0.88137359])
+    """
+    return torch.asinh(x)
+
+
+@ufunc(torch.acosh, loops="inexact", aliases=("acosh",))
+def arccosh(x: Pointwise):
+    """The number, 0 or more, whose hyperbolic cosine is x; nan for real x below 1.
+
+    >>> np.arccosh(np.array([1.0, 2.0]))
+    array([0.        , 1.3169579])
+    """
+    return torch.acosh(x)
+
+
+@ufunc(torch.atanh, loops="inexact", aliases=("atanh",))
+def arctanh(x: Pointwise):
+    """The number whose hyperbolic tangent is x; nan for real x outside [-1, 1].
+
+    >>> np.arctanh(np.array([0.0, 0.5]))
+    array([0.        , 0.54930614])
+    """
+    return torch.atanh(x)
+
+
+# --- special functions ------------------------------------------------------------------------------------------------
+
+
+def _as_inexact(x: torch.Tensor) -> torch.Tensor:
+    return x if x.is_floating_point() or x.is_complex() else x.double()
+
+
+@public
+def sinc(x: Pointwise):
+    """sin(πx) / (πx), and 1 for 0. Integers and booleans give float64.
+
+    >>> np.sinc(np.array([0.0, 0.5, 1.5]))
+    array([ 1.        ,  0.63661977, -0.21220659])
+    """
+    return torch.sinc(_as_inexact(x))
+
+
+@public
+def i0(x: Pointwise) -> Array:
+    """The modified Bessel function of the first kind and order 0. Integers and booleans give float64.
+
+    Always an array, 0-d for a number. TypeError for complex numbers.
+
+    >>> np.i0(np.array([0.0, 1.0]))
+    array([1.        , 1.26606588])
+    """
+    if x.is_complex():
+        raise TypeError("i0 not supported for complex values")
+    return torch.special.i0(_as_inexact(x))
