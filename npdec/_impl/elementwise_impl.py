@@ -226,14 +226,30 @@ def float_power(x1: Pointwise, x2: Pointwise):
 
 
 def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    """torch's power, but with a zero base 1 for the exponent 0, 0 for one of positive real part, else nan."""
+    """Small integer exponents by multiplication, so that i² is -1; the others by torch, which NumPy agrees with but for
+    the base zero: 1 for the exponent 0, 0 for one of positive real part, else nan."""
+    one, exponent = torch.ones_like(x1), torch.real(x2)
     zero = x1 == 0
-    powers = torch.pow(torch.where(zero, torch.ones_like(x1), x1), x2)
-    real = torch.real(x2)
-    nothing = torch.zeros_like(real)
-    part = torch.where(real > 0, nothing, torch.full_like(real, torch.nan))
+    base = torch.where(zero, one, x1)
+    whole = (torch.imag(x2) == 0) & (exponent == torch.round(exponent)) & (exponent.abs() < 100)
+    powers = torch.where(whole, _whole_power(base, torch.where(whole, exponent, 0.0)), torch.pow(base, x2))
+    nothing = torch.zeros_like(exponent)
+    part = torch.where(exponent > 0, nothing, torch.full_like(exponent, torch.nan))
     of_zero = torch.where(x2 == 0, torch.complex(nothing + 1, nothing), torch.complex(part, part))
     return torch.where(zero, of_zero, powers)
+
+
+def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
+    """Powers with whole exponents below 128, by repeated squaring; nothing is squared that is not needed."""
+    one = torch.ones_like(base)
+    count = exponent.detach().abs().to(torch.int64)
+    result = one
+    for _ in range(7):
+        result = torch.where((count & 1) == 1, result * base, result)
+        count = count >> 1
+        base = torch.where(count > 0, base, one)
+        base = base * base
+    return torch.where(exponent < 0, 1 / result, result)
 
 
 # --- quotients and remainders -----------------------------------------------------------------------------------------
