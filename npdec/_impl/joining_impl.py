@@ -1,0 +1,342 @@
+"""Joining and splitting arrays (NumPy: "Array manipulation routines": joining, splitting)."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._impl import _host, _util, dtypes_impl, shape_impl
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
+
+# --- joining ----------------------------------------------------------------------------------------------------------
+
+
+def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: str) -> list[torch.Tensor]:
+    """The arrays in their common dtype, or in the given one if `casting` allows it. Raises TypeError, ValueError."""
+    wanted = dtypes_impl.result_type(*arrays) if dtype is None else dtype
+    for a in arrays:
+        if not dtypes_impl.can_cast(a.dtype, wanted, casting):
+            source, target = (str(one).removeprefix("torch.") for one in (a.dtype, wanted))
+            raise TypeError(
+                f"Cannot cast array data from dtype('{source}') to dtype('{target}') according to the rule '{casting}'"
+            )
+    return [_util.cast(a, wanted) for a in arrays]
+
+
+def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
+    """Raise ValueError unless the arrays agree in all axes but one; torch would pass over empty vectors."""
+    first = arrays[0]
+    for position, a in enumerate(arrays):
+        if a.ndim != first.ndim:
+            raise ValueError(
+                "all the input arrays must have same number of dimensions, but the array at index 0 has "
+                f"{first.ndim} dimension(s) and the array at index {position} has {a.ndim} dimension(s)"
+            )
+        for i, (n, m) in enumerate(zip(first.shape, a.shape)):
+            if n != m and i != axis:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                    f"dimension {i}, the array at index 0 has size {n} and the array at index {position} has size {m}"
+                )
+
+
+@public(aliases=("concat",))
+def concatenate(
+    arrays: Sequence[ArrayLike],
+    /,
+    axis: int | None = 0,
+    out: OutArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> Array:
+    """The arrays joined along an axis that they have; with `axis=None` all their elements in one axis.
+
+    The dtype is the common one unless given; `casting` says which casts to it are allowed. Raises ValueError if the
+    shapes differ in another axis or there is no array, TypeError for a cast that is not allowed.
+
+    >>> np.concatenate([[1, 2], [3.5]])
+    array([1. , 2. , 3.5])
+    """
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        return torch.cat([shape_impl.ravel(a) for a in _common(arrays, dtype, casting)])
+    if not arrays[0].ndim:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = _util.normalize_axis(axis, arrays[0].ndim)
+    _check_shapes(arrays, axis)
+    return torch.cat(_common(arrays, dtype, casting), axis)
+
+
+@public
+def stack(
+    arrays: Sequence[ArrayLike],
+    axis: int = 0,
+    out: OutArray | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: str = "same_kind",
+) -> Array:
+    """The arrays, all of one shape, along a new axis.
+
+    The dtype is the common one unless given; `casting` says which casts to it are allowed. Raises ValueError if the
+    shapes differ or there is no array, AxisError for a position of the axis out of range.
+
+    >>> np.stack([[1, 2], [3, 4]], axis=1)
+    array([[1, 3],
+           [2, 4]])
+    """
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({a.shape for a in arrays}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = _util.normalize_axis(axis, arrays[0].ndim + 1)
+    return torch.stack(_common(arrays, dtype, casting), axis)
+
+
+@public
+def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
+    """The arrays one below the other: along axis 0, vectors and numbers taken as rows.
+
+    Raises ValueError if they differ in another axis, TypeError for a cast to `dtype` that `casting` forbids.
+
+    >>> np.vstack([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    rows = [shape_impl.atleast_2d(a) for a in tup]
+    return concatenate(rows, 0, dtype=dtype, casting=casting)
+
+
+@public
+def row_stack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
+    """The older name of `np.vstack`, deprecated in NumPy 2.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     np.row_stack([1, 2])
+    array([[1],
+           [2]])
+    """
+    _util.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning)
+    return vstack(tup, dtype=dtype, casting=casting)
+
+
+@public
+def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
+    """The arrays side by side: along axis 1, vectors and numbers along axis 0.
+
+    Raises ValueError if they differ in another axis, TypeError for a cast to `dtype` that `casting` forbids.
+
+    >>> np.hstack([[[1], [2]], [[3], [4]]])
+    array([[1, 3],
+           [2, 4]])
+    """
+    arrays = [shape_impl.atleast_1d(a) for a in tup]
+    axis = 1 if arrays and arrays[0].ndim > 1 else 0
+    return concatenate(arrays, axis, dtype=dtype, casting=casting)
+
+
+@public
+def dstack(tup: Sequence[ArrayLike]) -> Array:
+    """The arrays one behind the other: along axis 2, those of fewer axes taken as by `np.atleast_3d`.
+
+    Raises ValueError if they differ in another axis.
+
+    >>> np.dstack([[1, 2], [3, 4]])
+    array([[[1, 3],
+            [2, 4]]])
+    """
+    return concatenate([shape_impl.atleast_3d(a) for a in tup], 2)
+
+
+@public
+def column_stack(tup: Sequence[ArrayLike]) -> Array:
+    """The arrays side by side, vectors and numbers taken as columns.
+
+    Raises ValueError if they differ in another axis than the second.
+
+    >>> np.column_stack([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
+    """
+    columns = [a if a.ndim > 1 else a.reshape(-1, 1) for a in tup]
+    return concatenate(columns, 1)
+
+
+# --- block ------------------------------------------------------------------------------------------------------------
+
+
+def _place(path: tuple[int, ...]) -> str:
+    return "arrays" + "".join(f"[{i}]" for i in path)
+
+
+def _measure(arrays: Any, path: tuple[int, ...] = ()) -> tuple[tuple[int, ...], int]:
+    """(path to the first element, number of axes that the whole needs). Raises unless all are nested equally deep."""
+    if isinstance(arrays, tuple):
+        raise TypeError(
+            f"{_place(path)} is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
+            "implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(arrays, list):
+        return path, _host.as_tensor(arrays).ndim
+    if not arrays:
+        raise ValueError(f"List at {_place(path)} cannot be empty")
+    measured = [_measure(item, (*path, i)) for i, item in enumerate(arrays)]
+    first = measured[0][0]
+    for other, _ in measured[1:]:
+        if len(other) != len(first):
+            raise ValueError(
+                f"List depths are mismatched. First element was at depth {len(first)}, but there is an element at "
+                f"depth {len(other)} ({_place(other)})"
+            )
+    return first, max(needed for _, needed in measured)
+
+
+def _assemble(arrays: Any, depth: int, ndim: int) -> torch.Tensor:
+    if isinstance(arrays, list):
+        return concatenate([_assemble(item, depth - 1, ndim) for item in arrays], -depth)
+    tensor = _host.as_tensor(arrays)
+    return tensor.reshape((1,) * (ndim - tensor.ndim) + tuple(tensor.shape))
+
+
+@public
+def block(arrays: Any) -> Array:
+    """One array from blocks in nested lists: the innermost lists are joined along the last axis, and so outwards.
+
+    Blocks of fewer axes get axes of length one in front. Raises ValueError if the lists are empty, not equally deep
+    or hold blocks that do not fit, TypeError for a tuple in place of a list.
+
+    >>> np.block([[np.eye(2, dtype=int), [[5], [6]]], [[[7, 8, 9]]]])
+    array([[1, 0, 5],
+           [0, 1, 6],
+           [7, 8, 9]])
+    """
+    first, needed = _measure(arrays)
+    depth = len(first)
+    result = _assemble(arrays, depth, max(depth, needed))
+    return result if depth else result.clone()
+
+
+# --- splitting --------------------------------------------------------------------------------------------------------
+
+
+def _bounds(size: int, indices_or_sections: Any) -> list[slice]:
+    """The slices that cut an axis at the given indices, or into that many parts."""
+    if isinstance(indices_or_sections, torch.Tensor):
+        if indices_or_sections.ndim:
+            return _cuts(indices_or_sections.tolist())
+        indices_or_sections = indices_or_sections.item()
+    sections = int(indices_or_sections)
+    if sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    each, longer = divmod(size, sections)
+    starts = [i * each + min(i, longer) for i in range(sections + 1)]
+    return [slice(start, stop) for start, stop in itertools.pairwise(starts)]
+
+
+def _cuts(indices: list[Any]) -> list[slice]:
+    try:
+        inner = list(map(operator.index, indices))
+    except TypeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    return [slice(start, stop) for start, stop in zip([0, *inner], [*inner, None])]
+
+
+def _cut(ary: torch.Tensor, slices: list[slice], axis: int) -> list[torch.Tensor]:
+    if not ary.ndim:
+        raise IndexError("tuple index out of range")
+    axis = _util.normalize_axis(axis, ary.ndim)
+    return [ary[(slice(None),) * axis + (part,)] for part in slices]
+
+
+def _length(ary: torch.Tensor, axis: int) -> int:
+    if not -ary.ndim <= axis < ary.ndim:
+        raise IndexError("tuple index out of range")
+    return ary.shape[axis]
+
+
+@public
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> View:
+    """The array cut along an axis: a list of views.
+
+    A number asks for that many parts, of which the first are one longer if the length does not divide; a sequence of
+    indices says where to cut. Raises ValueError for a number of parts below one.
+
+    >>> np.array_split([1, 2, 3], 2)
+    [array([1, 2]), array([3])]
+    """
+    return _cut(ary, _bounds(_length(ary, axis), indices_or_sections), axis)
+
+
+@public
+def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> View:
+    """The array cut along an axis into equal parts, or at the given indices: a list of views.
+
+    Raises ValueError if the length does not divide by the number of parts.
+
+    >>> np.split([1, 2, 3, 4], [1, 3])
+    [array([1]), array([2, 3]), array([4])]
+    """
+    size = _length(ary, axis)
+    if not getattr(indices_or_sections, "ndim", 0) and size % int(indices_or_sections):
+        raise ValueError("array split does not result in an equal division")
+    return _cut(ary, _bounds(size, indices_or_sections), axis)
+
+
+@public
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+    """The array cut along axis 1, a vector along axis 0: a list of views. See `np.split`.
+
+    >>> np.hsplit([[1, 2]], 2)
+    [array([[1]]), array([[2]])]
+    """
+    if not ary.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+@public
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+    """The array, of at least two axes, cut along axis 0: a list of views. See `np.split`.
+
+    >>> np.vsplit([[1], [2]], 2)
+    [array([[1]]), array([[2]])]
+    """
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@public
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+    """The array, of at least three axes, cut along axis 2: a list of views. See `np.split`.
+
+    >>> np.dsplit([[[1, 2]]], 2)
+    [array([[[1]]]), array([[[2]]])]
+    """
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+@public
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> View:
+    """The array taken apart along an axis, which the parts do not have: a tuple of views, of a vector 0-d copies.
+
+    Raises ValueError for an array without axes, AxisError for an axis out of range.
+
+    >>> np.unstack([[1, 2], [3, 4]], axis=1)
+    (array([1, 3]), array([2, 4]))
+    """
+    if not x.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    axis = _util.normalize_axis(axis, x.ndim, "source")
+    parts = tuple(torch.select(x, axis, i) for i in range(x.shape[axis]))
+    return parts if x.ndim > 1 else tuple(part.clone() for part in parts)
