@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
+from npdec._impl._gufunc import shape_text
 from npdec._impl._util import normalize_axes, normalize_axis
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, public
 
@@ -348,8 +349,12 @@ def irfft2(
 def _frequencies(numbers: torch.Tensor, n: int, d: Any) -> torch.Tensor:
     if not isinstance(d, torch.Tensor):
         return numbers * (1.0 / (n * d))
-    if d.ndim > 1 or (d.ndim and len(d) not in (1, len(numbers))):
-        raise ValueError(f"operands could not be broadcast together with shapes ({len(numbers)},) {tuple(d.shape)}")
+    try:
+        torch.broadcast_shapes(numbers.shape, d.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {shape_text(numbers.shape)} {shape_text(d.shape)}"
+        ) from None
     numbers, spacing = dtypes_impl.promote(numbers, d)
     return numbers * (1.0 / (n * spacing))
 
