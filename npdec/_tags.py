@@ -40,8 +40,23 @@ __all__ = [
 # Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
 # time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
 if TYPE_CHECKING:
-    ArrayLike = Linear = Multilinear = Pointwise = Routed = Smooth = Opaque = ArrayLikeOrScalar = InPlace = Any
-    DTypeLike = AxisLike = ShapeLike = KeepDims = Mask = OutArray = Array = View = Any
+    ArrayLike = Any
+    Linear = Any
+    Multilinear = Any
+    Pointwise = Any
+    Routed = Any
+    Smooth = Any
+    Opaque = Any
+    ArrayLikeOrScalar = Any
+    InPlace = Any
+    DTypeLike = Any
+    AxisLike = Any
+    ShapeLike = Any
+    KeepDims = Any
+    Mask = Any
+    OutArray = Any
+    Array = Any
+    View = Any
 else:
     # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
     ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
@@ -79,7 +94,7 @@ class _NoValueType:
         return "NoValue"
 
 
-NoValue = _NoValueType()
+NoValue: Any = _NoValueType()
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -14,7 +14,18 @@ PACKAGE = Path(__file__).parents[1] / "npdec"
 MAX_LINES = 450
 
 LEAVES = {"_base", "_signature", "_tags", "exceptions"}
-LAW = {"_batched", "_decomposed", "_dispatch", "_law", "_quadrature", "_rules", "_secant", "overrides"}
+LAW = {
+    "_batched",
+    "_closed",
+    "_decomposed",
+    "_dispatch",
+    "_inplace",
+    "_law",
+    "_quadrature",
+    "_rules",
+    "_secant",
+    "overrides",
+}
 RANKS = ("leaf", "kernel", "law", "face", "publisher")  # an import goes to the same rank or to one before it
 KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}
 KERNELS_MAY_IMPORT_OF_NPDEC = {"_tags", "exceptions"}
