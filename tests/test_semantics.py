@@ -1,0 +1,363 @@
+"""What drop-in replacements get wrong: scalars, promotion, aliasing, in-place writes of decomposed numbers."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import operator
+import pickle
+import threading
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+
+BOTH = pytest.mark.parametrize("lib", [np, numpy], ids=["npdec", "numpy"])
+
+
+# -- scalars ------------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_an_element_is_a_scalar_and_no_view(lib):
+    x = lib.array([1.0, 2.0])
+    s = x[0]
+    s += 1
+    assert (s, x[0]) == (2.0, 1.0)
+    x[0] = 7
+    assert s == 2.0
+    assert isinstance(s, lib.float64)
+    assert isinstance(s, lib.floating)
+    assert isinstance(s, lib.generic)
+    assert not isinstance(s, lib.ndarray)
+
+
+@BOTH
+def test_scalars_behave_as_python_numbers(lib):
+    x = lib.array([1.25, 2.5])
+    n = lib.array([2, 3])
+    assert f"{x[0]:.3f}" == "1.250"
+    assert list(range(n[0])) == [0, 1]
+    assert [10, 20, 30, 40][n[1]] == 40
+    assert {x[1]: "a"}[2.5] == "a"
+    assert hash(n[0]) == hash(2)
+    assert repr(x[0]) == "np.float64(1.25)"
+    assert str(n[1]) == "3"
+    assert round(x[0], 1) == round(numpy.float64(1.25), 1)
+    assert "abc" * n[0] == "abcabc"
+    with pytest.raises(TypeError):
+        x[0][0] = 1
+    with pytest.raises(TypeError):
+        [1, 2][x[0]]
+
+
+@BOTH
+def test_where_0d_results_are_scalars_and_where_arrays(lib):
+    z = lib.array(4.0)
+    assert type(z) is lib.ndarray
+    assert isinstance(z + 1, lib.float64)
+    assert isinstance(lib.sqrt(z), lib.float64)
+    assert isinstance(lib.array([1.0, 2.0]).sum(), lib.float64)
+    assert isinstance(z[()], lib.float64)
+    assert type(z[...]) is lib.ndarray
+    assert type(z.reshape(())) is lib.ndarray
+    assert type(lib.squeeze(lib.array([1.0]))) is lib.ndarray
+    assert type(lib.where(True, 1.0, 2.0)) is lib.ndarray
+    assert type(lib.transpose(z)) is lib.ndarray
+
+
+def test_scalars_carry_gradients_and_contributions():
+    t = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    (np.asarray(t)[0] * 3.0).tensor.backward()
+    assert t.grad.tolist() == [3.0, 0.0]
+    s = np.decompose(np.array([1.0, 2.0]), labels=["a", "b"])[1]
+    assert s.components.tolist() == [0.0, 2.0]
+    with pytest.warns(np.DecompositionWarning, match=r"float\(\)"):
+        assert float(s) == 2.0
+    assert (s.item(), f"{s:.1f}", s == 2.0, hash(s)) == (2.0, "2.0", True, hash(2.0))
+
+
+# -- promotion ----------------------------------------------------------------------------------------------------------
+
+NUMBERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+           "complex64", "complex128"]  # fmt: skip
+
+
+@pytest.mark.parametrize("left", NUMBERS)
+@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.truediv, operator.lt])
+def test_promotion(left, op):
+    for right in NUMBERS:
+        a, b = numpy.ones(2, dtype=left), numpy.ones(2, dtype=right)
+        assert str(op(np.array(a), np.array(b)).dtype) == str(op(a, b).dtype), right
+        assert str(op(np.array(a), np.array(b)[0]).dtype) == str(op(a, b[0]).dtype), right
+    for number in (True, 2, 2.0, 2j):
+        assert str(op(np.array(numpy.ones(2, dtype=left)), number).dtype) == str(op(numpy.ones(2, dtype=left), number).dtype)
+
+
+@BOTH
+def test_integer_results(lib):
+    n = lib.array([1, 2], dtype=lib.int32)
+    assert n.sum().dtype == lib.int64
+    assert (n / n).dtype == lib.float64
+    assert n.mean().dtype == lib.float64
+    assert (lib.array([1], dtype=lib.uint64) + lib.array([1], dtype=lib.int64)).dtype == lib.float64
+    assert (lib.array([1], dtype=lib.float32) + 1.0).dtype == lib.float32
+    assert (lib.array([1], dtype=lib.float32) + lib.float64(1.0)).dtype == lib.float64
+    with pytest.raises(OverflowError):
+        lib.array([1], dtype=lib.int8) + 300
+
+
+# -- views --------------------------------------------------------------------------------------------------------------
+
+VIEWS = {
+    "row": lambda a: a[1],
+    "slice": lambda a: a[:, 1:],
+    "step": lambda a: a[::2, ::2],
+    "newaxis": lambda a: a[None, 1],
+    "ellipsis": lambda a: a[..., 0],
+    "reshape": lambda a: a.reshape(4, 3),
+    "ravel": lambda a: a.ravel(),
+    "transpose": lambda a: a.T,
+    "swapaxes": lambda a: a.swapaxes(0, 1),
+    "squeeze": lambda a: a[None].squeeze(0),
+    "view": lambda a: a.view(),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_alias(lib, name):
+    a = lib.arange(12.0).reshape(3, 4)
+    v = VIEWS[name](a)
+    v += 100
+    assert float(a.max()) > 100
+    a[...] = 5
+    assert (v == 5).all()
+    assert lib.shares_memory(a, v)
+
+
+@BOTH
+def test_real_and_imag_alias(lib):
+    z = lib.zeros(2, dtype=complex)
+    z.real[0] = 1
+    z.imag += 2
+    assert z.tolist() == [1 + 2j, 2j]
+
+
+@BOTH
+def test_copies_do_not_alias(lib):
+    a = lib.arange(4.0)
+    for b in (a.copy(), a[[0, 1]], a[a > 0], a.flatten(), a + 0, lib.array(a), a.astype(float), copy.copy(a), copy.deepcopy(a)):
+        b[0] = 50
+        assert a.max() == 3
+
+
+def test_a_reversed_slice_is_read_only():
+    x = np.arange(3.0)
+    y = x[::-1]
+    assert y.tolist() == [2.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="negative strides"):
+        y[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        y += 1
+    x[::-1] = [1.0, 2.0, 3.0]
+    assert x.tolist() == [3.0, 2.0, 1.0]
+
+
+@BOTH
+def test_read_only_arrays(lib):
+    x = lib.zeros(3)
+    x.setflags(write=False)
+    for write in (
+        lambda: operator.setitem(x, 0, 1.0),
+        lambda: operator.iadd(x, 1.0),
+        lambda: lib.add(x, 1.0, out=x),
+        lambda: x.fill(1.0),
+        lambda: operator.setitem(x[1:], 0, 1.0),
+        lambda: operator.setitem(x.reshape(3, 1), 0, 1.0),
+        lambda: operator.setitem(lib.broadcast_to(lib.zeros(1), (3,)), 0, 1.0),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@BOTH
+def test_overlapping_writes_are_buffered(lib):
+    x = lib.arange(5.0)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3]
+    y = lib.arange(5.0)
+    y[1:] += y[:-1]
+    assert y.tolist() == [0, 1, 3, 5, 7]
+
+
+@BOTH
+def test_failed_writes_leave_the_target_alone(lib):
+    x = lib.array([1, 2, 3])
+    for write in (
+        lambda: operator.iadd(x, 1.5),
+        lambda: lib.add(x, 1.5, out=x),
+        lambda: operator.setitem(x, slice(None), [1, 2]),
+        lambda: operator.iadd(x, lib.ones((2, 3), dtype=int)),
+        lambda: lib.add(x, 1, out=lib.zeros(2, dtype=int)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            write()
+    assert x.tolist() == [1, 2, 3]
+
+
+# -- in-place writes of decomposed numbers ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def y():
+    return np.decompose(np.array([1.0, 2.0, 3.0]), baseline=0.5, labels=["a", "b", "c"])
+
+
+def complete(x):
+    assert x.is_decomposed
+    numpy.testing.assert_allclose(x.c_sum().value, x.value, rtol=1e-13)
+    return x
+
+
+def _out(out, y):
+    np.multiply(y, 2.0, out=out)
+
+
+WRITES = {
+    "slice": lambda out, y: operator.setitem(out, slice(None), y * 2),
+    "elements": lambda out, y: [operator.setitem(out, i, y[i] * 2) for i in range(3)],
+    "fancy": lambda out, y: operator.setitem(out, [2, 0, 1], (y * 2)[[2, 0, 1]]),
+    "mask": lambda out, y: operator.setitem(out, np.array([True, True, True]), y * 2),
+    "out": _out,
+    "iadd": lambda out, y: operator.iadd(out, y * 2),
+    "copyto": lambda out, y: np.copyto(out, y * 2),
+    "put": lambda out, y: np.put(out, [0, 1, 2], y * 2),
+    "torch": lambda out, y: torch.mul(y, 2.0, out=out.tensor) if out.is_decomposed else operator.setitem(out, slice(None), 2 * y),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_written_array_is_decomposed_with_all_its_views(name, y):
+    out = np.zeros(3)
+    before, nested = out[1:], out.reshape(3, 1)[1:]
+    WRITES[name](out, y)
+    after = out[1:]
+    assert out.tolist() == [2.0, 4.0, 6.0]
+    wanted = [[1.0, 0, 0], [0, 3.0, 0], [0, 0, 5.0]]
+    assert complete(out).components.tolist() == wanted
+    for v in (before, after):
+        assert complete(v).components.tolist() == [row[1:] for row in wanted]
+    assert complete(nested).components[:, :, 0].tolist() == [row[1:] for row in wanted]
+    before[0] = 0.0
+    assert out.components.tolist() == [[1.0, 0, 0], [0, 0, 0], [0, 0, 5.0]]
+    assert after.value.tolist() == [0.0, 6.0]
+
+
+def test_writing_into_a_view_decomposes_its_base(y):
+    out = np.zeros((2, 3))
+    row, column = out[0], out[:, 1]
+    row += y
+    assert complete(out).components[:, 0].tolist() == [[0.5, 0, 0], [0, 1.5, 0], [0, 0, 2.5]]
+    assert complete(column).components.tolist() == [[0, 0], [1.5, 0], [0, 0]]
+    del out
+    gc.collect()
+    column[1] = row[2]
+    assert complete(column).components.tolist() == [[0, 0], [1.5, 0], [0, 2.5]]
+
+
+def test_labels_grow_in_place(y):
+    out = y * 1.0
+    view = out[:2]
+    out[0] = np.decompose(np.array(10.0), labels=["d"])
+    assert out.labels == ("a", "b", "c", "d")
+    assert view.labels == out.labels
+    assert complete(view).components.tolist() == [[0, 0], [0, 1.5], [0, 0], [10.0, 0]]
+    assert y.labels == ("a", "b", "c")
+
+
+def test_complex_parts_follow(y):
+    z = np.zeros(3, dtype=complex)
+    real = z.real
+    z.imag = y
+    assert complete(z).components.tolist() == [[0.5j, 0, 0], [0, 1.5j, 0], [0, 0, 2.5j]]
+    real[0] = y[2]
+    assert z.components[2].tolist() == [2.5, 0, 2.5j]
+
+
+def test_dropping_contributions_warns(y):
+    with pytest.warns(np.DecompositionWarning):
+        assert not y.astype(int).is_decomposed
+    n = np.zeros(3, dtype=int)
+    with pytest.warns(np.DecompositionWarning):
+        n[:] = y
+    with pytest.warns(np.DecompositionWarning):
+        numpy.asarray(y)
+    assert not (y > 1).is_decomposed
+    assert not np.argmax(y).is_decomposed
+
+
+def test_inputs_decomposed_apart_combine_under_the_union(y):
+    z = np.decompose(np.array([1.0, 1.0, 2.0]), axis=(), labels=["z"])
+    w = complete(y * z + y)
+    assert w.labels == ("a", "b", "c", "z")
+    assert w.residual.tolist() == [0.5, 0.5, 0.5]
+    again = complete(np.decompose(np.ones(1)) - np.decompose(np.ones(1)))
+    assert len(again.labels) == 2
+
+
+# -- the rest -----------------------------------------------------------------------------------------------------------
+
+
+def test_pickle_and_copy_keep_decompositions(y):
+    for x in (pickle.loads(pickle.dumps(y)), copy.deepcopy(y), copy.copy(y), y.copy()):
+        assert x.labels == y.labels
+        assert x.components.tolist() == y.components.tolist()
+        x[0] = 0.0
+        assert y[0] == 1.0
+
+
+def test_rules_are_local_to_the_thread_and_restored():
+    x = np.decompose(np.array([1.0, 2.0]))
+    seen = []
+
+    def other():
+        seen.append(np.exp(x).components.tolist())
+
+    plain = np.exp(x).components.tolist()
+    with pytest.raises(KeyError), np.rule("none"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert np.exp(x).components.tolist() == [[0, 0], [0, 0]]
+        raise KeyError
+    assert seen == [plain]
+    assert np.exp(x).components.tolist() == plain
+
+
+def test_numpy_meets_npdec():
+    x = numpy.array([1.0, 2.0])
+    d = np.decompose(np.array([3.0, 4.0]))
+    for made in (x * d, d * x, numpy.multiply(x, d), numpy.exp(d), numpy.concatenate([d, d]), numpy.linalg.norm(d)):
+        assert made.is_decomposed
+    assert isinstance(x + np.array([1.0, 2.0]), np.ndarray)
+    shared = np.asarray(x)
+    shared[0] = 9
+    assert x[0] == 9
+
+
+@pytest.mark.parametrize("wrap", [lambda d: d, lambda d: d.tensor], ids=["array", "tensor"])
+def test_torch_meets_npdec(wrap):
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2)).double()
+    d = np.decompose(np.array([1.0, -2.0, 3.0]), labels=["a", "b", "c"])
+    made = net(wrap(d))
+    assert type(made) is (np.ndarray if wrap(d) is d else np.DecomposedTensor)
+    numpy.testing.assert_allclose(made.c_sum().detach() if made is not d and not isinstance(made, np.ndarray) else made.c_sum().tensor.detach(),
+                                  net(d.value.tensor).detach(), rtol=1e-13)  # fmt: skip
+    doubled = torch.mul(wrap(d), 2)
+    assert doubled.labels == ("a", "b", "c")
+    assert doubled.components.tolist() == [[2.0, 0, 0], [0, -4.0, 0], [0, 0, 6.0]]
