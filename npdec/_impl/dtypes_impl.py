@@ -357,8 +357,6 @@ class Loops:
         if name == "isnat":
             return TypeError("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.")
         if self._rules["b"] is None:
-            if all(x in _WEAK for x in operands):
-                operands = tuple(_WEAK[x] for x in operands)
             types = ", ".join(map(_class_name, operands))
             types = f"({types})" if len(operands) > 1 else types
             return TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {types} -> None")
@@ -441,6 +439,8 @@ def resolve_loop(
 
 
 def _fit_integers(table: Loops, operands: tuple[Any, ...], computed: torch.dtype) -> torch.dtype | None:
+    if table.mixed == "ldexp" and type(operands[1]) is int and isinstance(operands[0], torch.Tensor):
+        _check_fits(operands[1], torch.int32)
     for x in operands:
         if type(x) is not int:
             continue

@@ -140,9 +140,13 @@ def sign(x: Pointwise):
 def _complex_sign(x: torch.Tensor) -> torch.Tensor:
     """x / |x| without overflow. An infinite part counts alone; two of them have no direction."""
     real, imag = torch.real(x), torch.imag(x)
-    size = torch.maximum(real.abs(), imag.abs()).detach()
-    signs = torch.sgn(x / torch.where((size > 0) & torch.isfinite(size), size, torch.ones_like(size)))
     zero, nan = torch.zeros_like(real), torch.full_like(real, torch.nan)
+    size = torch.maximum(real.abs(), imag.abs()).detach()
+    size = torch.where((size > 0) & torch.isfinite(size), size, torch.ones_like(size))
+    power = torch.exp2((torch.frexp(size)[1] - 1).to(size.dtype))  # a power of two, to scale by without rounding
+    across, up = torch.where(x == 0, torch.ones_like(real), real) / power, imag / power
+    modulus = torch.hypot(across, up)
+    signs = torch.where(x == 0, torch.zeros_like(x), torch.complex(across / modulus, up / modulus))
     signs = torch.where(torch.isinf(real), torch.complex(torch.sgn(real), zero), signs)
     signs = torch.where(torch.isinf(imag), torch.complex(zero, torch.sgn(imag)), signs)
     infinite = torch.isinf(real).to(torch.int8) + torch.isinf(imag).to(torch.int8)
@@ -243,9 +247,11 @@ def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     """Powers with whole exponents below 128, by repeated squaring; nothing is squared that is not needed."""
     one = torch.ones_like(base)
     count = exponent.detach().abs().to(torch.int64)
-    result = one
+    result, started = one, torch.zeros_like(count, dtype=torch.bool)
     for _ in range(7):
-        result = torch.where((count & 1) == 1, result * base, result)
+        odd = (count & 1) == 1
+        result = torch.where(odd, torch.where(started, result * base, base), result)  # 1 * inf has a nan part
+        started = started | odd
         count = count >> 1
         base = torch.where(count > 0, base, one)
         base = base * base

@@ -286,7 +286,7 @@ def sinh(x: Pointwise):
     """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
 
     >>> np.sinh(np.array([0.0, 1.0]))
-    array([0.       , 1.1752012])
+    array([0.        , 1.17520119])
     """
     return torch.sinh(x)
 
