@@ -1,35 +1,41 @@
-"""NumPy's API over torch tensors, in which any array can carry its exact additive attribution: `import npdec as np`."""
+"""NumPy's API over torch tensors, in which any array can carry its exact additive attribution: `import npdec as np`.
+
+This module and its siblings `linalg`, `fft`, `random` publish; the functions are the kernels in `npdec._impl`, each of
+which declares its public name where it is written.
+"""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import math
 import sys
 
-from npdec import _dispatch, _wrap, exceptions
+from npdec import _dispatch, _main, _wrap, exceptions, extend, overrides
 from npdec._composition import Composition
 from npdec._creation import *
+from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import decompose
-from npdec._dtypes import *
-from npdec._operators import attach_matmul, attach_methods, attach_operators
-from npdec._normalizer import kernels_of, publish
+from npdec._dtype_functions import *
+from npdec._dtypes import dtype
+from npdec._generic import generic
+from npdec._limits import *
 from npdec._printing import *
 from npdec._rules import register_rule, rule
 from npdec._scalars import *
+from npdec._scalars import bool_ as bool
 from npdec._ufunc import ufunc
 from npdec.attribution import Attribution, attribute
 from npdec.exceptions import DecompositionWarning
 
+__version__ = "0.1.0"
+
 ndarray = Composition
 newaxis = None
-pi, e, inf, nan, euler_gamma = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), 0.5772156649015329
+e, pi, euler_gamma = math.e, math.pi, 0.5772156649015329
+inf, nan = math.inf, math.nan
 
-_names = "elementwise elementwise_math elementwise_logic elementwise_float reduction extremes nan statistics sorting sets creation creation_ranges shape joining indexing products einsum polynomial padding histogram quantile searching".split()
-_modules = [importlib.import_module(f"npdec._impl.{n}_impl") for n in _names if importlib.util.find_spec(f"npdec._impl.{n}_impl")]
-_published = publish("npdec", *_modules)
-globals().update(_published)
-attach_operators({id(f): f for f in _published.values()}.values())
-attach_methods([k for m in _modules for k in kernels_of(m)])
-if "matmul" in _published:
-    attach_matmul(_published["matmul"])
+globals().update(_main.functions)
 _wrap.NAMESPACE.append(sys.modules[__name__])
+
+from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
+
+__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "math", "sys")]

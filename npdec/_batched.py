@@ -17,10 +17,10 @@ from npdec._secant import lead
 if TYPE_CHECKING:
     from npdec._law import Call
 
-__all__ = ["apply"]
+__all__ = ["ELEMENTWISE", "apply"]
 
 # Functions of broadcasting tensors: components need their axis in front of the axes of the result.
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     {torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.mul, torch.Tensor.mul, torch.neg, torch.Tensor.neg,
      torch.Tensor.to, torch.Tensor.double, torch.Tensor.float, torch.div, torch.Tensor.div, torch.true_divide,
      torch.Tensor.__rsub__, torch.clone, torch.Tensor.clone, torch.where}
@@ -45,7 +45,7 @@ def apply(
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
         return [v.new_zeros((0, *v.shape)) for v in value]
-    if call.func in _ELEMENTWISE and isinstance(value, torch.Tensor):
+    if call.func in ELEMENTWISE and isinstance(value, torch.Tensor):
         return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
     if call.func in _LEADING and list(keys) == [0]:
         return function(*components)

@@ -10,8 +10,7 @@ import torch
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor
-from npdec._impl import creation_impl
-from npdec._methods import cast
+from npdec._impl import _util, creation_impl
 
 __all__ = [
     "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
@@ -44,7 +43,7 @@ def _converted(obj: Any, dtype: Any, device: Any) -> torch.Tensor:
     if isinstance(obj, (ArrayBase, torch.Tensor)):
         tensor = as_tensor(obj)
         if target is not None:
-            tensor = cast(tensor, target)
+            tensor = _util.cast(tensor, target)
     else:
         tensor = as_tensor(obj, target)
     return tensor if device is None else tensor.to(device)

@@ -113,6 +113,7 @@ def _find(func: Function) -> Function:
         rule = _body(func)
     else:
         rule = _by_quadrature
+    _law.defaults.add(func)
     _law.rules[func] = rule
     return rule
 

@@ -94,14 +94,23 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     elif isinstance(source, DecomposedTensor):
         target.value[index] = source.value
         target.residual[index] = source.residual
-        components = expand_components(source.components, source.labels, target.labels)
-        for part, c in zip(target.components, components, strict=True):
-            part[index] = c
+        _set_components(target, index, expand_components(source.components, source.labels, target.labels))
     else:
         target.value[index] = source
         target.residual[index] = source
-        for part in target.components:
-            part[index] = 0
+        _set_components(target, index, None)
+
+
+def _set_components(target: DecomposedTensor, index: Any, components: torch.Tensor | None) -> None:
+    """Write components (zero for None) at an index of the value, which the components' axis precedes."""
+    items = index if isinstance(index, tuple) else (index,)
+    if all(isinstance(item, (int, slice)) or item is None or item is Ellipsis for item in items):
+        place = (slice(None), *items)
+        region = target.components[place]
+        target.components[place] = 0 if components is None else lead(components, region.ndim - 1)
+        return
+    for i in range(len(target.labels)):
+        target.components[i][index] = 0 if components is None else components[i]
 
 
 def _plain_index(index: Any) -> Any:

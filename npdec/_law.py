@@ -49,6 +49,7 @@ class Call:
         self.kwargs = dict(kwargs)
         self.leaves: list[_Leaf] = []
         self.constant_linear: list[int | str] = []
+        self.constant_factors: list[int | str] = []
         for key, arg in [*enumerate(self.args), *self.kwargs.items()]:
             tag = "Smooth" if tags is None else tags.get(key)
             self._scan(key, arg, tag)
@@ -71,10 +72,16 @@ class Call:
                         arg[i] = item.value
                     else:
                         self.leaves.append(_Leaf(key, i, tag, item))
-            if tag == "Linear" and arg and not any(type(item) is DecomposedTensor for item in arg):
-                self.constant_linear.append(key)
-        elif tag == "Linear" and isinstance(arg, (torch.Tensor, int, float, complex)):
+            if arg and not any(type(item) is DecomposedTensor for item in arg):
+                self._constant(key, tag)
+        elif isinstance(arg, (torch.Tensor, int, float, complex)):
+            self._constant(key, tag)
+
+    def _constant(self, key: int | str, tag: str | None) -> None:
+        if tag == "Linear":
             self.constant_linear.append(key)
+        elif tag == "Multilinear":
+            self.constant_factors.append(key)
 
     def _put(self, key: int | str, value: Any) -> None:
         if isinstance(key, int):
@@ -95,8 +102,12 @@ class Call:
         return self._with(tensors, [], linear_only=False)
 
     def linear_part(self, *tensors: Any) -> Any:
-        """The same, with the Linear arguments that are not decomposed set to zero."""
-        return self._with(tensors, self.constant_linear, linear_only=True)
+        """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product of
+        constants."""
+        zeroed = self.constant_linear
+        if self.constant_factors and all(leaf.tag == "Linear" for leaf in self.leaves):
+            zeroed = zeroed + self.constant_factors
+        return self._with(tensors, zeroed, linear_only=True)
 
     def _with(self, tensors: Sequence[Any], zeroed: Sequence[int | str], linear_only: bool) -> Any:
         args, kwargs = list(self.args), dict(self.kwargs)
@@ -149,35 +160,28 @@ class _Graft(torch.autograd.Function):
     """A tensor of known value on the graph of another one of its shape."""
 
     @staticmethod
-    def forward(ctx: Any, numeric: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
-        return numeric.view_as(numeric)
+    def forward(ctx: Any, numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
+        return numeric.view_as(numeric) if base is None else numeric - base
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return None, grads[0]
+        return None, None, grads[0]
 
 
-def graft(numeric: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
-    """`numeric`, through which gradients flow as through `carrier`."""
-    return _Graft.apply(numeric, carrier)  # type: ignore[no-any-return]
+def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
+    """`numeric` (less `base`), through which gradients flow as through `carrier`."""
+    return _Graft.apply(numeric, base, carrier)  # type: ignore[no-any-return]
 
 
-def _linear_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
-    """Reverse mode through a linear function: the pass that computes the value carries the graph as well."""
+def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
+    """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
     with torch.no_grad():
         residual = call(*[t.residual for t in tensors])
     with torch.enable_grad():
-        carriers = [graft(t.value.detach(), t.components[0]) for t in tensors]
+        carriers = [graft(t.value.detach(), None, t.components[0]) for t in tensors]
         carrier = call(*carriers)
-        if isinstance(carrier, torch.Tensor):
-            if not (carrier.is_floating_point() or carrier.is_complex()):
-                _warn_dropped(call, carrier)
-                return carrier
-            value = carrier.detach()
-            components = graft(value - residual, carrier)[None]
-        else:
-            value = type(carrier)(v.detach() for v in carrier)
-            components = [graft(v - r, c)[None] for v, r, c in zip(value, residual, carrier, strict=True)]
+        value = carrier.detach()
+        components = graft(value, residual, carrier)[None]
     return pack(value, residual, components, tensors[0].labels, True)
 
 
@@ -187,13 +191,15 @@ def _linear_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
 def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
-    if call.whole:
-        return _linear_whole(call, tensors)
-    value = call(*[t.value for t in tensors])
+    if call.whole and call.func not in _batched.ELEMENTWISE and call.leaves[0].tag == "Multilinear":
+        return _product_whole(call, tensors)
+    with _no_graph(call.whole):
+        value = call(*[t.value for t in tensors])
     if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
         _warn_dropped(call, value)
         return value
-    residual = call(*[t.residual for t in tensors])
+    with _no_graph(call.whole):
+        residual = call(*[t.residual for t in tensors])
     labels, components = align(tensors)
     return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, False)
 
@@ -394,7 +400,13 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     return apply
 
 
+# The rule of each torch function; `defaults` are those that were found on the way and not declared.
 rules: dict[Any, Function] = {}
+defaults: set[Any] = set()
+
+
+def is_default(function: Any) -> bool:
+    return function in defaults
 
 
 def register_ufunc(function: Function, parameters: Sequence[Parameter]) -> None:

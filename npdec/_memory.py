@@ -13,6 +13,7 @@ from weakref import ref
 import torch
 
 from npdec import _wrap
+from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, decompose_storage
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ def family_of(array: Composition) -> Family:
 
 
 def view(source: Any, tensor: torch.Tensor) -> Composition:
-    """`tensor` as an array, known as a view of `source` if that is an array."""
+    """`tensor` as an array, known as a view of `source` if that is an array. A scalar is never aliased."""
     cls = _wrap.ARRAY
+    if type(source) is not cls and isinstance(source, ArrayBase):
+        tensor = tensor.clone()
     result = _new(cls)
     result._t = tensor
     result._d = tensor.dtype

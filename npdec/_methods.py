@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +13,16 @@ from npdec import _memory, _wrap
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
-from npdec._impl import creation_impl, dtypes_impl, shape_impl
+from npdec._impl import _util, creation_impl, dtypes_impl, shape_impl
 from npdec._output import write
 from npdec._protocols import ProtocolMixin
-from npdec.exceptions import ComplexWarning
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
-__all__ = ["ArrayMethods", "cast"]
+__all__ = ["ArrayMethods"]
 
 _new = object.__new__
-
-
-def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor in another dtype, warning as NumPy does where imaginary parts are lost."""
-    if tensor.dtype is dtype:
-        return tensor
-    if tensor.is_complex() and not dtype.is_complex and dtype is not torch.bool:
-        warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=3)
-        tensor = tensor.real
-    return tensor.to(dtype)
 
 
 class ArrayMethods(DecompositionMixin, ProtocolMixin):
@@ -139,7 +127,7 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
                 f"Cannot cast array data from {_wrap.dtype_repr(self._d)} to {_wrap.dtype_repr(target)} according to "
                 f"the rule '{casting}'"
             )
-        tensor = cast(self._t, target)
+        tensor = _util.cast(self._t, target)
         if order in ("C", "F"):
             tensor = creation_impl.copy(tensor, order)
         elif tensor is self._t:
@@ -147,6 +135,10 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
                 return self
             tensor = tensor.clone()
         return self._as(tensor)
+
+    def copy(self, order: str = "C") -> Any:
+        """A copy, in row-major order unless `order` says otherwise."""
+        return self._as(creation_impl.copy(self._t, order))
 
     def item(self, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""

@@ -44,7 +44,10 @@ def _wrap_array(result: Any) -> Any:
 
 def _wrap_view(source: Any, result: Any) -> Any:
     if isinstance(result, torch.Tensor):
-        return _memory.view(source, result)
+        made = _memory.view(source, result)
+        if 0 in result.stride() and any(n > 1 and not step for n, step in zip(result.shape, result.stride())):
+            _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
+        return made
     return _wrap_container(result, lambda item: _wrap_view(source, item))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from npdec._base import ArrayBase
 from npdec._convert import as_dtype
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import numpy_dtype
+from npdec._impl import _util
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["ProtocolMixin"]
@@ -57,11 +57,10 @@ class ProtocolMixin(ArrayBase):
 
         tensor = self._t
         if isinstance(tensor, DecomposedTensor):
-            warnings.warn(
+            _util.warn(
                 "conversion to a NumPy array drops the contributions of a decomposed array; use .value to say that only "
                 "the value matters",
                 DecompositionWarning,
-                stacklevel=2,
             )
             tensor = tensor.value
         tensor = tensor.detach().resolve_conj().resolve_neg()

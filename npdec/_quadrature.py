@@ -1,16 +1,18 @@
 """The law for any differentiable function: the path integral of its Jacobian-vector product, by Gauss–Legendre panels.
 
 On a panel [a, b] of the path the integral of the derivative along the whole difference x − r must equal the change of
-the function: completeness itself measures the error of the quadrature, panel by panel, at no cost. Panels that miss
-the tolerance are halved.
+the function: completeness itself measures the error of the quadrature, panel by panel, at no cost. The worst panel is
+halved until the errors together are within the tolerance.
 """
 
 from __future__ import annotations
 
 import functools
+import heapq
+import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -21,7 +23,18 @@ __all__ = ["gauss_legendre", "integrate"]
 Function = Callable[..., Any]
 _NODES = 8
 _MAX_PANELS = 256
-_MAX_DEPTH = 50
+_NARROWEST = 2.0**-44  # narrower panels differ by rounding only
+_SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
+
+
+class _Panel(NamedTuple):
+    """A piece [a, b] of the path. `priority` is minus its error relative to the output, so that a heap pops the worst."""
+
+    priority: float
+    a: float
+    b: float
+    low: Sequence[torch.Tensor]
+    high: Sequence[torch.Tensor]
 
 
 @functools.cache
@@ -74,15 +87,19 @@ def _panel(
     tangents: tuple[torch.Tensor, ...],
     a: float,
     b: float,
+    like: Sequence[torch.Tensor],
     batched: bool,
 ) -> list[torch.Tensor]:
     total: list[torch.Tensor] = []
     for node, weight in gauss_legendre(_NODES):
         points = _at(start, step, a + (b - a) * node)
-        if batched:
-            rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
-        else:
-            rates = _jvp(function, points, tangents)
+        try:
+            if batched:
+                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+            else:
+                rates = _jvp(function, points, tangents)
+        except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
+            return [torch.full_like(out, torch.nan) for out in like]
         weight *= b - a
         total = [r * weight for r in rates] if not total else [s + r * weight for s, r in zip(total, rates, strict=True)]
     return total
@@ -111,38 +128,35 @@ def integrate(
     _load_jvp()
     scale = [float(torch.maximum(out.detach().abs().max(), r0.detach().abs().max())) if out.numel() else 0.0
              for out, r0 in zip(result, base, strict=True)]  # fmt: skip
-    bound = [(rtol or tolerance(out.dtype)) * s for out, s in zip(result, scale, strict=True)]
-    pending: list[tuple[float, float, Sequence[torch.Tensor], Sequence[torch.Tensor], int]] = [
-        (0.0, 1.0, [b.detach() for b in base], [v.detach() for v in result], 0)
-    ]
-    accepted: list[tuple[float, float]] = []
-    worst = 0.0
-    while pending:
-        a, b, low, high, depth = pending.pop()
-        total = _panel(function, detached_start, detached_step, detached_step, a, b, batched=False)
-        errors = [
-            float((h - lo - s.detach()).abs().max()) if s.numel() else 0.0
-            for h, lo, s in zip(high, low, total, strict=True)
-        ]
-        if all(e <= t for e, t in zip(errors, bound, strict=True)):
-            accepted.append((a, b))
-        elif depth >= _MAX_DEPTH or len(accepted) + len(pending) >= _MAX_PANELS:
-            accepted.append((a, b))
-            worst = max(worst, *(e / s if s else e for e, s in zip(errors, scale, strict=True)))
-        else:
-            middle = (a + b) / 2
-            with torch.no_grad():
-                between = function(*_at(detached_start, detached_step, middle))
-            pending += [(middle, b, between, high, depth + 1), (a, middle, low, between, depth + 1)]
-    if worst or worst != worst:
+    bound = rtol or max(tolerance(out.dtype) for out in result)
+    
+    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
+        total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False)
+        missing = [(h - lo - s.detach()).abs().max() if s.numel() else 0.0 for h, lo, s in zip(high, low, total, strict=True)]
+        error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
+        return _Panel(-error if error == error else -math.inf, a, b, low, high)
+
+    panels = [measured(0.0, 1.0, [b.detach() for b in base], [v.detach() for v in result])]
+    while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS:
+        panel = heapq.heappop(panels)
+        middle = panel.a + _SPLIT * (panel.b - panel.a)
+        if panel.priority == -math.inf or panel.b - panel.a < _NARROWEST:
+            heapq.heappush(panels, panel)
+            break
+        with torch.no_grad():
+            between = function(*_at(detached_start, detached_step, middle))
+        heapq.heappush(panels, measured(panel.a, middle, panel.low, between))
+        heapq.heappush(panels, measured(middle, panel.b, between, panel.high))
+    if worst > bound:
         warnings.warn(
             f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to the "
             "value passes close to a singularity",
             DecompositionWarning,
             stacklevel=4,
         )
+    shaped = [out.new_empty((count, *out.shape)) for out in result]
     sums: list[torch.Tensor] = []
-    for a, b in sorted(accepted):
-        part = _panel(function, residuals, step, tuple(components), a, b, batched=True)
-        sums = part if not sums else [s + p for s, p in zip(sums, part, strict=True)]
+    for p in sorted(panels, key=lambda panel: panel.a):
+        part = _panel(function, residuals, step, tuple(components), p.a, p.b, shaped, batched=True)
+        sums = part if not sums else [s + more for s, more in zip(sums, part, strict=True)]
     return sums

@@ -15,7 +15,7 @@ import torch
 from npdec import _law, _ufunc_methods, _wrap
 from npdec._convert import as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
-from npdec._impl import dtypes_impl
+from npdec._impl import _util, dtypes_impl
 from npdec._output import check_writeable, write
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tags import Spec
@@ -97,8 +97,8 @@ class ufunc:
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (_wrap.NAMESPACE[0], self.__name__)
+    def __reduce__(self) -> str:
+        return self.__name__
 
     def compute(self, operands: tuple[Any, ...], dtype: torch.dtype | None = None, casting: str = "same_kind") -> Any:
         """The tensor (or tuple of tensors) of the result, for tensors and Python scalars as operands."""
@@ -153,7 +153,7 @@ class ufunc:
                 raise TypeError(f"{self.__name__}: where= must be a boolean mask, not {_wrap.dtype_repr(mask.dtype)}")
         if out is None:
             if mask is not None:
-                shape = torch.broadcast_shapes(mask.shape, results[0].shape)
+                shape = _util.broadcast_shapes(mask.shape, results[0].shape)
                 results = tuple(torch.where(mask, r, torch.zeros_like(r)).expand(shape) for r in results)
             if order == "F":
                 results = tuple(r.mT.contiguous().mT if r.ndim == 2 else _column_major(r) for r in results)
@@ -188,9 +188,9 @@ def _column_major(r: torch.Tensor) -> torch.Tensor:
 
 
 def _check_out_shape(out: Any, r: torch.Tensor, mask: torch.Tensor | None) -> None:
-    shape = r.shape if mask is None else torch.broadcast_shapes(r.shape, mask.shape)
+    shape = tuple(r.shape) if mask is None else _util.broadcast_shapes(r.shape, mask.shape)
     target = tuple(out._t.shape)
-    if tuple(shape) != target and tuple(torch.broadcast_shapes(shape, target)) != target:
+    if shape != target and _util.broadcast_shapes(shape, target) != target:
         raise ValueError(
             f"non-broadcastable output operand with shape {_wrap.shape_repr(target)} doesn't match the broadcast "
             f"shape {_wrap.shape_repr(shape)}"
