@@ -334,7 +334,7 @@ def _put(view: torch.Tensor, plan: _Plan, value: torch.Tensor, flips: list[int])
     indexed = tuple(plan.index[0].shape)
     rest = tuple(view.shape[count:])
     result = rest[: plan.position] + indexed + rest[plan.position :]
-    value = _fit_arrays(value, result, plan.masked)
+    value = fit_indexed(value, result, plan.masked)
     if value.numel() != 1:
         value = value.expand(result)
         if plan.position:
@@ -351,7 +351,8 @@ def _put(view: torch.Tensor, plan: _Plan, value: torch.Tensor, flips: list[int])
     _storage.signed(view)[tuple(index)] = _storage.signed(value)
 
 
-def _fit_arrays(value: torch.Tensor, shape: tuple[int, ...], masked: bool) -> torch.Tensor:
+def fit_indexed(value: torch.Tensor, shape: tuple[int, ...], masked: bool = False) -> torch.Tensor:
+    """`value` fit to be assigned to what arrays index, of the shape. Raises ValueError, TypeError in NumPy's words."""
     if masked and value.ndim > 1:
         raise TypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
