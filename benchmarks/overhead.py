@@ -10,8 +10,10 @@ if a ratio is above 1.5 or the import takes more than 0.15 s longer than torch's
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import timeit
 from collections.abc import Callable
 from statistics import median
@@ -69,12 +71,20 @@ def measure(statement: str, turns: int) -> tuple[dict[str, float], float]:
 
 
 def import_seconds(runs: int) -> tuple[float, float]:
-    """Median seconds of `import torch`, and of `import npdec` after it, each run in a fresh interpreter."""
+    """Median seconds of `import torch`, and of `import npdec` after it, each run in a fresh interpreter.
+
+    Bytecode is cached, as it is on any machine that imports for the second time: in a folder of its own, filled by a
+    first run that does not count.
+    """
     pairs = []
-    for run in range(-1, runs):
-        done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
-        if run >= 0:
-            pairs.append([float(word) for word in done.stdout.split()])
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
+        for run in range(-1, runs):
+            done = subprocess.run(
+                [sys.executable, "-c", IMPORT], env=environment, capture_output=True, text=True, check=True
+            )
+            if run >= 0:
+                pairs.append([float(word) for word in done.stdout.split()])
     return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
 
 
