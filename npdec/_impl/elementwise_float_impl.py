@@ -61,7 +61,7 @@ def fix(x: Pointwise, out: OutArray | None = None):
 
 
 @ufunc(torch.round, loops="rint")
-def rint(x: Pointwise):
+def rint(x: ArrayLike):
     """The integer nearest to x, the even one of two; of a complex number part by part. Integers give floats.
 
     >>> np.rint(np.array([0.5, 1.5, -1.7]))
@@ -71,7 +71,7 @@ def rint(x: Pointwise):
 
 
 @public(method=True)
-def round(a: Pointwise, decimals: int = 0, out: OutArray | None = None):
+def round(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     """The nearest number with this many decimals, the even digit of two, in the dtype of a.
 
     Negative `decimals` round places before the point. A complex number is rounded part by part. As in NumPy a float is
@@ -98,7 +98,7 @@ def round(a: Pointwise, decimals: int = 0, out: OutArray | None = None):
 
 
 @public
-def around(a: Pointwise, decimals: int = 0, out: OutArray | None = None):
+def around(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     """The nearest number with this many decimals: another name of `round`.
 
     >>> np.around(np.array([0.5, 1.5, 2.5]))
@@ -130,8 +130,8 @@ def modf(x: ArrayLike):
     (array([ 0.5 , -0.25]), array([ 1., -2.]))
     """
     whole = torch.trunc(x)
-    fraction = torch.where(torch.isinf(x), torch.zeros_like(x), x - whole)
-    return torch.copysign(fraction, x), whole
+    nothing = torch.where(torch.signbit(x), -0.0, 0.0).to(x.dtype)
+    return torch.where(torch.isinf(x) | (x == whole), nothing, x - whole), whole
 
 
 @ufunc(loops="frexp")
@@ -213,7 +213,8 @@ def heaviside(x1: Pointwise, x2: Pointwise):
     >>> np.heaviside(np.array([-1.5, 0.0, 2.0]), 0.5)
     array([0. , 0.5, 1. ])
     """
-    return torch.where(torch.isnan(x1), x1, torch.heaviside(x1, x2))
+    step = torch.where(x1 == 0, x2, (x1 > 0).to(x1.dtype))  # torch.heaviside has no derivative, and no nan
+    return torch.where(torch.isnan(x1), x1, step)
 
 
 # --- infinities and nan -----------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def conjugate(x: Linear):
     >>> np.conjugate(np.array([1 + 2j, 3.0]))
     array([1.-2.j, 3.-0.j])
     """
-    return torch.conj_physical(x) if x.is_complex() else torch.clone(x)
+    return torch.complex(torch.real(x), -torch.imag(x)) if x.is_complex() else torch.clone(x)
 
 
 # --- powers and reciprocals -------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     return torch.where(zero, nothing, quotient), torch.where(zero, nothing, rest)
 
 
-@ufunc(torch.floor_divide, loops="real_arithmetic", operator="floordiv")
+@ufunc(loops="real_arithmetic", operator="floordiv")
 def floor_divide(x1: Pointwise, x2: Pointwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
 
@@ -297,7 +297,7 @@ def floor_divide(x1: Pointwise, x2: Pointwise):
     (array([ 3, -4]), np.float64(3.0))
     """
     if x1.is_floating_point():
-        return torch.floor_divide(x1, x2)
+        return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, with a derivative
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
     if x1.dtype in _WIDE_UNSIGNED:
@@ -315,10 +315,8 @@ def remainder(x1: Pointwise, x2: Pointwise):
     """
     if x1.is_floating_point():
         # As for a positive divisor, and then with the sign of x2, which a zero has too.
-        sign = torch.where(torch.signbit(x2), -torch.ones_like(x2), torch.ones_like(x2))
-        divisor = sign * x2
-        rest = _float_fmod(sign * x1, divisor)
-        return sign * (torch.where(rest < 0, rest + divisor, rest) + 0.0)
+        sign = torch.where(torch.signbit(x2), -1.0, 1.0).to(x1.dtype)
+        return sign * (_float_remainder(torch.remainder, sign * x1, sign * x2) + 0.0)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
     if x1.dtype in _WIDE_UNSIGNED:
@@ -344,21 +342,23 @@ def fmod(x1: Pointwise, x2: Pointwise):
     (array([ 1, -1]), np.int64(2))
     """
     if x1.is_floating_point():
-        return _float_fmod(x1, x2)
+        return _float_remainder(torch.fmod, x1, x2)
     if x1.dtype in _WIDE_UNSIGNED:
         return remainder(x1, x2)
     return torch.fmod(x1, _divisor(x2)[0])
 
 
-def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    rest = torch.fmod(x1, x2)
+def _float_remainder(function: Callable[..., torch.Tensor], x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """torch.fmod, or torch.remainder by positive numbers: on the CPU both may give nan where the quotient overflows."""
+    rest = function(x1, x2)
     if not x1.is_cpu:
         return rest
-    # torch's vectorised fmod gives nan where the quotient overflows. There the remainder by multiples of the divisor
-    # comes first, which only brings the number nearer; a multiple that overflows does nothing.
     lost = torch.isnan(rest) & torch.isfinite(x1) & (x2 != 0) & ~torch.isnan(x2)
     if not is_known_true(lost.any()):
         return rest
+    # A multiple of the divisor first only brings the number nearer; if it overflows, not even that.
     step = 2.0 ** (540 if x1.dtype is torch.float64 else 80)
     again = torch.fmod(torch.fmod(torch.fmod(x1, x2 * step * step), x2 * step), x2)
+    if function is torch.remainder:
+        again = torch.where(again < 0, again + x2, again)
     return torch.where(lost, again, rest)
