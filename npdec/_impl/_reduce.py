@@ -153,3 +153,16 @@ def mean_dtype(dtype: torch.dtype) -> torch.dtype:
     if dtype in HALF:
         return torch.float32
     return dtype if dtype in INEXACT else torch.float64
+
+
+def weights_for(weights: torch.Tensor, a: torch.Tensor, axis: Any) -> torch.Tensor:
+    """Weights in the shape of the array, from that shape or the shape of the axes. Raises TypeError, ValueError."""
+    if weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = _util.normalize_axes(axis, a.ndim, "axis")
+    if tuple(weights.shape) != tuple(a.shape[axis] for axis in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    weights = weights.permute(sorted(range(len(axes)), key=axes.__getitem__))
+    return weights.reshape([size if axis in axes else 1 for axis, size in enumerate(a.shape)]).expand(a.shape)

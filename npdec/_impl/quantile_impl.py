@@ -1,0 +1,361 @@
+"""Medians, quantiles and percentiles (NumPy's reference: order statistics).
+
+The elements of each slice are sorted and the wanted ones taken, by their order at the value. A quantile lies at a
+virtual index between two of them, for which Hyndman and Fan, "Sample quantiles in statistical packages" (The American
+Statistician 50, 1996), number nine definitions; with n elements, q the quantile and indices from zero, the continuous
+ones are at n·q + (a + q·(1 - a - b)) - 1, with the constants a and b below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._impl import _order, _reduce, _util, nan_impl, reduction_impl
+from npdec._impl.dtypes_impl import result_type
+from npdec._tags import (
+    ArrayLike,
+    ArrayLikeOrScalar,
+    AxisLike,
+    KeepDims,
+    NoValue,
+    OutArray,
+    public,
+)
+
+_INEXACT = _reduce.INEXACT
+
+
+# --- slices -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(a: torch.Tensor, axis: Any) -> tuple[torch.Tensor, tuple[int, ...]]:
+    """The slices of the array as rows of a last axis, and the axes that they were taken over."""
+    axes = _util.normalize_axes(axis, a.ndim)
+    if len(axes) == 1:
+        return a.movedim(axes[0], -1), axes
+    return (_util.move_axes_last(a, axes) if axes else a.reshape(*a.shape, 1)), axes
+
+
+def _restore(r: torch.Tensor, a: torch.Tensor, axes: tuple[int, ...], keepdims: Any) -> torch.Tensor:
+    """With keepdims, the result with axes of length one in place of those reduced; axes of `q` stay in front."""
+    if keepdims is NoValue or not keepdims:
+        return r
+    front = tuple(r.shape[: r.ndim - a.ndim + len(axes)])
+    return r.reshape(front + tuple(1 if axis in axes else size for axis, size in enumerate(a.shape)))
+
+
+# --- medians ----------------------------------------------------------------------------------------------------------
+
+
+@public
+def median(
+    a: ArrayLike,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    keepdims: KeepDims = False,
+):
+    """The median over an axis, several axes, or all: the middle element in order, or the mean of the two middle ones.
+
+    Integers and booleans give float64. A slice with a nan has the median nan, an empty one too, with a RuntimeWarning.
+    The input is never overwritten. Raises AxisError for an axis out of range.
+
+    >>> np.median(np.array([[10, 7, 4], [3, 2, 1]]), axis=1)
+    array([7., 2.])
+    """
+    rows, axes = _rows(a, axis)
+    n = rows.shape[-1]
+    if not n:
+        return _restore(reduction_impl.mean(rows, -1), a, axes, keepdims)
+    rows = _order.sort(rows, -1)
+    middle = reduction_impl.mean(rows[..., (n - 1) // 2 : n // 2 + 1], -1)
+    if a.dtype in _INEXACT:
+        last = rows[..., -1]
+        middle = torch.where(torch.isnan(last), last, middle)
+    return _restore(middle, a, axes, keepdims)
+
+
+@public
+def nanmedian(
+    a: ArrayLike,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    keepdims: KeepDims = NoValue,
+):
+    """The median of the elements that are not nan, over an axis, several axes, or all.
+
+    A slice of nan alone has the median nan, with a RuntimeWarning. The input is never overwritten.
+
+    >>> np.nanmedian(np.array([[10.0, np.nan, 4.0], [3.0, 2.0, 1.0]]), axis=1)
+    array([7., 2.])
+    """
+    if not a.numel():
+        return nan_impl.nanmean(a, axis, None, None, keepdims)
+    if a.dtype not in _INEXACT:
+        return median(a, axis, None, overwrite_input, keepdims)
+    rows, axes = _rows(a, axis)
+    rows, count = _sorted_numbers(rows)
+    last = count.unsqueeze(-1) - 1
+    index = torch.cat([torch.div(last, 2, rounding_mode="floor"), torch.div(last + 1, 2, rounding_mode="floor")], -1)
+    middle = reduction_impl.mean(torch.gather(rows, -1, index.clamp(min=0)), -1)
+    return _restore(middle, a, axes, keepdims)
+
+
+def _sorted_numbers(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The rows in ascending order, nan last, and how many numbers are in each; with a warning if there are none."""
+    nan = torch.isnan(rows)
+    count = rows.shape[-1] - torch.sum(nan, -1)
+    if _util.is_known_true(torch.any(count == 0)):
+        _util.warn("All-NaN slice encountered")
+    return _order.sort(rows, -1), count
+
+
+# --- the definitions of a quantile ------------------------------------------------------------------------------------
+
+# A definition maps n (an int, or a tensor of how many numbers are in each row) and q to a virtual index.
+Definition = Callable[[Any, torch.Tensor], torch.Tensor]
+
+
+def _continuous(alpha: float, beta: float) -> Definition:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _step_up(index: torch.Tensor, stays: torch.Tensor) -> torch.Tensor:
+    """The next index, but the one before where `stays`; none before the first."""
+    before = torch.floor(index)
+    return torch.where(stays, before, before + 1).clamp(min=0).to(torch.int64)
+
+
+def _inverted_cdf(n: Any, q: torch.Tensor) -> torch.Tensor:
+    index = n * q - 1.0
+    return _step_up(index, index == torch.floor(index))
+
+
+def _closest_observation(n: Any, q: torch.Tensor) -> torch.Tensor:
+    index = n * q - 1.5
+    floor = torch.floor(index)
+    return _step_up(index, (index == floor) & (torch.remainder(floor, 2) == 1))
+
+
+def _midpoint(n: Any, q: torch.Tensor) -> torch.Tensor:
+    index = (n - 1) * q
+    return 0.5 * (torch.floor(index) + torch.ceil(index))
+
+
+_DEFINITIONS: dict[str, Definition] = {
+    "inverted_cdf": _inverted_cdf,
+    "averaged_inverted_cdf": lambda n, q: n * q - 1,
+    "closest_observation": _closest_observation,
+    "interpolated_inverted_cdf": _continuous(0, 1),
+    "hazen": _continuous(0.5, 0.5),
+    "weibull": _continuous(0, 0),
+    "linear": lambda n, q: (n - 1) * q,
+    "median_unbiased": _continuous(1 / 3, 1 / 3),
+    "normal_unbiased": _continuous(3 / 8, 3 / 8),
+    "lower": lambda n, q: torch.floor((n - 1) * q).to(torch.int64),
+    "higher": lambda n, q: torch.ceil((n - 1) * q).to(torch.int64),
+    "midpoint": _midpoint,
+    "nearest": lambda n, q: torch.round((n - 1) * q).to(torch.int64),
+}
+
+# Definitions by which a whole q, 0 or 1, has a whole index; it is interpolated (into a float if q is weak) all the same.
+_WHOLE = frozenset({"averaged_inverted_cdf", "interpolated_inverted_cdf", "weibull"})
+
+
+def _quantiles(rows: torch.Tensor, n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:
+    """The quantiles `q` (1-d) of sorted rows, along a new last axis; n is an int, or has one entry for each row."""
+    per_row = isinstance(n, torch.Tensor)
+    if not q.is_floating_point() and method != "linear" and method not in _WHOLE:
+        q = q.to(torch.float64)
+    index = _DEFINITIONS[method](n.unsqueeze(-1) if per_row else n, q)
+    last = n.unsqueeze(-1) - 1 if per_row else n - 1
+    if rows.dtype is torch.bool and (index.is_floating_point() or method in _WHOLE):
+        raise TypeError(f"quantiles of booleans need a method that picks an element, such as 'lower', not {method!r}")
+    if not index.is_floating_point():
+        r = _order.pick(rows, torch.minimum(index, torch.as_tensor(last, device=index.device)).clamp(min=0), -1)
+        return r.to(result_type(rows, 1.0 if weak else index)) if method in _WHOLE else r
+    before = torch.floor(index)
+    above, below = index >= last, index < 0
+    left = torch.where(above, last, torch.where(below, 0, before)).to(torch.int64).clamp(min=0)
+    right = torch.where(above, last, torch.where(below, 0, before + 1)).to(torch.int64).clamp(min=0)
+    part = index - before
+    if method == "averaged_inverted_cdf":
+        part = torch.where(part == 0, 0.5, 1.0).to(index.dtype)
+    computed = result_type(rows, 1.0 if weak else part)
+    low, high, part = (
+        _order.pick(rows, left, -1).to(computed),
+        _order.pick(rows, right, -1).to(computed),
+        part.to(computed),
+    )
+    step = high - low
+    # From the nearer end, so that the interpolation is monotonic and exact at both.
+    return torch.where(part >= 0.5, high - step * (1 - part), low + step * part)
+
+
+def _weighted(rows: torch.Tensor, weights: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """The quantiles of rows by the inverse of their weighted distribution function, along a new last axis."""
+    order = _order.argsort(rows.detach(), -1)
+    rows = _order.pick(rows, order, -1)
+    weights = torch.gather(weights.expand(rows.shape), -1, order)
+    share = torch.cumsum(weights.to(torch.float64), -1)
+    share = share / share[..., -1:]
+    if _util.is_known_true(torch.any(torch.isnan(share[..., -1]))):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    if q.is_floating_point():
+        share = share.to(q.dtype)
+    share = torch.where(share == 0, -1, share)  # an element without weight is no quantile
+    index = torch.searchsorted(share.contiguous(), q.to(share.dtype).expand(*share.shape[:-1], -1).contiguous())
+    return _order.pick(rows, index.clamp(max=rows.shape[-1] - 1), -1)
+
+
+# --- the functions ----------------------------------------------------------------------------------------------------
+
+
+def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percent: bool) -> tuple[Any, torch.Tensor]:
+    """`q` as a tensor of fractions, and the weights in the shape of the array; raises what NumPy raises."""
+    if a.dtype.is_complex:
+        raise TypeError("a must be an array of real numbers")
+    if not isinstance(q, torch.Tensor):
+        dtype = torch.float64 if isinstance(q, float) or percent else torch.int64
+        q = torch.full((), q, dtype=dtype, device=a.device)
+    if percent:
+        q = (q if q.is_floating_point() else q.to(torch.float64)) / 100
+    elif q.dtype is torch.bool:
+        q = q.to(torch.int64)
+    if _util.is_known_true(torch.any(~((q >= 0) & (q <= 1)))):
+        kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
+        raise ValueError(f"{kind} must be in the range [0, {limit}]")
+    if q.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    if method not in _DEFINITIONS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, _DEFINITIONS))}")
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        weights = _reduce.weights_for(weights, a, axis)
+        if _util.is_known_true(torch.any(weights < 0)):
+            raise ValueError("Weights must be non-negative.")
+    return q, weights
+
+
+def _quantile(
+    a: torch.Tensor, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, percent: bool, skip_nan: bool
+) -> torch.Tensor:
+    weak = type(q) in (int, float)
+    q, weights = _check(a, q, axis, method, weights, percent)
+    if skip_nan and not a.numel():
+        return nan_impl.nanmean(a, axis, None, None, keepdims)
+    skip_nan = skip_nan and a.dtype in _INEXACT
+    rows, axes = _rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError(f"quantiles need at least one element along the axis; the shape is {tuple(a.shape)}")
+    flat = q.reshape(-1)
+    if skip_nan:
+        ordered, n = _sorted_numbers(rows)
+        missing = n == 0
+    else:
+        ordered, n = _order.sort(rows, -1), rows.shape[-1]
+        missing = torch.isnan(ordered[..., -1]) if a.dtype in _INEXACT else None
+    if weights is None:
+        r = _quantiles(ordered, n, flat, method, weak)
+    else:
+        weights = _rows(weights, axis)[0]
+        if skip_nan:
+            weights = torch.where(torch.isnan(rows), 0, weights)
+            weights = torch.where(missing.unsqueeze(-1), 1, weights)
+        r = _weighted(rows, weights, flat)
+    if missing is not None:
+        r = torch.where(missing.unsqueeze(-1), math.nan, r)
+    r = r.movedim(-1, 0).reshape(tuple(q.shape) + tuple(r.shape[:-1]))
+    return _restore(r, a, axes, keepdims)
+
+
+@public
+def quantile(
+    a: ArrayLike,
+    q: ArrayLikeOrScalar,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: KeepDims = False,
+    *,
+    weights: ArrayLike | None = None,
+):
+    """The q-th quantiles, q from 0 to 1, over an axis, several axes, or all; the axes of `q` come first.
+
+    `method` is one of NumPy's thirteen definitions. With `weights` (for method "inverted_cdf"), which have the shape of
+    `a` or of the axes, elements count by weight. A slice with a nan has the quantile nan. The input is never
+    overwritten. Raises ValueError for q out of range, an unknown method, negative weights.
+
+    >>> np.quantile(np.array([1.0, 2.0, 4.0, 8.0]), [0.25, 0.5])
+    array([1.75, 3.  ])
+    """
+    return _quantile(a, q, axis, method, keepdims, weights, percent=False, skip_nan=False)
+
+
+@public
+def percentile(
+    a: ArrayLike,
+    q: ArrayLikeOrScalar,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: KeepDims = False,
+    *,
+    weights: ArrayLike | None = None,
+):
+    """The q-th percentiles, q from 0 to 100: `quantile` of q / 100, with its options.
+
+    >>> np.percentile(np.array([1.0, 2.0, 4.0, 8.0]), 50)
+    np.float64(3.0)
+    """
+    return _quantile(a, q, axis, method, keepdims, weights, percent=True, skip_nan=False)
+
+
+@public
+def nanquantile(
+    a: ArrayLike,
+    q: ArrayLikeOrScalar,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: KeepDims = NoValue,
+    *,
+    weights: ArrayLike | None = None,
+):
+    """The q-th quantiles of the elements that are not nan. Options as in `quantile`.
+
+    A slice of nan alone has the quantile nan, with a RuntimeWarning.
+
+    >>> np.nanquantile(np.array([1.0, np.nan, 2.0, 4.0]), 0.5)
+    np.float64(2.0)
+    """
+    return _quantile(a, q, axis, method, keepdims, weights, percent=False, skip_nan=True)
+
+
+@public
+def nanpercentile(
+    a: ArrayLike,
+    q: ArrayLikeOrScalar,
+    axis: AxisLike | None = None,
+    out: OutArray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: KeepDims = NoValue,
+    *,
+    weights: ArrayLike | None = None,
+):
+    """The q-th percentiles of the elements that are not nan, q from 0 to 100. Options as in `quantile`.
+
+    >>> np.nanpercentile(np.array([1.0, np.nan, 2.0, 4.0]), 50)
+    np.float64(2.0)
+    """
+    return _quantile(a, q, axis, method, keepdims, weights, percent=True, skip_nan=True)
