@@ -55,7 +55,7 @@ def repeat(a: ArrayLike, repeats: ArrayLikeOrScalar, axis: int | None = None) ->
 def _repeat_all(a: torch.Tensor, repeats: int, axis: int) -> torch.Tensor:
     if repeats < 0:
         raise ValueError("negative dimensions are not allowed")
-    return torch.repeat_interleave(a, repeats, axis)
+    return _storage.moved(torch.repeat_interleave, a, repeats, axis)
 
 
 def _repeat_each(a: torch.Tensor, repeats: torch.Tensor, axis: int) -> torch.Tensor:
@@ -73,7 +73,7 @@ def _repeat_each(a: torch.Tensor, repeats: torch.Tensor, axis: int) -> torch.Ten
     repeats = repeats.to(torch.int64)
     if _util.is_known_true((repeats < 0).any()):
         raise ValueError("repeats may not contain negative values.")
-    return torch.repeat_interleave(a, repeats, axis)
+    return _storage.moved(torch.repeat_interleave, a, repeats, axis)
 
 
 @public
@@ -183,13 +183,13 @@ def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
     array([4, 1, 2, 3])
     """
     if axis is None:
-        return torch.roll(a.reshape(-1), sum(shift)).reshape(a.shape)
+        return _storage.moved(torch.roll, a.reshape(-1), sum(shift)).reshape(a.shape)
     axes = _util.normalize_axes(axis, a.ndim, allow_duplicate=True)
     count = shape_impl.common_shape([(len(shift),), (len(axes),)])[0]
     shifts: dict[int, int] = {}
     for one, at in zip(shift if len(shift) == count else shift * count, axes if len(axes) == count else axes * count):
         shifts[at] = shifts.get(at, 0) + one
-    return torch.roll(a, tuple(shifts.values()), tuple(shifts)) if shifts else a.clone()
+    return _storage.moved(torch.roll, a, tuple(shifts.values()), tuple(shifts)) if shifts else a.clone()
 
 
 # --- adding and removing ----------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def _insert_each(arr: torch.Tensor, index: torch.Tensor, values: torch.Tensor, a
     new = torch.zeros(size + count, dtype=torch.int64, device=index.device).scatter(0, place, 1)
     source = torch.cumsum(1 - new, 0) - 1
     source = source.scatter(0, place, size + torch.arange(count, device=index.device))
-    return torch.index_select(torch.cat([arr, values], axis), axis, source)
+    return _storage.moved(torch.index_select, torch.cat([arr, values], axis), axis, source)
 
 
 @public
@@ -296,7 +296,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     if isinstance(obj, slice):
         removed = set(range(*obj.indices(size)))
         kept = torch.tensor([i for i in range(size) if i not in removed], dtype=torch.int64, device=arr.device)
-        return torch.index_select(arr, axis, kept)
+        return _storage.moved(torch.index_select, arr, axis, kept)
     index = _as_index(obj, size).to(arr.device)
     if index.dtype is torch.bool:
         if tuple(index.shape) != (size,):
@@ -310,7 +310,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
         index = _util.to_int64(index.reshape(-1))
         check_bounds(index, size, axis)
         keep = torch.ones(size, dtype=torch.bool, device=arr.device).scatter(0, wrap_negative(index, size), False)
-    return torch.index_select(arr, axis, keep.nonzero().reshape(-1))
+    return _storage.moved(torch.index_select, arr, axis, keep.nonzero().reshape(-1))
 
 
 @public
