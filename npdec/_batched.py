@@ -17,7 +17,7 @@ from npdec._secant import lead
 if TYPE_CHECKING:
     from npdec._law import Call
 
-__all__ = ["ELEMENTWISE", "apply"]
+__all__ = ["ELEMENTWISE", "LEADING", "apply"]
 
 # Functions of broadcasting tensors: components need their axis in front of the axes of the result.
 ELEMENTWISE = frozenset(
@@ -26,7 +26,7 @@ ELEMENTWISE = frozenset(
      torch.Tensor.__rsub__, torch.clone, torch.Tensor.clone, torch.where}
 )  # fmt: skip
 # Functions of which the first argument may have any number of leading axes.
-_LEADING = frozenset({F.linear})
+LEADING = frozenset({F.linear})
 
 
 def apply(
@@ -47,8 +47,11 @@ def apply(
         return [v.new_zeros((0, *v.shape)) for v in value]
     if call.func in ELEMENTWISE and isinstance(value, torch.Tensor):
         return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
-    if call.func in _LEADING and list(keys) == [0]:
+    if call.func in LEADING and list(keys) == [0]:
         return function(*components)
+    if count == 1:
+        one = function(*[c[0] for c in components])
+        return [t[None] for t in one] if isinstance(one, (tuple, list)) else one[None]
     result = torch.vmap(function)(*components)
     return list(result) if isinstance(result, (tuple, list)) else result
 

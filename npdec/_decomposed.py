@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import torch
 
-__all__ = ["DecomposedTensor", "InputLabel", "Labels", "align", "decompose_storage", "expand_components", "union"]
+__all__ = ["DecomposedTensor", "InputLabel", "Labels", "align", "decompose_storage", "expand_components", "is_broadcast", "union"]
 
 Labels = tuple[Hashable, ...]
 
@@ -67,8 +67,9 @@ class DecomposedTensor(torch.Tensor):
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
-        shape = tuple(value.shape)
-        if tuple(residual.shape) != shape or tuple(components.shape[1:]) != shape or len(components) != len(labels):
+        shape = value.shape
+        if residual.shape != shape or components.shape[1:] != shape or components.shape[0] != len(labels):
+            shape = tuple(shape)
             raise ValueError(
                 f"a decomposition of shape {shape} with {len(labels)} labels needs a residual of that shape and "
                 f"components of shape {(len(labels), *shape)}, not {tuple(residual.shape)} and {tuple(components.shape)}"
@@ -97,9 +98,9 @@ class DecomposedTensor(torch.Tensor):
         """Whether every one of the labels is among this tensor's."""
         return labels is self.labels or set(labels) <= set(self.labels)
 
-    @property
-    def is_complex_value(self) -> bool:
-        return self.value.is_complex()
+    def has_broadcast_parts(self) -> bool:
+        """Whether elements of a part are one in memory (a broadcast part), so that it cannot be written in place."""
+        return is_broadcast(self.residual) or is_broadcast(self.components)
 
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
@@ -119,6 +120,11 @@ class DecomposedTensor(torch.Tensor):
 
 # Set once by `npdec._dispatch`, which imports this module.
 dispatch: list[Any] = []
+
+
+def is_broadcast(tensor: torch.Tensor) -> bool:
+    """Whether several elements of the tensor are one in memory."""
+    return 0 in tensor.stride() and any(n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def union(parts: Sequence[DecomposedTensor]) -> Labels:

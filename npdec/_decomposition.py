@@ -12,7 +12,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels
+from npdec._decomposed import DecomposedTensor, InputLabel, Labels, is_broadcast
 from npdec._impl import _util
 
 if TYPE_CHECKING:
@@ -39,7 +39,10 @@ class DecompositionMixin(ArrayBase):
     @property
     def residual(self) -> Any:
         """The same quantity computed from the baseline inputs; the shape of the value."""
-        return self._as(self._t.residual if type(self._t) is DecomposedTensor else self._t)
+        if type(self._t) is not DecomposedTensor:
+            return self._as(self._t)
+        residual = self._t.residual
+        return self._as(residual.clone() if is_broadcast(residual) else residual)
 
     @property
     def components(self) -> Composition:
@@ -51,7 +54,8 @@ class DecompositionMixin(ArrayBase):
         """
         tensor = self._t
         if type(tensor) is DecomposedTensor:
-            return _wrap.wrap_array(tensor.components)
+            components = tensor.components
+            return _wrap.wrap_array(components.clone() if is_broadcast(components) else components)
         return _wrap.wrap_array(tensor.new_zeros((0, *tensor.shape)))
 
     @property
@@ -89,12 +93,12 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
     if base.is_complex() and not value.is_complex():
         raise TypeError(f"{name}: a complex baseline for an array of dtype {_wrap.dtype_repr(value.dtype)}")
     try:
-        base = torch.broadcast_to(base.to(dtype=value.dtype, device=value.device), tuple(value.shape))
+        base = torch.broadcast_to(base.to(dtype=value.dtype, device=value.device).clone(), tuple(value.shape))
     except RuntimeError:
         raise ValueError(
             f"{name}: a baseline of shape {tuple(base.shape)} does not broadcast to the shape {tuple(value.shape)}"
         ) from None
-    return value.clone(), base.clone()
+    return value.clone(), base
 
 
 def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: int) -> tuple[torch.Tensor, list[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import DecomposedTensor, Labels, expand_components, union
+from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
 from npdec._secant import lead
 
 __all__ = ["RULES", "method", "write_outputs"]
@@ -40,6 +40,7 @@ def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
     if not isinstance(target, DecomposedTensor):
         target.copy_(source)
         return target
+    _own(target)
     if not isinstance(source, DecomposedTensor):
         target.value.copy_(source)
         target.residual.copy_(source)
@@ -76,6 +77,14 @@ def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
     return target
 
 
+def _own(target: DecomposedTensor) -> None:
+    """Give broadcast parts, of which several elements are one in memory, memory of their own."""
+    if is_broadcast(target.residual):
+        target.residual = target.residual.clone(memory_format=torch.contiguous_format)
+    if is_broadcast(target.components):
+        target.components = target.components.clone(memory_format=torch.contiguous_format)
+
+
 def _check_alone(value: torch.Tensor) -> None:
     if value._is_view() and value._base is not None and value._base.numel() != value.numel():
         raise RuntimeError(
@@ -89,6 +98,8 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     index = _plain_index(index)
     if isinstance(source, DecomposedTensor):
         target = ready(target, source)
+    if isinstance(target, DecomposedTensor):
+        _own(target)
     if not isinstance(target, DecomposedTensor):
         target[index] = source
     elif isinstance(source, DecomposedTensor):

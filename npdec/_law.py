@@ -20,6 +20,7 @@ from npdec import _batched
 from npdec._decomposed import DecomposedTensor, Labels, align
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
+from npdec._secant import narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec.exceptions import DecompositionWarning
 
@@ -176,13 +177,24 @@ def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tenso
 def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
     with torch.no_grad():
-        residual = call(*[t.residual for t in tensors])
+        residual = _residual(call, tensors)
     with torch.enable_grad():
         carriers = [graft(t.value.detach(), None, t.components[0]) for t in tensors]
         carrier = call(*carriers)
         value = carrier.detach()
         components = graft(value, residual, carrier)[None]
     return pack(value, residual, components, tensors[0].labels, True)
+
+
+def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
+    """The function of the residuals. A baseline that is the same for all rows of a batch is computed for one of them."""
+    if call.func in _batched.LEADING and len(tensors) == 1 and call.leaves[0].key == 0:
+        whole = tensors[0].residual
+        row = narrowed(whole, whole.ndim - 1)
+        if row is not whole:
+            made = call(row)
+            return made.expand(*whole.shape[:-1], made.shape[-1])
+    return call(*[t.residual for t in tensors])
 
 
 # -- the closed forms -----------------------------------------------------------------------------------------------------
@@ -199,7 +211,7 @@ def linear(call: Call) -> Any:
         _warn_dropped(call, value)
         return value
     with _no_graph(call.whole):
-        residual = call(*[t.residual for t in tensors])
+        residual = _residual(call, tensors)
     labels, components = align(tensors)
     return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, False)
 
@@ -267,7 +279,7 @@ def _added(a: Any, b: Any) -> Any:
 def pointwise(call: Call) -> Any:
     """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
     (tensor,) = call.tensors
-    if (tensor.is_complex_value or call.leaves[0].place is not None) and call.func not in HOLOMORPHIC:
+    if (tensor.value.is_complex() or call.leaves[0].place is not None) and call.func not in HOLOMORPHIC:
         return quadrature(call)
     with _no_graph(tensor.whole):
         value = call(tensor.value)
@@ -298,6 +310,7 @@ def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
         (args if isinstance(leaf.key, int) else kwargs)[leaf.key] = u  # type: ignore[index, call-overload]
         return call.func(*args, **kwargs)
 
+    f.function = call.func  # type: ignore[attr-defined]
     return tuple(others), f
 
 

@@ -96,7 +96,7 @@ def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) 
     `like` is the decomposed tensor about to be written; the array's tensor is returned.
     """
     tensor = array._t
-    if type(tensor) is DecomposedTensor and tensor.covers(labels):
+    if type(tensor) is DecomposedTensor and tensor.covers(labels) and not tensor.has_broadcast_parts():
         return tensor
     members = [m for m in family_of(array).living() if shares_storage(m._t, tensor)]
     for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):

@@ -31,7 +31,10 @@ def check_writeable(name: str, array: Any) -> Composition:
 def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
     """The tensor of the array, ready to receive `value`: decomposed, with its views, if `value` is."""
     if type(value) is not DecomposedTensor:
-        return array._t
+        tensor = array._t
+        if type(tensor) is DecomposedTensor and tensor.has_broadcast_parts():
+            return _memory.decompose_in_place(array, tensor.labels, tensor)
+        return tensor
     if not array._d.is_floating_point and not array._d.is_complex:
         warnings.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
@@ -44,7 +47,7 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
 
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
     """The tensor of an array that a kernel changes in place, given the other tensors of the call."""
-    tensor = check_writeable(name, array)._t
+    tensor = prepare(name, check_writeable(name, array), None)
     for other in others:
         if type(other) is DecomposedTensor:
             tensor = prepare(name, array, other)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec._secant import lead, secant
+from npdec._secant import lead, narrowed, secant
 
 __all__ = ["current_rule", "register_rule", "rule"]
 
@@ -98,7 +98,10 @@ def affine(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """c_i · (f(x) − f(r)) / (x − r)."""
     with torch.set_grad_enabled(torch.is_grad_enabled() and not _reverse(value, components)):
-        f_residual = f(residual, *others)
+        if others:
+            f_residual = f(residual, *others)
+        else:  # equal rows need one of them
+            f_residual = f(narrowed(residual, residual.ndim)).expand(f_value.shape)
         slope = secant(f, value, residual, f_value, f_residual, others)
     return f_residual, slope.apply(components)
 

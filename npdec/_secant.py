@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import torch
 
+from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES
 from npdec._quadrature import gauss_legendre
 
-__all__ = ["Slope", "lead", "secant"]
+__all__ = ["Slope", "lead", "narrowed", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
@@ -28,6 +29,14 @@ def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
     if missing <= 0:
         return components
     return components.reshape((components.shape[0],) + (1,) * missing + tuple(components.shape[1:]))
+
+
+def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
+    """One of the equal rows along each of the first `ndim` axes on which the tensor is broadcast; itself if on none."""
+    steps = tensor.stride()
+    if 0 not in steps[:ndim]:
+        return tensor
+    return tensor[tuple([slice(0, 1) if not step else slice(None) for step in steps[:ndim]])]
 
 
 @dataclass(slots=True)
@@ -74,12 +83,21 @@ def secant(
     fr: torch.Tensor,
     others: tuple[torch.Tensor, ...] = (),
 ) -> Slope:
-    """The slope of `f(·, *others)` between r and x, in the shape of fx. All tensors broadcast against each other."""
+    """The slope of `f(·, *others)` between r and x, in the shape of fx. All tensors broadcast against each other.
+
+    `f.function`, if there is one, is the torch function that f calls, which may have a closed form.
+    """
     step = x - r
+    function = getattr(f, "function", None)
+    if function in SLOPES and not x.is_complex():
+        return Slope(SLOPES[function](x, r, step, fx, fr))
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
     slope = difference / step
+    if function in PIECEWISE_LINEAR:
+        zero = step == 0
+        return Slope(_fill_zero(f, x, slope, zero, others) if bool(zero.any()) else slope)
     size, info = slope.abs(), torch.finfo(slope.dtype)
     closest = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
     zero = step == 0
@@ -95,6 +113,18 @@ def secant(
     if bool(extreme.any()):
         result.difference, result.step, result.extreme = difference, step, extreme
     return result
+
+
+def _fill_zero(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    slope: torch.Tensor,
+    zero: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """The slope with the derivative where there is no step."""
+    rest = tuple(o.expand(slope.shape)[zero] if o.ndim else o for o in others)
+    return slope.masked_scatter(zero, _derivative(lambda u: f(u, *rest), x.expand(slope.shape)[zero]))
 
 
 def _fill_close(

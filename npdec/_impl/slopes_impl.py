@@ -1,0 +1,52 @@
+"""Slopes of pointwise functions between two points, in closed forms that keep their digits.
+
+A slope takes (x, r, step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms follow
+from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def _over_step(numerator: torch.Tensor, step: torch.Tensor, limit: float) -> torch.Tensor:
+    """numerator / step, and its limit where the step is zero."""
+    return (numerator / step).masked_fill_(step == 0, limit)
+
+
+def tanh(
+    x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
+) -> torch.Tensor:
+    return _over_step(torch.tanh(step), step, 1.0) * (1 - fx * fr)
+
+
+def sigmoid(
+    x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
+) -> torch.Tensor:
+    """The sigmoid is (1 + tanh(x / 2)) / 2."""
+    return _over_step(torch.tanh(step / 2), step, 0.5) * (fx * (1 - fr) + fr * (1 - fx))
+
+
+# Bounded slopes: neither they nor their products with ordinary components leave the exponent range.
+SLOPES: dict[Callable[..., torch.Tensor], Slope] = {
+    torch.tanh: tanh,
+    torch.Tensor.tanh: tanh,
+    F.tanh: tanh,
+    torch.sigmoid: sigmoid,
+    torch.Tensor.sigmoid: sigmoid,
+    F.sigmoid: sigmoid,
+    torch.special.expit: sigmoid,
+}
+
+# Between two points of one straight piece the secant is the slope, exactly; only a step of zero needs the derivative.
+PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
+    function
+    for name in "relu relu6 leaky_relu hardtanh hardsigmoid threshold clamp clip clamp_min clamp_max abs absolute".split()
+    for owner in (torch, torch.Tensor, F)
+    if (function := getattr(owner, name, None)) is not None
+)
