@@ -16,6 +16,7 @@ from npdec._impl import (
     _storage,
     _util,
     creation_ranges_impl,
+    dtypes_impl,
     extremes_impl,
     quantile_impl,
     reduction_impl,
@@ -37,6 +38,7 @@ _MODES: dict[str, tuple[str, Any] | None] = {
     "symmetric": ("reflect_type", "even"),
     "wrap": None,
 }
+_WEAK: dict[str, Any] = {"b": torch.bool, "u": int, "i": int, "f": float, "c": complex}
 _STATISTICS: dict[str, Callable[..., torch.Tensor]] = {
     "maximum": extremes_impl.max,
     "mean": reduction_impl.mean,
@@ -120,8 +122,14 @@ def _padder(mode: str, option: Any, array: torch.Tensor, widths: list[tuple[int,
     if mode in _STATISTICS:
         return _statistic(mode, option, array.ndim)
     if mode in ("constant", "linear_ramp"):
-        values = _pairs(_host.as_tensor(option), array.ndim).to(array.device)
-        return _constant(values) if mode == "constant" else _ramp(values)
+        given = _host.as_tensor(option).to(array.device)
+        values = _pairs(given, array.ndim)
+        if mode == "constant":
+            return _constant(values)
+        if given.numel() > 2 or tuple(given.shape) == (2, 1):  # NumPy turns a table of ends into Python numbers: weak
+            weak = _WEAK[dtypes_impl.kind(given.dtype)]
+            values = values.to(dtypes_impl.common_dtype(array.dtype, weak))
+        return _ramp(values)
     if mode in ("reflect", "symmetric"):
         if option not in ("even", "odd"):
             raise ValueError(f"reflect_type must be 'even' or 'odd', not {option!r}")
