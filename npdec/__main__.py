@@ -1,0 +1,19 @@
+"""`python -m npdec` and the `npdec` command: the subcommands and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from npdec.explain import cli
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand; `argv` without the program's name, by default the command line. Returns the exit code."""
+    return cli.main(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
