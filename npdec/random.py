@@ -1,0 +1,123 @@
+"""Random numbers: `numpy.random`.
+
+With NumPy installed these are NumPy's own streams, bit for bit, drawn on the host; without it torch draws the common
+distributions, and the others raise ImportError. NumPy's bit generators (`PCG64`, `MT19937`, ...) and `SeedSequence`
+are NumPy's classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npdec._random import Generator, default_rng
+from npdec._random_legacy import RandomState, legacy, numpy_class
+
+__all__ = [
+    "Generator",
+    "RandomState",
+    "beta",
+    "binomial",
+    "bytes",
+    "chisquare",
+    "choice",
+    "default_rng",
+    "dirichlet",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "get_state",
+    "gumbel",
+    "hypergeometric",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "logseries",
+    "multinomial",
+    "multivariate_normal",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_integers",
+    "random_sample",
+    "ranf",
+    "rayleigh",
+    "sample",
+    "seed",
+    "set_state",
+    "shuffle",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+    "triangular",
+    "uniform",
+    "vonmises",
+    "wald",
+    "weibull",
+    "zipf",
+]
+
+beta = legacy.beta
+binomial = legacy.binomial
+bytes = legacy.bytes
+chisquare = legacy.chisquare
+choice = legacy.choice
+dirichlet = legacy.dirichlet
+exponential = legacy.exponential
+f = legacy.f
+gamma = legacy.gamma
+geometric = legacy.geometric
+get_state = legacy.get_state
+gumbel = legacy.gumbel
+hypergeometric = legacy.hypergeometric
+laplace = legacy.laplace
+logistic = legacy.logistic
+lognormal = legacy.lognormal
+logseries = legacy.logseries
+multinomial = legacy.multinomial
+multivariate_normal = legacy.multivariate_normal
+negative_binomial = legacy.negative_binomial
+noncentral_chisquare = legacy.noncentral_chisquare
+noncentral_f = legacy.noncentral_f
+normal = legacy.normal
+pareto = legacy.pareto
+permutation = legacy.permutation
+poisson = legacy.poisson
+power = legacy.power
+rand = legacy.rand
+randint = legacy.randint
+randn = legacy.randn
+random = legacy.random
+random_integers = legacy.random_integers
+random_sample = legacy.random_sample
+rayleigh = legacy.rayleigh
+seed = legacy.seed
+set_state = legacy.set_state
+shuffle = legacy.shuffle
+standard_cauchy = legacy.standard_cauchy
+standard_exponential = legacy.standard_exponential
+standard_gamma = legacy.standard_gamma
+standard_normal = legacy.standard_normal
+standard_t = legacy.standard_t
+triangular = legacy.triangular
+uniform = legacy.uniform
+vonmises = legacy.vonmises
+wald = legacy.wald
+weibull = legacy.weibull
+zipf = legacy.zipf
+ranf = sample = legacy.random_sample
+
+
+def __getattr__(name: str) -> Any:
+    return numpy_class(name)
