@@ -50,8 +50,9 @@ def apply(
     if call.func in LEADING and list(keys) == [0]:
         return function(*components)
     if count == 1:
-        one = function(*[c[0] for c in components])
-        return [t[None] for t in one] if isinstance(one, (tuple, list)) else one[None]
+        # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)
+        one = function(*[c.squeeze(0) for c in components])
+        return [t.unsqueeze(0) for t in one] if isinstance(one, (tuple, list)) else one.unsqueeze(0)
     result = torch.vmap(function)(*components)
     return list(result) if isinstance(result, (tuple, list)) else result
 

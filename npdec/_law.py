@@ -11,7 +11,7 @@ import contextlib
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ import torch
 from npdec import _batched
 from npdec._decomposed import DecomposedTensor, Labels, align
 from npdec._quadrature import gauss_legendre, integrate
-from npdec._rules import current_rule
+from npdec._rules import current_rule, is_linear
 from npdec._secant import narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec.exceptions import DecompositionWarning
@@ -44,24 +44,34 @@ class _Leaf:
 class Call:
     """A call of a function with decomposed tensors among its arguments, to be made again with other tensors there."""
 
-    def __init__(self, func: Function, tags: dict[int | str, str] | None, args: Sequence[Any], kwargs: dict[str, Any]):
+    def __init__(
+        self,
+        func: Function,
+        tags: dict[int | str, str] | None,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        optional: Collection[int | str] = (),
+    ) -> None:
         self.func = func
+        self.optional = optional
         self.args = list(args)
         self.kwargs = dict(kwargs)
         self.leaves: list[_Leaf] = []
         self.constant_linear: list[int | str] = []
         self.constant_factors: list[int | str] = []
-        for key, arg in [*enumerate(self.args), *self.kwargs.items()]:
-            tag = "Smooth" if tags is None else tags.get(key)
-            self._scan(key, arg, tag)
+        for i, arg in enumerate(args):
+            self._scan(i, arg, "Smooth" if tags is None else tags.get(i))
+        for name, arg in kwargs.items():
+            self._scan(name, arg, "Smooth" if tags is None else tags.get(name))
 
     def _scan(self, key: int | str, arg: Any, tag: str | None) -> None:
-        if type(arg) is DecomposedTensor:
+        kind = type(arg)
+        if kind is DecomposedTensor:
             if tag is None or tag == "Opaque":
                 self._put(key, arg.value)
             else:
                 self.leaves.append(_Leaf(key, None, tag, arg))
-        elif isinstance(arg, (tuple, list)):
+        elif kind is tuple or kind is list or kind is torch.Size:
             found = False
             for i, item in enumerate(arg):
                 if type(item) is DecomposedTensor:
@@ -111,11 +121,14 @@ class Call:
         return self._with(tensors, zeroed, linear_only=True)
 
     def _with(self, tensors: Sequence[Any], zeroed: Sequence[int | str], linear_only: bool) -> Any:
+        leaf = self.leaves[0]
+        if len(self.leaves) == 1 and leaf.key == 0 and leaf.place is None and not zeroed:
+            return self.func(tensors[0], *self.args[1:], **self.kwargs)
         args, kwargs = list(self.args), dict(self.kwargs)
         copied: set[int | str] = set()
         for key in zeroed:
             target: Any = args if isinstance(key, int) else kwargs
-            target[key] = _zero(target[key])
+            target[key] = None if key in self.optional else _zero(target[key])
         for leaf, tensor in zip(self.leaves, tensors, strict=True):
             target = args if isinstance(leaf.key, int) else kwargs
             if leaf.place is None:
@@ -179,7 +192,7 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     with torch.no_grad():
         residual = _residual(call, tensors)
     with torch.enable_grad():
-        carriers = [graft(t.value.detach(), None, t.components[0]) for t in tensors]
+        carriers = [graft(t.value.detach(), None, t.components.squeeze(0)) for t in tensors]
         carrier = call(*carriers)
         value = carrier.detach()
         components = graft(value, residual, carrier)[None]
@@ -287,6 +300,11 @@ def pointwise(call: Call) -> Any:
         return value
     others, f = _as_function(call)
     rule, options = current_rule()
+    if tensor.whole and not is_linear(rule):
+        raise NotImplementedError(
+            f"the rule {rule.__name__!r} is not linear in the components, so it has no reverse mode: decompose the input "
+            "(np.decompose) and read the components of the result"
+        )
     residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
     return pack(value, residual, components, tensor.labels, tensor.whole)
 
@@ -362,10 +380,12 @@ _MOST_ARGUMENTS = 64  # that a tag on *args reaches
 class TaggedRule:
     """The rule of a function whose arguments carry tags, by position and by name."""
 
-    __slots__ = ("by_key",)
+    __slots__ = ("by_key", "optional")
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.by_key: dict[int | str, str] = {}
+        # Arguments that may be left out, which is how a linear one is zero at no cost.
+        self.optional: set[int | str] = set()
         for i, p in enumerate(parameters):
             if p.tag is None:
                 continue
@@ -375,6 +395,8 @@ class TaggedRule:
             if p.kind is not inspect.Parameter.KEYWORD_ONLY:
                 self.by_key[i] = p.tag
             self.by_key[p.name] = p.tag
+            if p.default is None:
+                self.optional |= {i, p.name}
 
     @classmethod
     def of(cls, *tags: str) -> TaggedRule:
@@ -384,7 +406,7 @@ class TaggedRule:
         return cls([Parameter(names[i], kind, kind, tag, None, False, False) for i, tag in enumerate(tags)])
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        call = Call(func, self.by_key, args, kwargs)
+        call = Call(func, self.by_key, args, kwargs, self.optional)
         if not call.leaves:
             return func(*call.args, **call.kwargs)
         tags = {leaf.tag for leaf in call.leaves}

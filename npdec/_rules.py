@@ -77,6 +77,11 @@ def rule(name: str, **options: Any) -> Iterator[None]:
         _current.reset(token)
 
 
+def is_linear(function: PointwiseRule) -> bool:
+    """Whether the components of the result are linear in those of the argument, as reverse mode needs."""
+    return function not in (abs_affine, hybrid_affine)
+
+
 def current_rule() -> tuple[PointwiseRule, dict[str, Any]]:
     name, options = _current.get()
     return _rules[name], options

@@ -104,7 +104,8 @@ def secant(
     close = closest | zero
     result = Slope(slope)
     if bool(close.any()):
-        result = Slope(_fill_close(f, x, r, slope, close, zero, others))
+        rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
+        result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
         infinite = zero & ~torch.isfinite(result.multiplier)
         if bool(infinite.any()):
             result.singular = infinite
@@ -134,9 +135,11 @@ def _fill_close(
     slope: torch.Tensor,
     close: torch.Tensor,
     zero: torch.Tensor,
+    rounding: torch.Tensor,
     others: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
-    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them."""
+    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them, and agrees with
+    the secant to what rounding can do to the latter (it does not where the function turns in between)."""
     near, far, fixed = x.expand(slope.shape)[close], r.expand(slope.shape)[close], zero[close]
     rest = tuple(o.expand(slope.shape)[close] if o.ndim else o for o in others)
 
@@ -148,5 +151,6 @@ def _fill_close(
     mean = torch.zeros_like(first)
     for node, weight in gauss_legendre(_NODES):
         mean = mean + weight * _derivative(at, far + node * (near - far))
+    change &= (mean - slope[close]).abs() <= rounding[close]
     chosen = torch.where(fixed, last, torch.where(change, mean, slope[close]))
     return slope.masked_scatter(close, chosen)

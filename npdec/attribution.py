@@ -58,7 +58,7 @@ def attribute(f: Callable[[Any], Any], x: Any, *, baseline: Any = 0.0, output: A
     for i, one in enumerate(chosen):
         if isinstance(one, DecomposedTensor) and one.components.requires_grad:
             (slope,) = torch.autograd.grad(
-                one.components[0].real, carrier, retain_graph=i + 1 < len(chosen), allow_unused=True
+                one.components.squeeze(0).real, carrier, retain_graph=i + 1 < len(chosen), allow_unused=True
             )
         else:
             slope = None

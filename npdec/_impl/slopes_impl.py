@@ -16,18 +16,15 @@ Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.
 
 def _over_step(numerator: torch.Tensor, step: torch.Tensor, limit: float) -> torch.Tensor:
     """numerator / step, and its limit where the step is zero."""
-    return (numerator / step).masked_fill_(step == 0, limit)
+    quotient = numerator / step
+    return quotient if bool(step.all()) else torch.where(step == 0, limit, quotient)
 
 
-def tanh(
-    x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
-) -> torch.Tensor:
+def tanh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     return _over_step(torch.tanh(step), step, 1.0) * (1 - fx * fr)
 
 
-def sigmoid(
-    x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
-) -> torch.Tensor:
+def sigmoid(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The sigmoid is (1 + tanh(x / 2)) / 2."""
     return _over_step(torch.tanh(step / 2), step, 0.5) * (fx * (1 - fr) + fr * (1 - fx))
 
