@@ -289,7 +289,11 @@ def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     return torch.where(zero, nothing, quotient), torch.where(zero, nothing, rest)
 
 
-@ufunc(loops="real_arithmetic", operator="floordiv")
+def _float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, but with a derivative
+
+
+@ufunc(_float_floor_divide, loops="real_arithmetic", operator="floordiv")
 def floor_divide(x1: Pointwise, x2: Pointwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
 
@@ -297,7 +301,7 @@ def floor_divide(x1: Pointwise, x2: Pointwise):
     (array([ 3, -4]), np.float64(3.0))
     """
     if x1.is_floating_point():
-        return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, with a derivative
+        return _float_floor_divide(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
     if x1.dtype in _WIDE_UNSIGNED:
@@ -306,7 +310,32 @@ def floor_divide(x1: Pointwise, x2: Pointwise):
     return torch.where(replaced, x1 * x2, torch.floor_divide(x1, divisor))
 
 
-@ufunc(loops="real_arithmetic", operator="mod", aliases=("mod",))
+def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    rest = torch.fmod(x1, x2)
+    return _far_fmod(x1, x2, rest) if x1.is_cpu and is_known_true(torch.isnan(rest).any()) else rest
+
+
+def _float_remainder(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    rest = torch.remainder(x1, x2)
+    if x1.is_cpu and is_known_true(torch.isnan(rest).any()):
+        rest = _far_fmod(x1, x2, rest)
+        rest = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
+    sign = torch.where(torch.signbit(x2), -1.0, 1.0).to(x1.dtype)
+    return sign * (sign * rest + 0.0)  # a zero too has the sign of x2
+
+
+def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
+    """`rest`, with x1 fmod x2 where the quotient overflows, for which torch's vectorised code on the CPU gives nan.
+
+    A multiple of the divisor first brings the number nearer; if the multiple overflows, it does nothing.
+    """
+    far = torch.isnan(rest) & torch.isfinite(x1) & (x2 != 0) & ~torch.isnan(x2)
+    step = 2.0 ** (540 if x1.dtype is torch.float64 else 80)
+    nearer = torch.fmod(torch.fmod(x1, x2 * step * step), x2 * step)
+    return torch.where(far, torch.fmod(nearer, x2), rest)
+
+
+@ufunc(_float_remainder, loops="real_arithmetic", operator="mod", aliases=("mod",))
 def remainder(x1: Pointwise, x2: Pointwise):
     """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
 
@@ -314,9 +343,7 @@ def remainder(x1: Pointwise, x2: Pointwise):
     (array([1, 2]), np.float64(1.5))
     """
     if x1.is_floating_point():
-        # As for a positive divisor, and then with the sign of x2, which a zero has too.
-        sign = torch.where(torch.signbit(x2), -1.0, 1.0).to(x1.dtype)
-        return sign * (_float_remainder(torch.remainder, sign * x1, sign * x2) + 0.0)
+        return _float_remainder(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
     if x1.dtype in _WIDE_UNSIGNED:
@@ -334,7 +361,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike):
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
-@ufunc(loops="real_arithmetic")
+@ufunc(_float_fmod, loops="real_arithmetic")
 def fmod(x1: Pointwise, x2: Pointwise):
     """x1 - trunc(x1 / x2) · x2, which has the sign of x1; an integer by zero gives 0. TypeError for complex.
 
@@ -342,23 +369,7 @@ def fmod(x1: Pointwise, x2: Pointwise):
     (array([ 1, -1]), np.int64(2))
     """
     if x1.is_floating_point():
-        return _float_remainder(torch.fmod, x1, x2)
+        return _float_fmod(x1, x2)
     if x1.dtype in _WIDE_UNSIGNED:
         return remainder(x1, x2)
     return torch.fmod(x1, _divisor(x2)[0])
-
-
-def _float_remainder(function: Callable[..., torch.Tensor], x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    """torch.fmod, or torch.remainder by positive numbers: on the CPU both may give nan where the quotient overflows."""
-    rest = function(x1, x2)
-    if not x1.is_cpu:
-        return rest
-    lost = torch.isnan(rest) & torch.isfinite(x1) & (x2 != 0) & ~torch.isnan(x2)
-    if not is_known_true(lost.any()):
-        return rest
-    # A multiple of the divisor first only brings the number nearer; if it overflows, not even that.
-    step = 2.0 ** (540 if x1.dtype is torch.float64 else 80)
-    again = torch.fmod(torch.fmod(torch.fmod(x1, x2 * step * step), x2 * step), x2)
-    if function is torch.remainder:
-        again = torch.where(again < 0, again + x2, again)
-    return torch.where(lost, again, rest)

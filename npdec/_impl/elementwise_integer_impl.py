@@ -13,7 +13,7 @@ _HIGHEST = torch.iinfo(torch.int64).max
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
-@ufunc(loops="integer", operator="and", identity=-1)
+@ufunc(torch.bitwise_and, loops="integer", operator="and", identity=-1)
 def bitwise_and(x1: Opaque, x2: Opaque):
     """The bits that both have, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -23,7 +23,7 @@ def bitwise_and(x1: Opaque, x2: Opaque):
     return torch.bitwise_and(x1, x2)
 
 
-@ufunc(loops="integer", operator="or", identity=0)
+@ufunc(torch.bitwise_or, loops="integer", operator="or", identity=0)
 def bitwise_or(x1: Opaque, x2: Opaque):
     """The bits that one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -33,7 +33,7 @@ def bitwise_or(x1: Opaque, x2: Opaque):
     return torch.bitwise_or(x1, x2)
 
 
-@ufunc(loops="integer", operator="xor", identity=0)
+@ufunc(torch.bitwise_xor, loops="integer", operator="xor", identity=0)
 def bitwise_xor(x1: Opaque, x2: Opaque):
     """The bits that exactly one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -43,7 +43,7 @@ def bitwise_xor(x1: Opaque, x2: Opaque):
     return torch.bitwise_xor(x1, x2)
 
 
-@ufunc(loops="integer", operator="invert", aliases=("bitwise_not", "bitwise_invert"))
+@ufunc(torch.bitwise_not, loops="integer", operator="invert", aliases=("bitwise_not", "bitwise_invert"))
 def invert(x: Opaque):
     """Every bit changed; of a boolean the opposite. TypeError unless x holds integers or booleans.
 

@@ -55,7 +55,7 @@ def _compare(
     return function(to_ordered(x1), to_ordered(x2)) if dtype in _WIDE_UNSIGNED else function(x1, x2)
 
 
-@ufunc(loops="compare", operator="lt")
+@ufunc(torch.lt, loops="compare", operator="lt")
 def less(x1: Opaque, x2: Opaque):
     """Whether x1 < x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -67,7 +67,7 @@ def less(x1: Opaque, x2: Opaque):
     )
 
 
-@ufunc(loops="compare", operator="le")
+@ufunc(torch.le, loops="compare", operator="le")
 def less_equal(x1: Opaque, x2: Opaque):
     """Whether x1 <= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -83,7 +83,7 @@ def less_equal(x1: Opaque, x2: Opaque):
     )
 
 
-@ufunc(loops="compare", operator="gt")
+@ufunc(torch.gt, loops="compare", operator="gt")
 def greater(x1: Opaque, x2: Opaque):
     """Whether x1 > x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -93,7 +93,7 @@ def greater(x1: Opaque, x2: Opaque):
     return less(x2, x1)
 
 
-@ufunc(loops="compare", operator="ge")
+@ufunc(torch.ge, loops="compare", operator="ge")
 def greater_equal(x1: Opaque, x2: Opaque):
     """Whether x1 >= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -103,7 +103,7 @@ def greater_equal(x1: Opaque, x2: Opaque):
     return less_equal(x2, x1)
 
 
-@ufunc(loops="compare", operator="eq")
+@ufunc(torch.eq, loops="compare", operator="eq")
 def equal(x1: Opaque, x2: Opaque):
     """Whether x1 == x2, with broadcasting; nan equals nothing. Integers of any dtypes compare by their exact values.
 
@@ -113,7 +113,7 @@ def equal(x1: Opaque, x2: Opaque):
     return _compare(x1, x2, lambda a, b: a == b, torch.eq, lambda h1, l1, h2, l2: (h1 == h2) & (l1 == l2))
 
 
-@ufunc(loops="compare", operator="ne")
+@ufunc(torch.ne, loops="compare", operator="ne")
 def not_equal(x1: Opaque, x2: Opaque):
     """Whether x1 != x2, with broadcasting; nan differs from everything. Integers compare by their exact values.
 

@@ -1,0 +1,208 @@
+"""Promotion and casting of dtypes, as in NumPy 2 (NEP 50).
+
+Python scalars (int, float, complex; not bool) are weak: they take part by their kind only. Tensors are strong, 0-d ones
+included. bfloat16, which NumPy lacks, behaves as float16 does; the two together are float32.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+_KINDS = {
+    torch.bool: "b",
+    **dict.fromkeys((torch.uint8, torch.uint16, torch.uint32, torch.uint64), "u"),
+    **dict.fromkeys((torch.int8, torch.int16, torch.int32, torch.int64), "i"),
+    **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32, torch.float64), "f"),
+    **dict.fromkeys((torch.complex64, torch.complex128), "c"),
+}
+WEAK = {int: torch.int64, float: torch.float64, complex: torch.complex128}
+_SIGNED = {8: torch.int8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
+_COMPLEX = {
+    torch.float16: torch.complex64,
+    torch.bfloat16: torch.complex64,
+    torch.float32: torch.complex64,
+    torch.float64: torch.complex128,
+}
+_REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+RANGES = {dtype: (torch.iinfo(dtype).min, torch.iinfo(dtype).max) for dtype, k in _KINDS.items() if k in "ui"}
+
+# What stands for an operand in promotion: its dtype, or int, float or complex for a Python scalar of that type.
+Operand = Any
+
+
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def kind(dtype: torch.dtype) -> str:
+    """The kind of a dtype: "b" bool, "u" unsigned, "i" signed, "f" float, "c" complex."""
+    try:
+        return _KINDS[dtype]
+    except KeyError:
+        raise TypeError(
+            f"{dtype} has no counterpart among NumPy's dtypes; cast to one of {_supported()} first"
+        ) from None
+
+
+def _supported() -> str:
+    return ", ".join(name_of(dtype) for dtype in _KINDS)
+
+
+def _bits(dtype: torch.dtype) -> int:
+    return dtype.itemsize * 8
+
+
+def complex_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The complex dtype whose parts hold values of `dtype`: complex64 for floats up to float32, else complex128."""
+    return dtype if dtype in _REAL else _COMPLEX[as_float(dtype)]
+
+
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of the real part: of a complex dtype its float, any other dtype itself."""
+    return _REAL.get(dtype, dtype)
+
+
+def as_float(dtype: torch.dtype) -> torch.dtype:
+    """The smallest float in which NumPy computes with values of a real dtype."""
+    if kind(dtype) in "fc":
+        return real_dtype(dtype)
+    bits = _bits(dtype)
+    return torch.float16 if bits == 8 else torch.float32 if bits == 16 else torch.float64
+
+
+# --- promotion --------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def promote_types(a: torch.dtype, b: torch.dtype) -> torch.dtype:
+    """The smallest dtype to which both can be cast safely; uint64 beside a signed integer gives float64.
+
+    >>> promote_types(torch.int32, torch.float32)
+    torch.float64
+    """
+    if a is b:
+        return a
+    kinds = kind(a) + kind(b)
+    if "c" in kinds:
+        return complex_dtype(promote_types(as_float(a), as_float(b)))
+    if "b" in kinds:
+        return b if kinds[0] == "b" else a
+    if "f" in kinds:
+        return _promote_floats(a, b)
+    if kinds in ("ii", "uu"):
+        return a if _bits(a) > _bits(b) else b
+    signed, unsigned = (a, b) if kinds == "iu" else (b, a)
+    if _bits(signed) > _bits(unsigned):
+        return signed
+    return _SIGNED.get(2 * _bits(unsigned), torch.float64)
+
+
+def _promote_floats(a: torch.dtype, b: torch.dtype) -> torch.dtype:
+    if torch.bfloat16 in (a, b):
+        other = b if a is torch.bfloat16 else a
+        if kind(other) != "f":
+            return torch.bfloat16 if _bits(other) == 8 else as_float(other)
+        return torch.float64 if other is torch.float64 else torch.float32
+    a, b = as_float(a), as_float(b)
+    return a if _bits(a) > _bits(b) else b
+
+
+@functools.cache
+def common_dtype(*operands: Operand) -> torch.dtype:
+    """`result_type` of dtypes and of the weak types int, float, complex, which stand for Python scalars."""
+    if not operands:
+        raise ValueError("at least one array or dtype is required")
+    strong = [x for x in operands if isinstance(x, torch.dtype)]
+    # Floats first: NumPy promotes each integer with the float, not the integers among themselves.
+    strong.sort(key=lambda dtype: {"c": 0, "f": 1}.get(kind(dtype), 2))
+    weak = next((cls for cls in (complex, float, int) if cls in operands), bool)
+    if not strong:
+        return WEAK[weak]
+    common = functools.reduce(promote_types, strong)
+    if weak is bool:
+        return common
+    if weak is int:
+        return torch.int64 if common is torch.bool else common
+    if kind(common) in "bui":
+        return WEAK[weak]
+    return complex_dtype(common) if weak is complex else common
+
+
+def _operand(x: Any) -> Operand:
+    """What an operand is to promotion."""
+    if isinstance(x, torch.Tensor):
+        return x.dtype
+    if isinstance(x, (torch.dtype, type)):
+        return torch.bool if x is bool else x
+    return scalar_type(type(x))
+
+
+def scalar_type(cls: type) -> Operand:
+    """What a Python scalar of this class is to promotion: a weak type, or for a bool the dtype."""
+    if issubclass(cls, bool):
+        return torch.bool
+    for weak in WEAK:
+        if issubclass(cls, weak):
+            return weak
+    raise TypeError(f"a tensor, a dtype or a Python number is needed, not {cls.__name__}")
+
+
+def result_type(*args: Any) -> torch.dtype:
+    """The dtype of a computation with these tensors, torch dtypes and Python scalars.
+
+    >>> result_type(torch.ones(2, dtype=torch.float32), 1.5), result_type(torch.int8, 1.5)
+    (torch.float32, torch.float64)
+    """
+    return common_dtype(*map(_operand, args))
+
+
+def promote(*args: Any) -> tuple[torch.Tensor, ...]:
+    """Tensors of the common dtype. Python scalars become 0-d tensors on the device of the first tensor.
+
+    Raises OverflowError for a Python int outside the range of an integer dtype.
+    """
+    dtype = result_type(*args)
+    device = next((x.device for x in args if isinstance(x, torch.Tensor)), None)
+    return tuple(x.to(dtype) if isinstance(x, torch.Tensor) else scalar_tensor(x, dtype, device) for x in args)
+
+
+def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = None) -> torch.Tensor:
+    """The 0-d tensor of a Python scalar; raises OverflowError for an int outside the range of an integer dtype."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        check_fits(value, dtype)
+        value = value if dtype in RANGES else bool(value) if dtype is torch.bool else float(value)
+    return torch.tensor(value, dtype=dtype, device=device)
+
+
+def fits(value: int, dtype: torch.dtype) -> bool:
+    """Whether a Python int is in the range of an integer dtype."""
+    low, high = RANGES[dtype]
+    return low <= value <= high
+
+
+def check_fits(value: int, dtype: torch.dtype) -> None:
+    """Raise NumPy's OverflowError if a Python int cannot be cast to the dtype."""
+    if dtype in RANGES:
+        if not fits(value, dtype):
+            if dtype is torch.int64 or not fits(value, torch.int64):
+                raise OverflowError("Python int too large to convert to C long")
+            raise OverflowError(f"Python integer {value} out of bounds for {name_of(dtype)}")
+    elif dtype is not torch.bool:
+        float(value)  # OverflowError: int too large to convert to float
+
+
+@functools.cache
+def can_cast(from_: torch.dtype, to: torch.dtype, casting: str = "safe") -> bool:
+    """Whether a cast is allowed under a rule: "no", "equiv", "safe", "same_kind" or "unsafe"."""
+    if casting in ("no", "equiv"):
+        return from_ is to
+    if casting == "safe":
+        return promote_types(from_, to) is to
+    if casting == "same_kind":
+        return "buifc".index(kind(from_)) <= "buifc".index(kind(to))
+    if casting == "unsafe":
+        return True
+    raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")
