@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from npdec._impl import _util
+from npdec._impl.dtypes_impl import promote
 
 
 def complex_keys(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -46,3 +47,50 @@ def pick(x: torch.Tensor, index: torch.Tensor, axis: int) -> torch.Tensor:
     signed = _util.to_ordered(x)  # torch gathers no unsigned integers of 16 bits and more
     r = torch.index_select(signed, axis, index) if index.ndim == 1 else torch.gather(signed, axis, index)
     return _util.from_ordered(r, x.dtype)
+
+
+# --- keys: integers in the order of values ----------------------------------------------------------------------------
+
+_BITS = {
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+    torch.float32: torch.int32,
+    torch.float64: torch.int64,
+}
+
+
+def keys(x: torch.Tensor) -> torch.Tensor:
+    """Integers in the order of real values: equal for equal values, and greatest, and equal, for nan."""
+    if x.dtype not in _BITS:
+        return _util.to_ordered(x)
+    bits = (x + 0.0).view(_BITS[x.dtype])  # -0.0 becomes 0.0
+    info = torch.iinfo(bits.dtype)
+    ordered = torch.where(bits < 0, bits ^ info.max, bits)  # the magnitude of negative numbers grows downwards
+    return torch.where(torch.isnan(x), info.max, ordered)
+
+
+def ranks(x: torch.Tensor) -> torch.Tensor:
+    """Integers in the order of the values of a 1-d tensor, complex or real: as `keys`."""
+    if not x.dtype.is_complex:
+        return keys(x)
+    parts = [keys(part) for part in complex_keys(x)]
+    order = argsort_keys(parts, 0)
+    rises = torch.zeros_like(order)
+    for part in parts:
+        placed = part[order]
+        rises[1:] |= placed[1:] != placed[:-1]
+    return torch.empty_like(order).scatter_(0, order, torch.cumsum(rises, 0))
+
+
+def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
+    """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements."""
+    a, v = promote(a, v)
+    flat = v.reshape(-1)
+    if a.dtype.is_complex:
+        both = ranks(torch.cat([a, flat]))
+        a, flat = both[: len(a)], both[len(a) :]
+    elif a.dtype not in _BITS:
+        a, flat = _util.to_ordered(a), _util.to_ordered(flat)
+    elif len(a) and _util.is_known_true(torch.isnan(a[-1])):  # torch takes a nan for less than everything
+        a, flat = keys(a), keys(flat)
+    return torch.searchsorted(a.contiguous(), flat.contiguous(), right=right).reshape(v.shape)

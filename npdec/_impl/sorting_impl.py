@@ -1,0 +1,225 @@
+"""Sorting, searching and counting (NumPy's reference: sorting, searching, and counting).
+
+All orders are ascending with nan last, and stable. Values are taken by their order at the value of the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from npdec._impl import _order, _util
+from npdec._impl.dtypes_impl import kind as dtype_kind
+from npdec._tags import ArrayLike, Opaque, public
+
+_COMPLEX64 = frozenset({torch.int8, torch.uint8, torch.int16, torch.uint16, torch.complex64})
+_KINDS = ("quick", "heap", "stable", "merge", "quicksort", "heapsort", "mergesort")
+
+
+def _check_kind(kind: str | None, order: object, stable: object = None) -> None:
+    """Every kind names an algorithm whose result a stable sort gives too; what is no kind raises ValueError."""
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind is not None:
+        if stable is not None:
+            raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
+        if kind.lower() not in _KINDS:
+            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+
+
+# --- sorting ----------------------------------------------------------------------------------------------------------
+
+
+@public
+def sort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: object = None,
+    *,
+    stable: bool | None = None,
+):
+    """A sorted copy along an axis; without an axis, of all elements in a row, 1-d.
+
+    Complex numbers are ordered by the real part, then the imaginary part; nan comes last. The sort is stable whatever
+    `kind` and `stable` ask for. Raises AxisError for an axis out of range, ValueError for an unknown kind.
+
+    >>> np.sort(np.array([[3, 1], [2, 5]]), axis=0)
+    array([[2, 1],
+           [3, 5]])
+    """
+    _check_kind(kind, order, stable)
+    if axis is None:
+        return _order.sort(a.reshape(-1), 0)
+    return _order.sort(a, _util.normalize_axis(axis, a.ndim))
+
+
+@public(method=True)
+def argsort(
+    a: Opaque,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: object = None,
+    *,
+    stable: bool | None = None,
+):
+    """The indices that sort along an axis, in int64; without an axis, those that sort all elements in a row.
+
+    The order is that of `sort`, and stable.
+
+    >>> np.argsort(np.array([30, 10, 20]))
+    array([1, 2, 0])
+    """
+    _check_kind(kind, order, stable)
+    if axis is None or not a.ndim:
+        a, axis = a.reshape(-1), axis or 0
+    return _order.argsort(a, _util.normalize_axis(axis, a.ndim))
+
+
+@public
+def sort_complex(a: ArrayLike):
+    """A copy sorted along the last axis, in complex numbers: complex64 for integers of 8 and 16 bits, else complex128.
+
+    >>> np.sort_complex(np.array([5, 3, 6]))
+    array([3.+0.j, 5.+0.j, 6.+0.j])
+    """
+    return sort(a.to(torch.complex64 if a.dtype in _COMPLEX64 else torch.complex128))
+
+
+@public
+def lexsort(keys: Sequence[Opaque], axis: int = -1):
+    """The indices that sort by several keys of one shape, the last of which weighs most.
+
+    The rows of an array are its keys. Raises TypeError without a key, ValueError for keys of different shapes.
+
+    >>> surnames, names = np.array([2, 1, 2]), np.array([1, 9, 0])
+    >>> np.lexsort((names, surnames))
+    array([1, 2, 0])
+    """
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(key.shape != keys[0].shape for key in keys):
+        raise ValueError("all keys need to be the same shape")
+    if not keys[0].ndim and axis in (0, -1):
+        return torch.zeros((), dtype=torch.int64, device=keys[0].device)
+    axis = _util.normalize_axis(axis, keys[0].ndim)
+    parts: list[torch.Tensor] = []
+    for key in keys:
+        parts += _order.complex_keys(key) if key.dtype.is_complex else [_util.to_ordered(key)]
+    return _order.argsort_keys(parts, axis)
+
+
+def _check_kth(kth: torch.Tensor, a: torch.Tensor, axis: int, kind: str, order: object) -> None:
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    _check_kind(None, order)
+    if kth.dtype is torch.bool:
+        raise ValueError("Booleans unacceptable as partition index")
+    if dtype_kind(kth.dtype) not in "ui":
+        raise TypeError("Partition index must be integer")
+    if kth.ndim > 1:
+        raise ValueError("the partition indices must be an integer or 1-d")
+    size = a.shape[axis]
+    for k in kth.reshape(-1).tolist() if a.numel() else ():
+        if not -size <= k < size:
+            raise ValueError(f"kth(={k if k >= 0 else k + size}) out of bounds ({size})")
+
+
+@public
+def partition(a: ArrayLike, kth: Opaque, axis: int | None = -1, kind: str = "introselect", order: object = None):
+    """A copy in which the element `kth` along an axis is where sorting puts it, with none greater before it and none
+    less after it; `kth` may be several indices. Without an axis, all elements in a row.
+
+    The copy is sorted completely, which is a partition for every `kth`. Raises ValueError for an index out of bounds.
+
+    >>> np.partition(np.array([7, 1, 5, 3]), 1)[1]
+    np.int64(3)
+    """
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = _util.normalize_axis(axis, a.ndim)
+    _check_kth(kth, a, axis, kind, order)
+    return _order.sort(a, axis)
+
+
+@public(method=True)
+def argpartition(a: Opaque, kth: Opaque, axis: int | None = -1, kind: str = "introselect", order: object = None):
+    """The indices that partition along an axis as `partition` does, in int64.
+
+    >>> np.argpartition(np.array([7, 1, 5, 3]), 1)[1]
+    np.int64(3)
+    """
+    if axis is None or not a.ndim:
+        a, axis = a.reshape(-1), axis or 0
+    axis = _util.normalize_axis(axis, a.ndim)
+    _check_kth(kth, a, axis, kind, order)
+    return _order.argsort(a, axis)
+
+
+# --- searching --------------------------------------------------------------------------------------------------------
+
+
+@public(method=True)
+def searchsorted(a: Opaque, v: Opaque, side: str = "left", sorter: Opaque | None = None):
+    """Where the values `v` belong in the sorted 1-d array `a`: the index before which to insert each, in int64.
+
+    Among equals `side` "left" gives the first such index, "right" the last. `sorter` holds the indices that sort `a`.
+    Raises ValueError for an unknown side or an `a` that is not 1-d, TypeError for a `sorter` that is not of integers.
+
+    >>> np.searchsorted(np.array([1, 3, 5]), np.array([0, 3, 9]))
+    array([0, 1, 3])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    if a.ndim != 1:
+        raise ValueError(f"searchsorted: the array to search must be 1-d, not of shape {tuple(a.shape)}")
+    if sorter is not None:
+        if dtype_kind(sorter.dtype) not in "ui":
+            raise TypeError("sorter must only contain integers")
+        if tuple(sorter.shape) != tuple(a.shape):
+            raise ValueError("sorter.size must equal a.size")
+        a = _order.pick(a, _util.to_int64(sorter), 0)
+    return _order.search(a, v, side == "right")
+
+
+@public(method=True)
+def nonzero(a: Opaque):
+    """The indices of the elements that are not zero: for each axis a 1-d array of int64, in the order of the array.
+
+    Raises ValueError for a 0-d array.
+
+    >>> np.nonzero(np.array([[3, 0], [0, 5]]))
+    (array([0, 1]), array([0, 1]))
+    """
+    if not a.ndim:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. If the context "
+            "of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
+        )
+    return torch.nonzero(_truth(a), as_tuple=True)
+
+
+def _truth(a: torch.Tensor) -> torch.Tensor:
+    return a if a.dtype is torch.bool else a != 0
+
+
+@public
+def flatnonzero(a: Opaque):
+    """The indices of the elements that are not zero, in the array read row by row.
+
+    >>> np.flatnonzero(np.array([[3, 0], [0, 5]]))
+    array([0, 3])
+    """
+    return torch.nonzero(_truth(a).reshape(-1)).squeeze(-1)
+
+
+@public
+def argwhere(a: Opaque):
+    """The indices of the elements that are not zero, one row for each element.
+
+    >>> np.argwhere(np.array([[3, 0], [0, 5]]))
+    array([[0, 0],
+           [1, 1]])
+    """
+    return torch.nonzero(_truth(a))
