@@ -1,0 +1,258 @@
+"""Every public function against NumPy: values, dtypes, shapes, kinds of results, `out=`, methods, signatures, docs."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+import samples
+import torch
+
+import npdec as np
+
+RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "complex128": 1e-12}
+# Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
+EXACT = samples.MOVEMENT.keys() | samples.SORTING.keys()
+CASES = samples.cases()
+each_case = pytest.mark.parametrize(("name", "sample"), CASES, ids=samples.case_id)
+FUNCTIONS = [name for name in samples.public_callables() if samples.find(numpy, name) is not None]
+each_function = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """NumPy warns of overflow, division and nan; that is not what is compared here."""
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+# -- the table is complete ----------------------------------------------------------------------------------------------
+
+
+def test_every_public_function_has_a_sample_or_a_reason():
+    known = samples.SAMPLES.keys() | samples.aliases().keys() | samples.NO_SAMPLE.keys()
+    missing = samples.public_callables().keys() - known
+    assert not missing, f"add samples of {sorted(missing)} to tests/samples.py"
+
+
+def test_samples_and_reasons_are_not_stale():
+    public = samples.public_callables().keys()
+    assert not samples.SAMPLES.keys() - public, "samples of functions that npdec does not have"
+    assert not samples.NO_SAMPLE.keys() - public, "reasons for functions that npdec does not have"
+    assert not [name for name, found in samples.SAMPLES.items() if not found], "entries without a sample"
+
+
+def test_public_names_are_numpys_or_npdecs_own():
+    own = {
+        "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution", "bfloat16",
+        "decompose", "extend", "overrides", "register_rule", "rule",
+    }  # fmt: skip
+    for lib, reference, extra in ((np, numpy, own), (np.linalg, numpy.linalg, set()), (np.fft, numpy.fft, set())):
+        leaked = {name for name in dir(lib) if not name.startswith("_")} - set(dir(reference)) - extra
+        assert not leaked, f"{lib.__name__} has public names that are no part of it: {sorted(leaked)}"
+
+
+# -- comparing ----------------------------------------------------------------------------------------------------------
+
+
+def plain(x: Any) -> Any:
+    """An npdec array or scalar as NumPy's."""
+    assert type(x.tensor) is torch.Tensor
+    return numpy.asarray(x)
+
+
+def compare(got: Any, want: Any, rtol: float | None = None, sample: Any = None, where: str = "result") -> None:
+    """`got`, of npdec, is the counterpart of `want`, of NumPy, in kind, dtype, shape and numbers."""
+    if isinstance(want, numpy.ndarray):
+        assert type(got) is np.ndarray, f"{where}: {type(got)} instead of an array"
+        compare_numbers(plain(got), want, rtol, sample, where)
+    elif isinstance(want, numpy.generic):
+        assert isinstance(got, np.generic), f"{where}: {type(got)} instead of a scalar"
+        compare_numbers(plain(got), numpy.asarray(want), rtol, sample, where)
+    elif isinstance(want, numpy.dtype):
+        assert isinstance(got, np.dtype), f"{where}: {type(got)} instead of a dtype"
+        assert str(got) == str(want), where
+    elif isinstance(want, type) and issubclass(want, numpy.generic):
+        assert got.__name__ == want.__name__, where
+    elif isinstance(want, (tuple, list)):
+        kind = tuple if isinstance(want, tuple) else list
+        assert isinstance(got, kind), f"{where}: {type(got)} instead of {type(want)}"
+        assert len(got) == len(want), where
+        if hasattr(want, "_fields"):
+            assert (type(got).__name__, got._fields) == (type(want).__name__, want._fields), where
+        for i, (g, w) in enumerate(zip(got, want)):
+            compare(g, w, rtol, sample, f"{where}[{i}]")
+    elif isinstance(want, (types.NoneType, bool, int, float, complex, str, dict)):
+        assert type(got) is type(want), f"{where}: {type(got)} instead of {type(want)}"
+        assert got == want or (got != got and want != want), where
+    else:
+        raise AssertionError(f"{where}: no comparison for {type(want)}")
+
+
+def compare_numbers(got: Any, want: Any, rtol: float | None, sample: Any, where: str) -> None:
+    assert got.dtype == want.dtype, f"{where}: dtype {got.dtype} instead of {want.dtype}"
+    assert got.shape == want.shape, f"{where}: shape {got.shape} instead of {want.shape}"
+    if sample is not None:
+        if sample.shape_only:
+            return
+        if sample.up_to_sign:
+            got, want = abs(got), abs(want)
+        if sample.up_to_order:
+            got, want = numpy.sort(got, None), numpy.sort(want, None)
+    if rtol is None:
+        rtol = RTOL.get(str(want.dtype), 0.0)
+    if rtol:  # rounding is relative to the largest numbers that took part
+        finite = abs(want)[numpy.isfinite(want)]
+        scale = float(finite.max()) if finite.size else 0.0
+        numpy.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * scale, err_msg=where)
+    else:
+        numpy.testing.assert_array_equal(got, want, err_msg=where)
+        if want.dtype.kind in "fc":
+            numpy.testing.assert_array_equal(numpy.signbit(got.real), numpy.signbit(want.real), err_msg=where)
+
+
+def run(lib: Any, name: str, sample: samples.Sample, **more: Any) -> Any:
+    args, kwargs = sample.build(lib)
+    result = samples.find(lib, name)(*args, **kwargs, **more)
+    if sample.writes:
+        assert result is None
+        return args[0]
+    return result
+
+
+def arrays_in(item: Any) -> Iterator[Any]:
+    if isinstance(item, (list, tuple)):
+        for i in item:
+            yield from arrays_in(i)
+    elif isinstance(item, np.ndarray):
+        yield item
+
+
+# -- the samples --------------------------------------------------------------------------------------------------------
+
+
+@each_case
+def test_result_is_numpys(name, sample):
+    compare(run(np, name, sample), run(numpy, name, sample), 0.0 if name in EXACT else None, sample)
+
+
+@pytest.mark.parametrize("name", samples.aliases())
+def test_alias_is_numpys_too(name):
+    canonical = samples.aliases()[name]
+    assert samples.find(numpy, name) is not None
+    for sample in samples.SAMPLES[canonical]:
+        compare(run(np, name, sample), run(numpy, name, sample), None, sample)
+
+
+@each_case
+def test_inputs_are_unchanged(name, sample):
+    args, kwargs = sample.build(np)
+    given = list(arrays_in([args, list(kwargs.values())]))[1 if sample.writes else 0 :]
+    before = [plain(x).copy() for x in given]
+    samples.find(np, name)(*args, **kwargs)
+    for x, old in zip(given, before, strict=True):
+        numpy.testing.assert_array_equal(plain(x), old)
+
+
+def _takes_out(name: str) -> bool:
+    return "out" in inspect.signature(samples.find(np, name)).parameters
+
+
+@pytest.mark.parametrize(("name", "sample"), [c for c in CASES if _takes_out(c[0])], ids=samples.case_id)
+def test_out(name, sample):
+    want = run(np, name, sample)
+    several = isinstance(want, tuple)
+    wanted = want if several else (want,)
+    outs = tuple(np.empty(w.shape, dtype=w.dtype) for w in wanted)
+    got = run(np, name, sample, out=outs if several else outs[0])
+    for g, o, w in zip(got if several else (got,), outs, wanted, strict=True):
+        assert g is o
+        numpy.testing.assert_array_equal(plain(o), plain(w))
+    wrong = tuple(np.empty((*w.shape, 7), dtype=w.dtype) for w in wanted)
+    if wanted[0].size != 1 and not isinstance(samples.find(np, name), np.ufunc):
+        with pytest.raises(ValueError, match=r"shape|broadcast"):
+            run(np, name, sample, out=wrong if several else wrong[0])
+
+
+# -- methods ------------------------------------------------------------------------------------------------------------
+
+NOT_METHODS = {
+    "byteswap": "torch has native byte order only",
+    "newbyteorder": "torch has native byte order only",
+    "getfield": "torch has no structured dtypes",
+    "setfield": "torch has no structured dtypes",
+    "dump": "text and file input and output",
+    "ctypes": "memory is handed out by __dlpack__ and data_ptr of the tensor",
+    "data": "memory is handed out by __dlpack__ and data_ptr of the tensor",
+}
+
+
+def test_arrays_have_numpys_methods():
+    missing = {name for name in dir(numpy.ndarray) if not name.startswith("_")} - set(dir(np.ndarray))
+    assert missing == {name for name in NOT_METHODS if hasattr(numpy.ndarray, name)}
+
+
+METHOD_CASES = [
+    (name, sample)
+    for name, sample in CASES
+    if callable(getattr(numpy.ndarray, name, None)) and sample.args and isinstance(sample.args[0], samples.Arr)
+]
+
+
+@pytest.mark.parametrize(("name", "sample"), METHOD_CASES, ids=samples.case_id)
+def test_method_is_numpys(name, sample):
+    def run_method(lib):
+        (x, *args), kwargs = sample.build(lib)
+        try:
+            result = getattr(x, name)(*args, **kwargs)
+        except TypeError as error:  # the method of NumPy takes fewer arguments than the function
+            return type(error)
+        return x if sample.writes or result is None else result
+
+    want = run_method(numpy)
+    if want is not TypeError:
+        compare(run_method(np), want, 0.0 if name in EXACT else None, sample)
+
+
+# -- signatures and docs ------------------------------------------------------------------------------------------------
+
+# Public functions whose signature differs from NumPy's, and why.
+SIGNATURES: dict[str, str] = {}
+
+
+def _described(function: Any) -> list[tuple[str, str, str]]:
+    """Names, kinds and defaults; NumPy's own marker for no value has the same text as npdec's."""
+    return [(p.name, p.kind.description, repr(p.default)) for p in inspect.signature(function).parameters.values()]
+
+
+@each_function
+def test_signature_is_numpys(name):
+    function = samples.find(np, name)
+    described = _described(function), _described(samples.find(numpy, name))
+    if name in SIGNATURES:
+        assert described[0] != described[1], f"{name} is exempt for no reason"
+    else:
+        assert described[0] == described[1]
+
+
+def test_signature_exemptions_are_of_public_functions():
+    assert SIGNATURES.keys() <= set(FUNCTIONS)
+    assert all(SIGNATURES.values())
+
+
+@pytest.mark.parametrize("name", samples.public_callables())
+def test_name_and_docs(name):
+    function = samples.public_callables()[name]
+    reference = samples.find(numpy, name)
+    assert function.__name__ in {name.rpartition(".")[2], getattr(reference, "__name__", "")}
+    assert function.__module__.partition(".")[0] == "npdec"
+    doc = inspect.getdoc(function) or ""
+    assert len(doc.split()) > 5, "no docstring"
+    assert ">>> " in doc, "no example"
+    assert reference is None or doc != inspect.getdoc(reference)
