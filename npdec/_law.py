@@ -226,7 +226,7 @@ def linear(call: Call) -> Any:
     with _no_graph(call.whole):
         residual = _residual(call, tensors)
     labels, components = align(tensors)
-    return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, False)
+    return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, call.whole)
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:
