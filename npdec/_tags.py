@@ -105,7 +105,7 @@ class Spec:
 
     `name` is the public name. `method` says that the array has a method of that name. `torch` is the function of torch
     that is the whole ufunc for the dtypes in `LOOPS[loops].direct`, while the body serves the others; the law tags of
-    the kernel are its rule. `loops` names the dtypes that a ufunc computes in (a key of `npdec._impl.dtypes_impl.LOOPS`);
+    the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of `npdec._impl.dtypes_impl.LOOPS`;
     it is None for a function that is no ufunc. `operator` is the stem of the operators that a ufunc stands for:
     "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over nothing.
     """
