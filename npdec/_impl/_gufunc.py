@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -59,8 +58,7 @@ def check_order(order: str) -> None:
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """The keyword arguments that all generalised ufuncs share. There are no subclasses: `subok` changes nothing."""
 
     axes: Any
@@ -82,11 +80,16 @@ class Signature:
         inputs, output = text.split("->")
         self.inputs = [self._names(part) for part in inputs.strip("()").split("),(")]
         self.output = self._names(output.strip("()"))
+        self.required = [sum(not dim.endswith("?") for dim in dims) for dims in self.inputs]
         self.distinct = {dim for dims in (*self.inputs, self.output) for dim in dims}
 
     @staticmethod
     def _names(part: str) -> tuple[str, ...]:
         return tuple(filter(None, part.split(",")))
+
+    def fits(self, *ndims: int) -> bool:
+        """Whether operands with so many axes have enough of them."""
+        return all(ndim >= least for ndim, least in zip(ndims, self.required))
 
     def core(self, operands: tuple[torch.Tensor, ...]) -> list[tuple[str, ...]]:
         """The core dimensions that each operand has, then those of the result. Raises ValueError on too few."""

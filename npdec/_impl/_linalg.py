@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -49,10 +48,17 @@ def adjoint(x: torch.Tensor) -> torch.Tensor:
     return torch.conj(transposed) if x.dtype.is_complex else transposed
 
 
-@contextmanager
-def failing_with(message: str) -> Iterator[None]:
-    """What torch reports as a failure of linear algebra within this block is raised as LinAlgError with `message`."""
-    try:
-        yield
-    except torch.linalg.LinAlgError:
-        raise LinAlgError(message) from None
+class failing_with:
+    """A context in which what torch reports as a failure of linear algebra is raised as LinAlgError with a message."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, torch.linalg.LinAlgError):
+            raise LinAlgError(self.message) from None

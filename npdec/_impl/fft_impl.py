@@ -219,9 +219,9 @@ def ihfft(
     Raises TypeError for complex input.
 
     >>> np.fft.ihfft([4.0, 0.0, 0.0, 0.0])
-    array([1.+0.j, 1.+0.j, 1.+0.j])
+    array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    return _along(torch.fft.ihfft, _as_real("ihfft", a), n, axis, norm)
+    return torch.resolve_conj(_along(torch.fft.ihfft, _as_real("ihfft", a), n, axis, norm))
 
 
 # --- several axes -----------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     (a,) = inexact(a)
     with failing_with("Matrix is not positive definite"):
         factor = torch.linalg.cholesky(hermitian(a, upper))
-    return adjoint(factor) if upper else factor
+    return torch.resolve_conj(adjoint(factor)) if upper else factor
 
 
 @public
@@ -134,7 +134,7 @@ def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
     values = torch.take_along_dim(values, order, -1)
     vectors = torch.take_along_dim(vectors, order.unsqueeze(-2), -1)
     signed = vectors * torch.sign(values).unsqueeze(-2)
-    return SVDResult(vectors, torch.take_along_dim(magnitudes, order, -1), adjoint(signed))
+    return SVDResult(vectors, torch.take_along_dim(magnitudes, order, -1), torch.resolve_conj(adjoint(signed)))
 
 
 @public

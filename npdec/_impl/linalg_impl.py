@@ -15,7 +15,6 @@ from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
 from npdec._tags import Array, ArrayLike, AxisLike, KeepDims, NoValue, Opaque, Smooth, public
 from npdec.exceptions import LinAlgError
 
-
 _SOLVE = Signature("solve", "(m,m),(m,n)->(m,n)")
 _SOLVE1 = Signature("solve1", "(m,m),(m)->(m)")
 
@@ -251,13 +250,19 @@ def solve(a: ArrayLike, b: ArrayLike):
     check_square(a)
     a, b = inexact(a, b)
     signature = _SOLVE1 if b.ndim == 1 else _SOLVE
-    signature.check_sizes(signature.core((a, b)), [a, b])
-    columns = b.unsqueeze(-1) if b.ndim == 1 else b
-    # With as many axes as `a` has, torch cannot take a stack of columns for a stack of vectors.
-    columns = columns.reshape((1,) * (a.ndim - columns.ndim) + tuple(columns.shape))
-    with failing_with("Singular matrix"):
-        x = torch.linalg.solve(a, columns)
-    return x.squeeze(-1) if b.ndim == 1 else x
+    operands = (a, b)
+    core = signature.core(operands)
+    if b.ndim == 1:
+        b = b.unsqueeze(-1)
+    if b.ndim < a.ndim:  # with as many axes as `a` has, torch cannot take a stack of columns for a stack of vectors
+        b = b.expand(a.shape[: a.ndim - b.ndim] + b.shape)
+    try:
+        with failing_with("Singular matrix"):
+            x = torch.linalg.solve(a, b)
+    except RuntimeError:  # shapes that do not fit, most likely
+        signature.check_sizes(core, list(operands))
+        raise
+    return x.squeeze(-1) if signature is _SOLVE1 else x
 
 
 @public

@@ -158,7 +158,7 @@ def roots(p: ArrayLike) -> Array:
 
     They are complex unless all are real, and in no particular order. Raises ValueError unless `p` is a vector.
 
-    >>> np.roots([1, 0, -4])
+    >>> np.sort(np.roots([1, 0, -4]))
     array([-2.,  2.])
     """
     p = p.reshape(1) if p.ndim == 0 else p

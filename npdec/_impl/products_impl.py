@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -37,6 +37,10 @@ def _matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     product = torch.sum(rows.unsqueeze(-2) * columns.unsqueeze(-3), -1, dtype=a.dtype)
     product = product if b.ndim > 1 else product.squeeze(-1)
     return product if a.ndim > 1 else product.squeeze(-1 if b.ndim == 1 else -2)
+
+
+def _promoted(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return (a, b) if a.dtype is b.dtype else dtypes_impl.promote(a, b)
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -79,14 +83,14 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     >>> np.dot([[1, 2], [3, 4]], [10, 100])
     array([210, 430])
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return multiply(a, b)
     axis_a, axis_b = a.ndim - 1, max(b.ndim - 2, 0)
     if a.shape[axis_a] != b.shape[axis_b]:
         raise not_aligned(a, b, axis_a, axis_b)
     if a.ndim <= 2 and b.ndim <= 2:
-        return widened(_matrix_product, a, b)
+        return torch.matmul(a, b) if a.dtype in _DIRECT else widened(_matrix_product, a, b)
     return contract(a, b, (axis_a,), (axis_b,))
 
 
@@ -99,7 +103,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /):
     >>> np.vdot([1 + 2j, 3], [1j, 2])
     np.complex128(8+1j)
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     if a.numel() != b.numel():
         raise ValueError(f"cannot reshape array of size {b.numel()} into shape {shape_text([a.numel()])}")
     return widened(_matrix_product, _conjugate(a).reshape(-1), b.reshape(-1))
@@ -115,7 +119,7 @@ def inner(a: ArrayLike, b: ArrayLike, /):
     array([[1, 2, 3],
            [3, 4, 7]])
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
@@ -133,7 +137,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
     array([[10, 20, 30],
            [20, 40, 60]])
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     return multiply(a.reshape(a.numel(), 1), b.reshape(1, b.numel()))
 
 
@@ -148,7 +152,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), axes=([2, 1], [0, 1]))
     array([12., 12.])
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     axes_a, axes_b = _axes_of_pairs(axes, a.ndim, b.ndim)
     if len(axes_a) != len(axes_b):
         raise ValueError(f"shape-mismatch for sum: {len(axes_a)} axes of `a` but {len(axes_b)} of `b`")
@@ -183,7 +187,7 @@ def kron(a: ArrayLike, b: ArrayLike):
     array([[ 1,  2, 10, 20],
            [ 3,  4, 30, 40]])
     """
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     ndim = max(a.ndim, b.ndim)
     shape_a = (1,) * (ndim - a.ndim) + tuple(a.shape)
     shape_b = (1,) * (ndim - b.ndim) + tuple(b.shape)
@@ -207,7 +211,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = dtypes_impl.promote(a, b)
+    a, b = _promoted(a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("At least one array has zero dimension")
     a = torch.movedim(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
@@ -255,6 +259,22 @@ def _cross(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 # --- generalised ufuncs -----------------------------------------------------------------------------------------------
 
 
+def _generalized(
+    signature: Signature,
+    product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    x1: torch.Tensor,
+    x2: torch.Tensor,
+    options: Options,
+) -> torch.Tensor:
+    """The plain call goes straight to torch; shapes that do not fit take the general way, which says what is wrong."""
+    if x1.dtype is x2.dtype and x1.dtype in _DIRECT and options == _DEFAULTS and signature.fits(x1.ndim, x2.ndim):
+        try:
+            return product(x1, x2)
+        except RuntimeError:
+            pass
+    return call(signature, product, (x1, x2), options)
+
+
 @public
 def matmul(
     x1: ArrayLike,
@@ -282,12 +302,7 @@ def matmul(
            [4, 3]])
     """
     options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    if options == _DEFAULTS and x1.dtype is x2.dtype and x1.dtype in _DIRECT:
-        try:
-            return torch.matmul(x1, x2)
-        except RuntimeError:  # shapes that do not fit: the general way says what is wrong with them
-            pass
-    return call(_MATMUL, _matrix_product, (x1, x2), options)
+    return _generalized(_MATMUL, _matrix_product, x1, x2, options)
 
 
 @public
@@ -319,7 +334,7 @@ def vecdot(
         return _matrix_product(_conjugate(a).unsqueeze(-2), b.unsqueeze(-1)).squeeze(-1).squeeze(-1)
 
     options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return call(_VECDOT, product, (x1, x2), options)
+    return _generalized(_VECDOT, product, x1, x2, options)
 
 
 @public
@@ -352,7 +367,7 @@ def matvec(
         return _matrix_product(a, b.unsqueeze(-1)).squeeze(-1)
 
     options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return call(_MATVEC, product, (x1, x2), options)
+    return _generalized(_MATVEC, product, x1, x2, options)
 
 
 @public
@@ -384,4 +399,4 @@ def vecmat(
         return _matrix_product(_conjugate(a).unsqueeze(-2), b).squeeze(-2)
 
     options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return call(_VECMAT, product, (x1, x2), options)
+    return _generalized(_VECMAT, product, x1, x2, options)
