@@ -265,7 +265,7 @@ def getitem(x: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _fit(value: torch.Tensor, ndim: int) -> torch.Tensor:
+def fit_leading(value: torch.Tensor, ndim: int) -> torch.Tensor:
     """`value` without axes of length one in front that the destination does not have."""
     while value.ndim > ndim and value.shape[0] == 1:
         value = value.squeeze(0)
@@ -281,7 +281,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 def broadcast_input(value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     """`value` fit to be copied into memory of the shape. Raises ValueError in NumPy's words."""
-    fitted = _fit(value, len(shape))
+    fitted = fit_leading(value, len(shape))
     if not _fits(tuple(fitted.shape), shape):
         raise ValueError(
             f"could not broadcast input array from shape {shape_text(value.shape)} into shape {shape_text(shape)}"
@@ -358,7 +358,7 @@ def fit_indexed(value: torch.Tensor, shape: tuple[int, ...], masked: bool = Fals
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
             f"{value.ndim} dimensions"
         )
-    fitted = _fit(value, len(shape))
+    fitted = fit_leading(value, len(shape))
     if _fits(tuple(fitted.shape), shape):
         return fitted
     if masked:

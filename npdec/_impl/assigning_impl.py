@@ -1,0 +1,233 @@
+"""Inserting data into arrays (NumPy: "Indexing routines", inserting data), in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from npdec._impl import _util, dtypes_impl
+from npdec._impl.getitem_impl import broadcast_input, fit_indexed, fit_leading, setitem, shape_text
+from npdec._impl.index_tricks_impl import coordinates
+from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
+from npdec._tags import ArrayLikeOrScalar, InPlace, Mask, Opaque, public
+
+
+def _values(values: Any, x: torch.Tensor) -> torch.Tensor:
+    """What is to be written into `x`, in its dtype, and not in its memory. Python numbers have to fit it."""
+    if not isinstance(values, torch.Tensor):
+        return _number(values, x)
+    values = _util.cast(values, x.dtype)
+    shared = values.untyped_storage()._cdata == x.untyped_storage()._cdata  # type: ignore[attr-defined]
+    return values.clone() if shared else values
+
+
+def _number(value: Any, x: torch.Tensor) -> torch.Tensor:
+    kind = dtypes_impl.kind(x.dtype)
+    if isinstance(value, complex) and kind in "uif":
+        what = (
+            "float() argument must be a string or"
+            if kind == "f"
+            else "int() argument must be a string, a bytes-like object or"
+        )
+        raise TypeError(f"{what} a real number, not 'complex'")
+    if kind in "ui":
+        value = int(value)
+    return dtypes_impl.scalar_tensor(value, x.dtype, x.device)
+
+
+def _check_cast(source: torch.dtype, x: torch.Tensor, casting: str, what: str = "array data") -> None:
+    if not dtypes_impl.can_cast(source, x.dtype, casting):
+        names = [str(dtype).removeprefix("torch.") for dtype in (source, x.dtype)]
+        raise TypeError(
+            f"Cannot cast {what} from dtype('{names[0]}') to dtype('{names[1]}') according to the rule '{casting}'"
+        )
+
+
+def _repeated(values: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+    """The values at the places, counted from the start again after the end. There is at least one value."""
+    flat = values.reshape(-1)
+    return flat[torch.remainder(place, flat.shape[0])] if flat.shape[0] > 1 else flat.expand(place.shape)
+
+
+@public
+def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", where: Mask = True):
+    """Copy `src`, broadcast, into `dst`, everywhere or where a mask (broadcast too) is true.
+
+    Raises TypeError if `casting` does not allow the cast, ValueError if the shapes do not fit, OverflowError for a
+    Python int outside the range of the dtype.
+
+    >>> x = np.zeros(3, dtype=int)
+    >>> np.copyto(x, [1, 2, 3], where=[True, False, True])
+    >>> x
+    array([1, 0, 3])
+    """
+    if isinstance(src, torch.Tensor):
+        _check_cast(src.dtype, dst, casting, "array data" if src.ndim else "scalar")
+        values = _values(src, dst)
+    else:
+        natural = dtypes_impl.result_type(src)
+        if isinstance(src, bool) or dtypes_impl.result_type(dst.dtype, src) is not dst.dtype:
+            _check_cast(natural, dst, casting, "scalar")
+        fits = dtypes_impl.kind(natural) in "bi"
+        values = (
+            _number(src, dst) if fits else _util.cast(dtypes_impl.scalar_tensor(src, natural, dst.device), dst.dtype)
+        )
+    shape = tuple(dst.shape)
+    values = broadcast_input(fit_leading(values, dst.ndim), shape)
+    if where is not True:
+        mask = where.to(torch.bool)
+        try:
+            mask = mask.expand(shape)
+        except RuntimeError:
+            raise ValueError(
+                f"could not broadcast where mask from shape {shape_text(mask.shape)} into shape {shape_text(shape)}"
+            ) from None
+        values = torch.where(mask, values, dst)
+    dst.copy_(values)
+
+
+@public
+def putmask(a: InPlace, /, mask: Opaque, values: ArrayLikeOrScalar):
+    """Write values where a mask of the array's size is true: at each place the value of the same row-major number.
+
+    Too few values are repeated; none write nothing. Raises ValueError if the mask has another size, TypeError for
+    values of a kind that the dtype of the array cannot hold.
+
+    >>> x = np.array([1, 2, 3, 4])
+    >>> np.putmask(x, x > 2, [10, 20])
+    >>> x
+    array([ 1,  2, 10, 20])
+    """
+    if mask.numel() != a.numel():
+        raise ValueError("putmask: mask and data must be the same size")
+    _check_kind(values, a)
+    values = _values(values, a)
+    if values.numel() and a.numel():
+        full = _repeated(values, torch.arange(a.numel(), device=a.device)).reshape(a.shape)
+        a.copy_(torch.where((mask != 0).reshape(a.shape), full, a))
+
+
+def _check_kind(values: Any, a: torch.Tensor) -> None:
+    """Refuse to write floats into integers. (NumPy also refuses int64 into int8, but not a list of numbers.)"""
+    if isinstance(values, torch.Tensor) and values.numel():
+        order = "bui"
+        both_integers = dtypes_impl.kind(values.dtype) in order and dtypes_impl.kind(a.dtype) in "ui"
+        if not both_integers and not dtypes_impl.can_cast(values.dtype, a.dtype, "same_kind"):
+            _check_cast(values.dtype, a, "safe")
+
+
+@public
+def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar):
+    """Write the values one after the other to the places where a mask of the array's size is true.
+
+    Too few values are repeated. Raises ValueError if the mask has another size or if there is no value to write,
+    TypeError for values of a kind that the dtype of the array cannot hold.
+
+    >>> x = np.array([1, 2, 3, 4])
+    >>> np.place(x, x > 2, [10, 20])
+    >>> x
+    array([ 1,  2, 10, 20])
+    """
+    if mask.numel() != arr.numel():
+        raise ValueError("place: mask and data must be the same size")
+    _check_kind(vals, arr)
+    values = _values(vals, arr)
+    chosen = (mask != 0).reshape(-1)
+    if not values.numel():
+        if _util.is_known_true(chosen.any()):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    if arr.numel():
+        full = _repeated(values, torch.cumsum(chosen, 0) - 1).reshape(arr.shape)
+        arr.copy_(torch.where(chosen.reshape(arr.shape), full, arr))
+
+
+@public
+def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise"):
+    """Write values at indices that count the elements in row-major order.
+
+    Too few values are repeated; none write nothing. Of several values for one element the last stays. `mode` says what
+    an index out of range does: "raise" an IndexError, "wrap" around, or be "clip"ped to the range.
+
+    >>> x = np.zeros((2, 2), dtype=int)
+    >>> np.put(x, [0, -1], [7, 8])
+    >>> x
+    array([[7, 0],
+           [0, 8]])
+    """
+    index = as_integers(ind, "safe").reshape(-1)
+    values = _values(v, a)
+    if index.numel() and not a.numel():
+        raise IndexError("cannot replace elements of an empty array")
+    check_mode(mode)
+    if index.numel() and values.numel():
+        index = apply_mode(index, a.numel(), 0, mode)
+        _put_flat(a, index, _repeated(values, torch.arange(index.numel(), device=a.device)))
+
+
+def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> None:
+    """Write one value for each index, in range, into the elements in row-major order."""
+    if a.ndim:
+        setitem(a, coordinates(index, tuple(a.shape)), values)
+    else:
+        a.copy_(values[-1])
+
+
+@public
+def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axis: int | None):
+    """Write into every vector along an axis at its own indices: the inverse of `np.take_along_axis`.
+
+    The values are broadcast to the indices. Raises IndexError for an index out of range, ValueError for shapes that
+    do not fit.
+
+    >>> x = np.array([[10, 30, 20]])
+    >>> np.put_along_axis(x, np.argmax(x, axis=1, keepdims=True), 99, axis=1)
+    >>> x
+    array([[10, 99, 20]])
+    """
+    index, axis_index = along_index(arr, indices, axis)
+    new = _values(values, arr)
+    if axis is None:
+        new = fit_indexed(new, tuple(index.shape)).expand(index.shape)
+        if index.numel():
+            _put_flat(arr, apply_mode(index, arr.numel(), 0, "raise"), new)
+        return
+    along_shape(tuple(arr.shape), index, axis_index)
+    key = [
+        torch.arange(n, device=arr.device).reshape([-1 if i == at else 1 for i in range(arr.ndim)])
+        for at, n in enumerate(arr.shape)
+    ]
+    key[axis_index] = index
+    setitem(arr, tuple(key), new)
+
+
+@public
+def fill_diagonal(a: InPlace, val: ArrayLikeOrScalar, wrap: bool = False):
+    """Write a value, or values one after the other, to the main diagonal of an array of at least two axes.
+
+    With more than two axes all must be of one length, and the diagonal is where all indices are equal. With `wrap` the
+    diagonal of a tall matrix goes on, after a row left out, as often as there is room. Too few values are repeated.
+    Raises ValueError for other shapes.
+
+    >>> x = np.zeros((2, 2), dtype=int)
+    >>> np.fill_diagonal(x, [1, 2])
+    >>> x
+    array([[1, 0],
+           [0, 2]])
+    """
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    values = _values(val, a)
+    if not a.numel() or not values.numel():
+        return
+    rows, columns = a.shape[0], a.shape[1]
+    if a.ndim == 2 and wrap:
+        at = torch.arange(rows, device=a.device)
+        at = at[torch.remainder(at, columns + 1) < columns]
+        key = (at, torch.remainder(at, columns + 1))
+    else:
+        key = (torch.arange(min(rows, columns), device=a.device),) * a.ndim
+    setitem(a, key, _repeated(values, torch.arange(key[0].shape[0], device=a.device)))

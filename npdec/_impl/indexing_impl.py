@@ -1,0 +1,218 @@
+"""Indexing routines (NumPy: "Indexing routines": indexing-like operations, and selection along axes)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import torch
+
+from npdec._impl import _host, _storage, _util, reduction_impl
+from npdec._impl.getitem_impl import broadcast_input, check_bounds, shape_text, wrap_negative
+from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Opaque, OutArray, View, public
+
+_MODES = ("clip", "raise", "wrap")
+
+
+def as_integers(index: torch.Tensor, casting: str) -> torch.Tensor:
+    """An index in int64; booleans count as 0 and 1. Raises TypeError for floats (but no elements are no floats)."""
+    if index.dtype.is_floating_point or index.dtype.is_complex:
+        if index.numel():
+            name = str(index.dtype).removeprefix("torch.")
+            raise TypeError(
+                f"Cannot cast array data from dtype('{name}') to dtype('int64') according to the rule '{casting}'"
+            )
+        return torch.zeros_like(index, dtype=torch.int64)
+    return _util.to_int64(index)
+
+
+def check_mode(mode: str) -> None:
+    """Raise ValueError unless it is a mode for indices out of range."""
+    if mode not in _MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+def apply_mode(index: torch.Tensor, size: int, axis: int, mode: str) -> torch.Tensor:
+    """Indices from 0 to size - 1: an index out of range raises, wraps around, or is clipped to the range."""
+    if mode == "wrap":
+        return torch.remainder(index, size)
+    if mode == "clip":
+        return index.clamp(0, size - 1)
+    check_bounds(index, size, axis)
+    return wrap_negative(index, size)
+
+
+@public(method=True)
+def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
+    """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.
+
+    Without an axis the elements are counted in row-major order. `mode` says what an index out of range does: "raise"
+    an IndexError, "wrap" around, or be "clip"ped to the range, without negative indices.
+
+    >>> np.take([10, 20, 30], [[0, 2]])
+    array([[10, 30]])
+    """
+    if axis is None or (not a.ndim and axis in (0, -1)):
+        a, axis = a.reshape(-1), 0
+    axis = _util.normalize_axis(axis, a.ndim)
+    index = as_integers(indices, "same_kind")
+    size = a.shape[axis]
+    check_mode(mode)
+    if not size and index.numel():
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    index = apply_mode(index, size, axis, mode) if index.numel() else index
+    taken = _storage.moved(torch.index_select, a, axis, index.reshape(-1))
+    return taken.reshape((*a.shape[:axis], *index.shape, *a.shape[axis + 1 :]))
+
+
+def along_index(arr: torch.Tensor, indices: torch.Tensor, axis: int | None) -> tuple[torch.Tensor, int]:
+    """Indices along an axis in int64, and the axis counted from the front. Raises IndexError, ValueError."""
+    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype is torch.bool:
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        return _util.to_int64(indices), 0
+    axis = _util.normalize_axis(axis, arr.ndim)
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return _util.to_int64(indices), axis
+
+
+def along_shape(shape: tuple[int, ...], indices: torch.Tensor, axis: int) -> tuple[int, ...]:
+    """The shape of what indices along an axis select: the other axes broadcast. Raises IndexError."""
+    result = []
+    for i, (n, m) in enumerate(zip(shape, indices.shape)):
+        if i != axis and n != m and 1 not in (n, m):
+            one = (1,) * len(shape)
+            shapes = [(*one[:j], n, *one[j + 1 :]) for j, n in enumerate(shape)]
+            shapes[axis] = tuple(indices.shape)
+            raise IndexError(
+                "shape mismatch: indexing arrays could not be broadcast together with shapes "
+                + "".join(f"{shape_text(s)} " for s in shapes)
+            )
+        result.append(m if i == axis or n == 1 else n)
+    return tuple(result)
+
+
+@public
+def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> Array:
+    """From every vector along an axis the elements at its own indices, as `np.argsort` and `np.argmax` give them.
+
+    `indices` has the dimensions of `arr` and broadcasts against it along the other axes; without an axis both are
+    one-dimensional. Raises IndexError for an index out of range, ValueError for other dimensions.
+
+    >>> np.take_along_axis([[10, 30, 20]], [[0, 2, 1]], axis=1)
+    array([[10, 20, 30]])
+    """
+    index, axis_index = along_index(arr, indices, axis)
+    arr = arr.reshape(-1) if axis is None else arr
+    size = arr.shape[axis_index]
+    shape = along_shape(tuple(arr.shape), index, axis_index)
+    if not math.prod(shape):
+        return torch.empty(shape, dtype=arr.dtype, device=arr.device)
+    index = apply_mode(index, size, axis_index, "raise").expand(shape)
+    arr = arr.expand(*shape[:axis_index], size, *shape[axis_index + 1 :])
+    return _storage.moved(torch.gather, arr, axis_index, index)
+
+
+@public
+def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutArray | None = None) -> Array:
+    """The elements (or slices along an axis) where a vector of conditions holds; missing conditions are false.
+
+    Without an axis the elements are counted in row-major order. Raises ValueError unless the condition has one axis,
+    IndexError if it holds beyond the end.
+
+    >>> np.compress([True, False, True], [[1, 2, 3]], axis=1)
+    array([[1, 3]])
+    """
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(a, (condition != 0).nonzero().reshape(-1), axis)
+
+
+@public(method=True)
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> View:
+    """A view of the diagonals in the planes of two axes, along a new last axis.
+
+    `offset` says which one: above the main diagonal for a positive number, below it for a negative one.
+    Raises ValueError for fewer than two axes or the same axis twice, AxisError for one out of range.
+
+    >>> np.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axis1 = _util.normalize_axis(axis1, a.ndim, "axis1")
+    axis2 = _util.normalize_axis(axis2, a.ndim, "axis2")
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    offset = max(-a.shape[axis1], min(offset, a.shape[axis2]))
+    return torch.diagonal(a, offset, axis1, axis2)
+
+
+@public(method=True)
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: OutArray | None = None,
+):
+    """The sum over the diagonals in the planes of two axes; see `np.diagonal` for the arguments.
+
+    Integers are summed in int64 or uint64 unless a dtype is given.
+
+    >>> np.trace([[1, 2], [3, 4]])
+    5
+    """
+    return reduction_impl.sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+@public
+def apply_over_axes(func: Any, a: ArrayLike, axes: AxisLike) -> Array:
+    """`func(a, axis)` applied over one axis after the other, each time to the result of the time before.
+
+    A result with one axis fewer gets it back with length one. Raises ValueError for any other number of axes.
+
+    >>> np.apply_over_axes(np.sum, [[1, 2], [3, 4]], [0, 1])
+    array([[10]])
+    """
+    for axis in _util.normalize_axes(axes, a.ndim, allow_duplicate=True):
+        result = _host.as_tensor(func(_host.as_array(a), axis))
+        if result.ndim == a.ndim - 1:
+            result = result.unsqueeze(axis)
+        if result.ndim != a.ndim:
+            raise ValueError("function is not returning an array of the correct shape")
+        a = result
+    return a
+
+
+@public
+def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Array:
+    """`func1d(vector, *args, **kwargs)` for every vector along an axis; its results take the place of the axis.
+
+    All results have the shape of the first, and are cast to its dtype. The function is called in a Python loop: where
+    it can be told its axis, that is faster by far. Raises ValueError if there is no vector.
+
+    >>> np.apply_along_axis(np.sort, 1, [[3, 1], [2, 4]])
+    array([[1, 3],
+           [2, 4]])
+    """
+    axis = _util.normalize_axis(axis, arr.ndim)
+    lines = torch.movedim(arr, axis, -1)
+    results: list[torch.Tensor] = []
+    for place in itertools.product(*map(range, lines.shape[:-1])):
+        result = _host.as_tensor(func1d(_host.as_array(lines[place]), *args, **kwargs))
+        if results:
+            result = broadcast_input(_util.cast(result, results[0].dtype), tuple(results[0].shape))
+            result = result.expand(results[0].shape)
+        results.append(result)
+    if not results:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    each = tuple(results[0].shape)
+    stacked = torch.stack(results).reshape(tuple(lines.shape[:-1]) + each)
+    new = tuple(range(arr.ndim - 1, arr.ndim - 1 + len(each)))
+    return torch.movedim(stacked, new, tuple(axis + i for i in range(len(each)))) if each else stacked
