@@ -16,6 +16,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import decompose
 from npdec._dtype_functions import *
 from npdec._dtypes import dtype
+from npdec._einsum import einsum, einsum_path
 from npdec._generic import generic
 from npdec._limits import *
 from npdec._printing import *

@@ -20,7 +20,7 @@ from npdec import _batched
 from npdec._decomposed import DecomposedTensor, Labels, align
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule, is_linear
-from npdec._secant import narrowed
+from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec.exceptions import DecompositionWarning
 
@@ -296,17 +296,51 @@ def pointwise(call: Call) -> Any:
         return quadrature(call)
     with _no_graph(tensor.whole):
         value = call(tensor.value)
-    if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
-        return value
-    others, f = _as_function(call)
     rule, options = current_rule()
     if tensor.whole and not is_linear(rule):
         raise NotImplementedError(
             f"the rule {rule.__name__!r} is not linear in the components, so it has no reverse mode: decompose the input "
             "(np.decompose) and read the components of the result"
         )
-    residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
-    return pack(value, residual, components, tensor.labels, tensor.whole)
+    others, f = _as_function(call)
+
+    def one(value: torch.Tensor, f: Function) -> torch.Tensor:
+        if not (value.is_floating_point() or value.is_complex()):
+            return value
+        residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
+        return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
+
+    if isinstance(value, torch.Tensor):
+        return one(value, f)
+    return type(value)(one(v, _output(f, i)) for i, v in enumerate(value))
+
+
+def _output(f: Function, i: int) -> Function:
+    return lambda *args: f(*args)[i]
+
+
+def two_orders(call: Call) -> Any:
+    """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
+    once, and the two orders are averaged, which is the Shapley value of the two."""
+    a, b = call.tensors
+    labels, (c_a, c_b) = align([a, b])
+    with _no_graph(call.whole):
+        value, residual = call(a.value, b.value), call(a.residual, b.residual)
+        only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
+
+    def share(t: DecomposedTensor, components: torch.Tensor, difference: torch.Tensor) -> torch.Tensor:
+        step = t.value - t.residual
+        return lead(components, value.ndim) * (difference / torch.where(step == 0, torch.ones_like(step), step))
+
+    components = share(a, c_a, (only_a - residual + value - only_b) / 2)
+    return pack(value, residual, components + share(b, c_b, (only_b - residual + value - only_a) / 2), labels, call.whole)
+
+
+# Functions of two arguments with jumps.
+DISCONTINUOUS = frozenset(
+    {torch.fmod, torch.Tensor.fmod, torch.remainder, torch.Tensor.remainder, torch.copysign, torch.Tensor.copysign,
+     torch.heaviside, torch.Tensor.heaviside, torch.floor_divide, torch.Tensor.floor_divide}
+)  # fmt: skip
 
 
 def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
@@ -416,6 +450,8 @@ class TaggedRule:
             return multilinear(call)
         if tags == {"Pointwise"} and len(call.leaves) == 1:
             return pointwise(call)
+        if call.func in DISCONTINUOUS and len(call.leaves) == 2:
+            return two_orders(call)
         return quadrature(call)
 
 

@@ -8,6 +8,7 @@ from npdec import _wrap
 from npdec._convert import as_tensor
 from npdec._impl import _host
 from npdec._impl import (
+    assigning_impl,
     creation_impl,
     creation_matrices_impl,
     creation_ranges_impl,
@@ -18,12 +19,20 @@ from npdec._impl import (
     elementwise_logic_impl,
     elementwise_math_impl,
     extremes_impl,
+    index_tricks_impl,
+    indexing_impl,
     joining_impl,
     nan_impl,
+    padding_impl,
+    polynomial_impl,
     products_impl,
     quantile_impl,
+    rearranging_impl,
     reduction_impl,
+    selection_impl,
+    sets_impl,
     shape_impl,
+    sorting_impl,
 )
 from npdec._normalizer import kernels_of, publish
 from npdec._operators import attach_matmul, attach_methods, attach_operators
@@ -33,6 +42,7 @@ __all__ = ["functions"]
 _host.install(as_tensor, _wrap.wrap_array)
 
 CHAPTERS = (
+    assigning_impl,
     creation_impl,
     creation_matrices_impl,
     creation_ranges_impl,
@@ -43,12 +53,20 @@ CHAPTERS = (
     elementwise_logic_impl,
     elementwise_math_impl,
     extremes_impl,
+    index_tricks_impl,
+    indexing_impl,
     joining_impl,
     nan_impl,
+    padding_impl,
+    polynomial_impl,
     products_impl,
     quantile_impl,
+    rearranging_impl,
     reduction_impl,
+    selection_impl,
+    sets_impl,
     shape_impl,
+    sorting_impl,
 )
 
 functions: dict[str, Any] = publish("npdec", *CHAPTERS)

@@ -271,11 +271,9 @@ def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
     return _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
 
 
-def compile_method(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The array method of a declared kernel: the same function with the array as `self`."""
-    spec = _spec(kernel)
-    assert spec.method is not None
-    return _Source(kernel, spec).compile(spec.method, f"ndarray.{spec.method}", "npdec", method=True)
+def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The array method of a declared kernel, under one of its names: the same function with the array as `self`."""
+    return _Source(kernel, _spec(kernel)).compile(name, f"ndarray.{name}", "npdec", method=True)
 
 
 def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:

@@ -32,22 +32,20 @@ _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _FAST = """
 def {name}(self, other):
     d = self._d
-    if d in _direct:
-        if type(other) is _Array:
-            if d is not other._d:
-                return _slow(self, other)
-            other = other._t
-        elif type(other) not in _numbers:
+    if type(other) is _Array:
+        if d is not other._d or d not in _arrays:
             return _slow(self, other)
-        try:
-            r = _torch(self._t, other)
-        except RuntimeError:
-            return _slow(self, other)
-        if type(r) is _Tensor and r.dim():
-            c = _new(_Array); c._t = r; c._d = {dtype}
-            return c
-        return _wrap(r)
-    return _slow(self, other)
+        other = other._t
+    elif d not in _direct or type(other) not in _numbers:
+        return _slow(self, other)
+    try:
+        r = _torch(self._t, other)
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+    if type(r) is _Tensor and r.dim():
+        c = _new(_Array); c._t = r; c._d = {dtype}
+        return c
+    return _wrap(r)
 """
 
 
@@ -146,6 +144,7 @@ def _fast(function: ufunc, stem: str, prefix: str = "") -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "_Array": Composition,
         "_Tensor": torch.Tensor,
+        "_arrays": function._arrays,
         "_direct": function._direct - {torch.complex64, torch.complex128} if prefix else function._direct,
         "_new": object.__new__,
         "_numbers": frozenset({int, float}) if stem in _WITH_NUMBER else frozenset(),
@@ -182,8 +181,8 @@ def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:
     """Give the classes the methods that kernels declare."""
     for kernel in kernels:
         if kernel.__npdec__.method is not None:  # type: ignore[attr-defined]
-            method = compile_method(kernel)
-            _attach(ArrayMethods, method.__name__, method)
+            for name in kernel.__npdec__.method.split():  # type: ignore[attr-defined]
+                _attach(ArrayMethods, name, compile_method(kernel, name))
 
 
 def _attach(cls: type, name: str, function: Callable[..., Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,10 +74,16 @@ def _parse(kernel: Callable[..., Any], name: str, annotation: Any) -> tuple[str 
     raise TypeError(f"{where}: unknown type tag {text!r} (the tags are listed in npdec._tags)")
 
 
+@functools.cache
+def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(kernel)
+
+
+@functools.cache
 def read_parameters(kernel: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of a kernel. Raises TypeError on a parameter without a tag, or with an unknown one."""
     parameters = []
-    for p in inspect.signature(kernel).parameters.values():
+    for p in _signature(kernel).parameters.values():
         tag, plain, sequence, optional = _parse(kernel, p.name, p.annotation)
         parameters.append(Parameter(p.name, p.kind, p.default, tag, plain, sequence, optional))
     return tuple(parameters)
@@ -84,7 +91,7 @@ def read_parameters(kernel: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 def return_tag(kernel: Callable[..., Any]) -> str | None:
     """ "Array", "View", or None where a 0-d result becomes a scalar."""
-    annotation = inspect.signature(kernel).return_annotation
+    annotation = _signature(kernel).return_annotation
     if annotation is inspect.Signature.empty:
         return None
     for name in _RETURN_TAGS:

@@ -6,6 +6,7 @@ that torch computes itself go straight to the torch function, everything else th
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -40,10 +41,10 @@ def __call__(self, x, /, out=None, **options):
 def __call__(self, x1, x2, /, out=None, **options):
     if type(x1) is _Array and out is None and not options:
         d = x1._d
-        if type(x2) is _Array and d is x2._d and d in _direct:
+        if type(x2) is _Array and d is x2._d and d in _arrays:
             try:
                 r = _torch(x1._t, x2._t)
-            except RuntimeError:
+            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
                 return self._general((x1, x2), out)
             if type(r) is _Tensor and r.dim():
                 c = _new(_Array); c._t = r; c._d = {dtype}
@@ -54,9 +55,12 @@ def __call__(self, x1, x2, /, out=None, **options):
 }
 
 
-def _direct_dtypes(spec: Spec) -> frozenset[torch.dtype]:
-    """The dtypes for which the torch function is the whole ufunc."""
-    return frozenset() if spec.torch is None else dtypes_impl.LOOPS[str(spec.loops)].direct
+def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozenset[torch.dtype]]:
+    """The dtypes for which the torch function is the whole ufunc: beside anything, and between two arrays."""
+    if spec.torch is None:
+        return frozenset(), frozenset()
+    table = dtypes_impl.LOOPS[str(spec.loops)]
+    return table.direct, table.direct | table.direct_integers if nin == 2 else table.direct
 
 
 class ufunc:
@@ -87,12 +91,16 @@ class ufunc:
         self.nargs = self.nin + nout
         self.identity = spec.identity
         self._loops = str(spec.loops)
-        self._direct = _direct_dtypes(spec)
+        self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = spec.torch
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = _law.ruled(kernel, parameters) if ruled else kernel
         self._opaque = all(p.tag == "Opaque" for p in parameters)
-        self.__signature__ = _signature(parameters)
+        self._parameters = parameters
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return _signature(self._parameters)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -225,39 +233,45 @@ def _signature(parameters: tuple[Parameter, ...]) -> inspect.Signature:
     return inspect.Signature(words)
 
 
+@functools.cache
+def _compiled(nin: int, dtype: str) -> Any:
+    return compile(_CALL[nin].format(dtype=dtype), f"<ufunc of {nin}>", "exec")
+
+
 def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
     """The ufunc of a kernel that declares its loops. Its torch function takes the tags of the kernel as its rule."""
     if any(p.sequence or not p.is_array for p in parameters) or not 1 <= len(parameters) <= 3:
         raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
     if spec.torch is not None:
         _law.register_ufunc(spec.torch, parameters)
-    nout = dtypes_impl.LOOPS[spec.loops].nout
-    direct = _direct_dtypes(spec)
+    table = dtypes_impl.LOOPS[str(spec.loops)]
+    direct, arrays = _direct_dtypes(spec, len(parameters))
     namespace = {
         "_Array": _wrap.ARRAY,
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
         "_torch": spec.torch,
+        "_arrays": arrays,
         "_direct": direct,
         "_wrap": _wrap.wrap,
     }
     body: dict[str, Any] = {}
-    if len(parameters) in _CALL and nout == 1:
-        # A float result keeps the dtype of its operand, which is cheaper to pass on than to read from the tensor.
-        keeps = spec.torch is not None and all(
-            spec.torch(*(torch.ones(1, dtype=d),) * len(parameters)).dtype is d for d in direct
-        )
-        expression = ("x._d" if len(parameters) == 1 else "d") if keeps else "r.dtype"
-        exec(compile(_CALL[len(parameters)].format(dtype=expression), f"<ufunc {spec.name}>", "exec"), namespace, body)
+    if len(parameters) in _CALL and table.nout == 1:
+        # Where the result keeps the dtype of its operands, passing it on is cheaper than reading it from the tensor.
+        passed_on = "x._d" if len(parameters) == 1 else "d"
+        expression = passed_on if table.output == "same" else "r.dtype"
+        exec(_compiled(len(parameters), expression), namespace, body)
     else:
-        nin = len(parameters)
+        nin, nout = len(parameters), table.nout
 
         def __call__(self: ufunc, *args: Any, out: Any = None, **options: Any) -> Any:
             if not nin <= len(args) <= nin + nout:
-                raise TypeError(f"{spec.name}() takes from {nin} to {nin + nout} positional arguments but {len(args)} were given")
+                raise TypeError(
+                    f"{spec.name}() takes from {nin} to {nin + nout} positional arguments but {len(args)} were given"
+                )
             outs = args[nin:] + (None,) * (nin + nout - len(args)) if len(args) > nin else out
             return self._general(args[:nin], outs, **options)
 
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)
-    return cls(kernel, spec, parameters, module, nout)
+    return cls(kernel, spec, parameters, module, table.nout)
