@@ -1,0 +1,172 @@
+"""Choosing elements by conditions (NumPy's reference: indexing routines, searching, piecewise functions).
+
+Conditions count by their value; what they choose passes its contributions on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._impl import _host, _order, _util
+from npdec._impl.dtypes_impl import can_cast, promote, result_type, scalar_tensor
+from npdec._impl.sorting_impl import flatnonzero, nonzero
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, public
+
+_WEAK = (int, float, complex)
+
+
+def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """A tensor or Python scalar in the dtype; an int wraps around."""
+    if isinstance(x, torch.Tensor):
+        return _util.cast(x, dtype)
+    if type(x) is int and not dtype.is_floating_point and not dtype.is_complex:
+        if not -(2**63) <= x < 2**63:
+            raise OverflowError("Python int too large to convert to C long")
+        return torch.full((), x, dtype=torch.int64, device=device).to(dtype)
+    return torch.full((), x, dtype=dtype, device=device)
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return tuple(x.shape) if isinstance(x, torch.Tensor) else ()
+
+
+@public
+def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /) -> Array:
+    """Elements of `x` where the condition is true (not zero), of `y` elsewhere; all three broadcast.
+
+    The dtype is the common one of `x` and `y`, Python scalars being weak. With the condition alone: `nonzero` of it.
+    Contributions come from the side that is chosen at the value. Raises ValueError if only one of `x` and `y` is
+    given, or the shapes do not broadcast.
+
+    >>> np.where(np.array([True, False, True]), np.array([1.0, 2.0, 3.0]), 0.0)
+    array([1., 0., 3.])
+    """
+    if x is None or y is None:
+        if x is not y:
+            raise ValueError("either both or neither of x and y should be given")
+        return nonzero(condition)
+    mask = condition if condition.dtype is torch.bool else condition != 0
+    common = result_type(x, y)
+    a, b = _operand(x, common, mask.device), _operand(y, common, mask.device)
+    try:
+        return torch.where(mask, a, b)
+    except RuntimeError:
+        _util.broadcast_shapes(mask.shape, a.shape, b.shape)
+        raise
+
+
+@public
+def select(condlist: Sequence[Opaque], choicelist: object, default: object = 0) -> Array:
+    """Elements of the first choice whose condition is true, of `default` where none is; all broadcast.
+
+    The conditions are boolean arrays (TypeError), as many as choices (ValueError). The dtype is the common one of the
+    choices and the default, Python scalars being weak.
+
+    >>> x = np.array([0, 1, 2, 3])
+    >>> np.select([x < 1, x > 2], [x - 10, x * 10], -1)
+    array([-10,  -1,  -1,  30])
+    """
+    choices = [c if type(c) in _WEAK else _host.as_tensor(c) for c in choicelist]  # type: ignore[attr-defined]
+    if len(condlist) != len(choices):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    for i, condition in enumerate(condlist):
+        if condition.dtype is not torch.bool:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    rest = default if type(default) in _WEAK else _host.as_tensor(default)
+    common, device = result_type(*choices, rest), condlist[0].device
+    shape = _util.broadcast_shapes(*(_shape(x) for x in (*condlist, *choices, rest)))
+    result = _operand(rest, common, device).expand(shape)
+    for condition, choice in zip(reversed(condlist), reversed(choices)):
+        x = choice.to(common) if isinstance(choice, torch.Tensor) else scalar_tensor(choice, common, device)
+        result = torch.where(condition, x, result)
+    return result
+
+
+@public(method=True)
+def choose(a: Opaque, choices: Sequence[ArrayLike], out: OutArray | None = None, mode: str = "raise"):
+    """For each index in `a`, the element of the choice of that number; the index and all choices broadcast.
+
+    An index out of range raises ValueError, counts modulo the number of choices (mode "wrap"), or means the nearest
+    choice ("clip"). Raises TypeError if `a` is not of integers.
+
+    >>> np.choose(np.array([2, 0, 1]), [[0, 1, 2], [10, 11, 12], [20, 21, 22]])
+    array([20,  1, 12])
+    """
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if not choices:
+        raise ValueError("0-length sequence.")
+    if not can_cast(a.dtype, torch.int64):
+        raise TypeError(f"choose: the indices must be integers that int64 holds, not {a.dtype}")
+    index = a.to(torch.int64)
+    if mode == "wrap":
+        index = torch.remainder(index, len(choices))
+    elif mode == "clip":
+        index = index.clamp(0, len(choices) - 1)
+    elif _util.is_known_true(torch.any((index < 0) | (index >= len(choices)))):
+        raise ValueError(f"invalid entry in choice array: an index is not from 0 to {len(choices) - 1}")
+    shape = _util.broadcast_shapes(index.shape, *(choice.shape for choice in choices))
+    stacked = torch.stack([choice.expand(shape) for choice in promote(*choices)])
+    return _order.pick(stacked, index.expand(shape).unsqueeze(0), 0).squeeze(0)
+
+
+@public
+def extract(condition: Opaque, arr: ArrayLike):
+    """The elements of the array, read row by row, at which the condition (read likewise) is true, 1-d.
+
+    Raises IndexError if the condition is true beyond the end of the array.
+
+    >>> np.extract(np.array([[True, False], [False, True]]), np.array([[1, 2], [3, 4]]))
+    array([1, 4])
+    """
+    index, flat = flatnonzero(condition), arr.reshape(-1)
+    if condition.numel() > len(flat) and _util.is_known_true(torch.any(index >= len(flat))):
+        raise IndexError(f"index {int(index[-1])} is out of bounds for axis 0 with size {len(flat)}")
+    return _order.pick(flat, index, 0)
+
+
+@public
+def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw: Any) -> Array:
+    """A function given by cases: each function is called with the elements of `x` where its condition is true.
+
+    A function may be a number instead; one more than there are conditions is for where none is true (else 0). Later
+    conditions overrule earlier ones. The functions also get `args` and `kw`. The result has the shape and dtype of `x`.
+
+    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
+    >>> np.piecewise(x, [x < 0, x > 1], [lambda v: -v, 10.0])
+    array([ 2.,  1.,  0., 10.])
+    """
+    functions = list(funclist)  # type: ignore[call-overload]
+    stacked = _host.as_tensor(condlist)
+    stacked = getattr(stacked, "value", stacked)
+    stacked = stacked if stacked.dtype is torch.bool else stacked != 0
+    if not stacked.ndim or (stacked.ndim == 1 and x.ndim):
+        stacked = stacked.unsqueeze(0)
+    conditions = list(torch.unbind(stacked))
+    if len(functions) == len(conditions) + 1:
+        conditions.append(~torch.any(stacked, 0))
+    elif len(functions) != len(conditions):
+        n = len(conditions)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    y = torch.zeros_like(x)
+    for condition, function in zip(conditions, functions):
+        if tuple(condition.shape) != tuple(x.shape):
+            raise IndexError(
+                f"piecewise: a condition of shape {tuple(condition.shape)} for x of shape {tuple(x.shape)}"
+            )
+        if not callable(function):
+            y = torch.where(condition, _operand(_host.as_tensor(function), x.dtype, x.device), y)
+            continue
+        index = flatnonzero(condition)
+        if len(index):
+            pieces = _host.as_array(_order.pick(x.reshape(-1), index, 0))
+            piece = _util.cast(_host.as_tensor(function(pieces, *args, **kw)), x.dtype)
+            _util.broadcast_shapes(piece.shape, index.shape)
+            flat = torch.index_put(_util.to_ordered(y.reshape(-1)), (index,), _util.to_ordered(piece))
+            y = _util.from_ordered(flat, x.dtype).reshape(x.shape)
+    return y
