@@ -204,7 +204,8 @@ class TorchStream:
         return random_impl.permuted(self.source, positions.to(self.source.device), axis)
 
     def bytes(self, length: int) -> bytes:
-        return bytes(random_impl.integers(self.source, *torch.tensor([0, 256]), (length,), torch.int64).tolist())
+        low, high = torch.tensor(0), torch.tensor(256)
+        return bytes(random_impl.integers(self.source, low, high, (length,), torch.int64).tolist())
 
 
 # The values of options that say nothing about how the torch functions draw.

@@ -154,7 +154,7 @@ def _together(operands: Sequence[torch.Tensor], terms: Sequence[Term], output: T
     """One contraction of several operands of one dtype."""
     if len(operands) == 1:
         return _alone(operands[0], terms[0], output)
-    operands, terms = zip(*map(_diagonal, operands, terms))  # type: ignore[assignment]
+    operands, terms = zip(*map(_diagonal, operands, terms))
     letter = dict(zip(dict.fromkeys(label for term in terms for label in term), _LETTERS))
     text = ",".join("".join(letter[label] for label in term) for term in terms)
     equation = f"{text}->{''.join(letter[label] for label in output)}"

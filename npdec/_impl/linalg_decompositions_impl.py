@@ -229,7 +229,8 @@ def eigh(a: ArrayLike, UPLO: str = "L"):
     """
     upper = _upper(UPLO)
     check_square(a)
-    return EighResult(*_eigh(*inexact(a), upper))
+    (a,) = inexact(a)
+    return EighResult(*_eigh(a, upper))
 
 
 @public
@@ -243,4 +244,5 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """
     upper = _upper(UPLO)
     check_square(a)
-    return _eigvalsh(*inexact(a), upper)
+    (a,) = inexact(a)
+    return _eigvalsh(a, upper)

@@ -363,14 +363,14 @@ def matrix_power(a: ArrayLike, n: Any) -> Array:
         return torch.eye(a.shape[-1], dtype=torch.int64, device=a.device).to(a.dtype).expand(a.shape).clone()
     if n < 0:
         a, n = inv(a), -n
-    power = None
-    while True:
-        n, bit = divmod(n, 2)
-        if bit:
-            power = a if power is None else products_impl.matmul(power, a)
-        if not n:
-            return power.clone()
+    while n % 2 == 0:
+        a, n = products_impl.matmul(a, a), n // 2
+    power = a.clone()
+    while n := n // 2:
         a = products_impl.matmul(a, a)
+        if n % 2:
+            power = products_impl.matmul(power, a)
+    return power
 
 
 @public

@@ -284,8 +284,9 @@ def polyfit(
     order = int(deg) + 1
     x, y = _as_float(x), _as_float(y)
     _check_fit(x, y, w, order)
+    threshold: Any = rcond
     if rcond is None:
-        rcond = torch.tensor(len(x) * torch.finfo(x.dtype).eps, dtype=real_dtype(x.dtype))
+        threshold = torch.tensor(len(x) * torch.finfo(x.dtype).eps, dtype=real_dtype(x.dtype))
     matrix = creation_matrices_impl.vander(x, order)
     values = y
     if w is not None:
@@ -296,10 +297,10 @@ def polyfit(
         values = values * weights
     scale = torch.sqrt(torch.sum(matrix * matrix, 0))
     matrix = matrix / scale
-    p, residuals, rank, singular = linalg_impl.lstsq(matrix, values, float(rcond))
+    p, residuals, rank, singular = linalg_impl.lstsq(matrix, values, float(threshold))
     p = p / (scale if p.ndim == 1 else scale.unsqueeze(1))
     if full:
-        return p, residuals, rank, singular, rcond
+        return p, residuals, rank, singular, threshold
     if int(rank) != order:
         warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=3)
     if not cov:
