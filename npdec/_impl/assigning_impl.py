@@ -18,7 +18,7 @@ def _values(values: Any, x: torch.Tensor) -> torch.Tensor:
     if not isinstance(values, torch.Tensor):
         return _number(values, x)
     values = _util.cast(values, x.dtype)
-    shared = values.untyped_storage()._cdata == x.untyped_storage()._cdata  # type: ignore[attr-defined]
+    shared = values.untyped_storage()._cdata == x.untyped_storage()._cdata
     return values.clone() if shared else values
 
 

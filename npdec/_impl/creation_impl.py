@@ -48,7 +48,8 @@ def allocate(
     if order == "F":
         axes.reverse()
     elif order == "K" and prototype is not None and prototype.ndim == len(shape):
-        axes.sort(key=lambda axis: -prototype.stride(axis))
+        strides = prototype.stride()
+        axes.sort(key=lambda axis: -strides[axis])
     if axes == sorted(axes):
         return torch.empty(shape, **options)
     base = torch.empty([shape[axis] for axis in axes], **options)
@@ -146,7 +147,8 @@ def _filled(memory: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
         return expanded.clone(memory_format=torch.contiguous_format)
     if type(fill) is torch.Tensor and not fill.requires_grad:
         return memory.copy_(expanded)
-    axes = sorted(range(memory.ndim), key=lambda axis: -memory.stride(axis))
+    strides = memory.stride()
+    axes = sorted(range(memory.ndim), key=lambda axis: -strides[axis])
     inverse = sorted(range(memory.ndim), key=axes.__getitem__)
     return expanded.permute(*axes).clone(memory_format=torch.contiguous_format).permute(*inverse)
 

@@ -78,12 +78,12 @@ def arange(
         counted = torch.arange(length, dtype=torch.int64, device=device)
         return (begin + counted * (after - begin)).to(dtype)
     compute = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
-    begin, after = (torch.tensor(x, dtype=dtype, device=device) for x in (start, second))
-    distance = after.to(compute) - begin.to(compute)
+    two = torch.tensor([start, second], dtype=dtype, device=device)
+    origin, distance = two[0].to(compute), two[1].to(compute) - two[0].to(compute)
     counted = torch.arange(length, device=device).to(compute)
-    # NumPy stores the first two numbers themselves; begin + (after - begin) may differ from `after` in the last digit.
-    numbers = (begin.to(compute) + counted * distance).to(dtype)
-    return torch.cat([torch.stack([begin, after])[:length], numbers[2:]])
+    # NumPy stores the first two numbers themselves; origin + distance may differ from the second in the last digit.
+    numbers = (origin + counted * distance).to(dtype)
+    return torch.cat([two[:length], numbers[2:]])
 
 
 def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> tuple[torch.Tensor, Any]:

@@ -80,34 +80,29 @@ class _Plan:
     __slots__ = ("axes", "basic", "distinct", "flips", "index", "masked", "position")
 
     def __init__(self, shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
-        key = _full_key(shape, key)
+        items = _full_key(shape, key)
         self.basic: list[Any] = []
         self.flips: list[int] = []
         self.axes: list[int] = []
         self.index: list[torch.Tensor] = []
-        self.masked = len(key) == 1 and _is_mask(key[0]) and key[0].ndim == len(shape)
-        has_arrays = any(isinstance(item, torch.Tensor) for item in key)
+        self.masked = len(items) == 1 and _is_mask(items[0]) and items[0].ndim == len(shape)
+        has_arrays = any(isinstance(item, torch.Tensor) for item in items)
         groups = 0  # of neighbouring arrays (and ints, where there are arrays)
         in_group = False
         first = 0  # how many axes of the result come before the first array
         axis = 0  # of the indexed array
         view_axis = 0
         unchecked: list[tuple[torch.Tensor, int, int]] = []
-        for item in key:
-            if isinstance(item, torch.Tensor) or (has_arrays and type(item) is int):
-                if not in_group:
-                    groups += 1
-                    if groups == 1:
-                        first = view_axis
-                in_group = True
-                if type(item) is int:
-                    self.basic.append(_check_int(item, shape, axis))
-                    axis += 1
-                    continue
+        for item in items:
+            is_array = isinstance(item, torch.Tensor)
+            grouped = is_array or (has_arrays and isinstance(item, int))
+            if grouped and not in_group:
+                first = first if groups else view_axis
+                groups += 1
+            in_group = grouped
+            if is_array:
                 axis, view_axis = self._add_array(item, shape, axis, view_axis, unchecked)
-                continue
-            in_group = False
-            if type(item) is int:
+            elif isinstance(item, int):
                 self.basic.append(_check_int(item, shape, axis))
                 axis += 1
             elif item is None:
@@ -309,7 +304,11 @@ def setitem(x: torch.Tensor, key: tuple[Any, ...], value: torch.Tensor) -> None:
             return
     if value.numel() == 1 and value.ndim < 2 and _is_mask_of(x, key):  # without counting the elements first
         mask = key[0].reshape(*key[0].shape, *[1] * (x.ndim - key[0].ndim))
-        _storage.signed(x).masked_fill_(mask, _storage.signed(value.reshape(())))
+        value = value.reshape(())
+        if type(x) is torch.Tensor and type(value) is torch.Tensor:
+            _storage.signed(x).masked_fill_(mask, _storage.signed(value))
+        else:  # decomposed: torch.vmap, over the components, has torch.where but no masked_fill with a tensor
+            x.copy_(torch.where(mask, value, x))
         return
     plan = _Plan(tuple(x.shape), key)
     view = plan.view(x)

@@ -11,7 +11,7 @@ import torch
 from npdec._impl import _host, _util
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import Array, Opaque, ShapeLike, public
+from npdec._tags import Array, ArrayLike, Opaque, ShapeLike, public
 
 _INT64_MAX = torch.iinfo(torch.int64).max
 
@@ -115,7 +115,7 @@ def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> Array:
 
 
 @public
-def ix_(*args: Opaque) -> Array:
+def ix_(*args: ArrayLike) -> Array:
     """The vectors, each along an axis of its own, so that together they index the grid that they span.
 
     Booleans stand for the indices where they are true. A tuple. Raises ValueError unless each has one axis.

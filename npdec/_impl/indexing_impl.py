@@ -166,7 +166,7 @@ def trace(
     Integers are summed in int64 or uint64 unless a dtype is given.
 
     >>> np.trace([[1, 2], [3, 4]])
-    5
+    np.int64(5)
     """
     return reduction_impl.sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 

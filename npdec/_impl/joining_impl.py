@@ -213,7 +213,7 @@ def block(arrays: Any) -> Array:
     Blocks of fewer axes get axes of length one in front. Raises ValueError if the lists are empty, not equally deep
     or hold blocks that do not fit, TypeError for a tuple in place of a list.
 
-    >>> np.block([[np.eye(2, dtype=int), [[5], [6]]], [[[7, 8, 9]]]])
+    >>> np.block([[np.eye(2, dtype=int), np.array([[5], [6]])], [np.array([7, 8, 9])]])
     array([[1, 0, 5],
            [0, 1, 6],
            [7, 8, 9]])
