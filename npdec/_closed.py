@@ -21,7 +21,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     rounding = kwargs.get("rounding_mode")
     x, y = args
     if rounding is not None:
-        return _law.TaggedRule.of("Pointwise", "Pointwise")(func, args, kwargs)
+        return _law.TaggedRule.of("Stepwise", "Stepwise")(func, args, kwargs)
     if func is torch.Tensor.__rtruediv__ or func is getattr(torch.Tensor, "__rdiv__", None):
         x, y = y, x
     if not isinstance(y, DecomposedTensor):

@@ -19,7 +19,7 @@ import torch
 from npdec import _batched
 from npdec._decomposed import DecomposedTensor, Labels, align
 from npdec._quadrature import gauss_legendre, integrate
-from npdec._rules import current_rule, is_linear
+from npdec._rules import current_rule
 from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec.exceptions import DecompositionWarning
@@ -296,12 +296,7 @@ def pointwise(call: Call) -> Any:
         return quadrature(call)
     with _no_graph(tensor.whole):
         value = call(tensor.value)
-    rule, options = current_rule()
-    if tensor.whole and not is_linear(rule):
-        raise NotImplementedError(
-            f"the rule {rule.__name__!r} is not linear in the components, so it has no reverse mode: decompose the input "
-            "(np.decompose) and read the components of the result"
-        )
+    rule, options = current_rule(tensor.whole)
     others, f = _as_function(call)
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
@@ -334,13 +329,6 @@ def two_orders(call: Call) -> Any:
 
     components = share(a, c_a, (only_a - residual + value - only_b) / 2)
     return pack(value, residual, components + share(b, c_b, (only_b - residual + value - only_a) / 2), labels, call.whole)
-
-
-# Functions of two arguments with jumps.
-DISCONTINUOUS = frozenset(
-    {torch.fmod, torch.Tensor.fmod, torch.remainder, torch.Tensor.remainder, torch.copysign, torch.Tensor.copysign,
-     torch.heaviside, torch.Tensor.heaviside, torch.floor_divide, torch.Tensor.floor_divide}
-)  # fmt: skip
 
 
 def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
@@ -448,15 +436,17 @@ class TaggedRule:
             return linear(call)
         if tags <= {"Linear", "Multilinear"}:
             return multilinear(call)
-        if tags == {"Pointwise"} and len(call.leaves) == 1:
+        if tags <= {"Pointwise", "Stepwise"} and len(call.leaves) == 1:
             return pointwise(call)
-        if call.func in DISCONTINUOUS and len(call.leaves) == 2:
+        if tags == {"Stepwise"} and len(call.leaves) == 2:
             return two_orders(call)
         return quadrature(call)
 
 
 def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     """The kernel, answering calls with decomposed tensors by the rule of its tags."""
+    if any(p.tag == "Routed" for p in parameters):
+        return kernel  # the torch functions that select have closed forms of their own
     rule = TaggedRule(parameters)
 
     def apply(*args: Any, **kwargs: Any) -> Any:
@@ -465,8 +455,6 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
                 return rule(kernel, args, kwargs)
         return kernel(*args, **kwargs)
 
-    if any(p.tag == "Routed" for p in parameters):
-        raise TypeError(f"{kernel.__qualname__}: Routed needs a closed form: write the kernel with torch.maximum or amax")
     assert any(p.tag in LAW_TAGS for p in parameters)
     return apply
 

@@ -77,13 +77,19 @@ def rule(name: str, **options: Any) -> Iterator[None]:
         _current.reset(token)
 
 
-def is_linear(function: PointwiseRule) -> bool:
-    """Whether the components of the result are linear in those of the argument, as reverse mode needs."""
-    return function not in (abs_affine, hybrid_affine)
+def has_reverse_mode(name: str) -> bool:
+    """Whether the components that the named rule gives are linear in those that it takes, as reverse mode needs."""
+    return name not in ("abs_affine", "hybrid_affine")
 
 
-def current_rule() -> tuple[PointwiseRule, dict[str, Any]]:
+def current_rule(reverse: bool) -> tuple[PointwiseRule, dict[str, Any]]:
+    """The rule that holds here, and its options. Raises NotImplementedError if it cannot serve reverse mode."""
     name, options = _current.get()
+    if reverse and not has_reverse_mode(name):
+        raise NotImplementedError(
+            f"the rule {name!r} is not linear in the components, so it has no reverse mode: decompose the input "
+            "(np.decompose) and read the components of the result"
+        )
     return _rules[name], options
 
 

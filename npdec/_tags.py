@@ -31,6 +31,7 @@ __all__ = [
     "ShapeLike",
     "Smooth",
     "Spec",
+    "Stepwise",
     "View",
     "public",
     "torch_rule",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     Pointwise = Any
     Routed = Any
     Smooth = Any
+    Stepwise = Any
     Opaque = Any
     ArrayLikeOrScalar = Any
     InPlace = Any
@@ -63,7 +65,8 @@ else:
     Linear = TypeVar("Linear")  # the kernel is linear in this argument, jointly with its other Linear arguments
     Multilinear = TypeVar("Multilinear")  # linear in this argument, for the others held fixed
     Pointwise = TypeVar("Pointwise")  # element by element, nonlinearly
-    Routed = TypeVar("Routed")  # by selection of elements
+    Routed = TypeVar("Routed")  # by selection: the largest or smallest (torch functions with a closed form)
+    Stepwise = TypeVar("Stepwise")  # element by element, with jumps: as Pointwise, and two arguments in both orders
     Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
     Opaque = TypeVar("Opaque")  # only by its value: indices, conditions, masks
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion

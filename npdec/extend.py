@@ -20,12 +20,12 @@ from npdec._normalizer import compile_function
 from npdec._operators import attach_methods, attach_operators
 from npdec._tags import (
     Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, InPlace, KeepDims, Linear, Mask, Multilinear, NoValue, Opaque,
-    OutArray, Pointwise, ShapeLike, Smooth, View,
+    OutArray, Pointwise, ShapeLike, Smooth, Stepwise, View,
 )  # fmt: skip
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "InPlace", "KeepDims", "Linear", "Mask",
-    "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "View", "operation", "ufunc",
+    "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation", "ufunc",
 ]  # fmt: skip
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from npdec import _law
 from npdec._signature import read_parameters
-from npdec._tags import ArrayLike, Linear, Multilinear, Opaque, Pointwise, Smooth
+from npdec._tags import ArrayLike, Linear, Multilinear, Opaque, Pointwise, Smooth, Stepwise
 
 __all__ = [
-    "ArrayLike", "Linear", "Multilinear", "Opaque", "Pointwise", "Smooth", "is_registered", "register_function",
+    "ArrayLike", "Linear", "Multilinear", "Opaque", "Pointwise", "Smooth", "Stepwise", "is_registered", "register_function",
 ]  # fmt: skip
 
 

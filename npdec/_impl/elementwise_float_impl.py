@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, View, public, ufunc
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, public, Stepwise, ufunc, View
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ def ldexp(x1: Linear, x2: Opaque):
 
 
 @ufunc(torch.copysign, loops="float")
-def copysign(x1: Pointwise, x2: Pointwise):
+def copysign(x1: Stepwise, x2: Stepwise):
     """|x1| with the sign of x2, with broadcasting; the signs of zeros and nan count. TypeError for complex numbers.
 
     >>> np.copysign(np.array([1.0, -2.0]), np.array([-0.0, 3.0]))
@@ -207,7 +207,7 @@ def spacing(x: Pointwise):
 
 
 @ufunc(loops="float")
-def heaviside(x1: Pointwise, x2: Pointwise):
+def heaviside(x1: Stepwise, x2: Stepwise):
     """0 where x1 is negative, 1 where it is positive, x2 where it is zero, nan where it is nan, with broadcasting.
 
     >>> np.heaviside(np.array([-1.5, 0.0, 2.0]), 0.5)

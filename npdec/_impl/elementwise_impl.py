@@ -12,7 +12,7 @@ import torch
 
 from npdec._impl import dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
-from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, ufunc
+from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 
 _WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 _HIGHEST = torch.iinfo(torch.int64).max
@@ -294,7 +294,7 @@ def _float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
 
 
 @ufunc(_float_floor_divide, loops="real_arithmetic", operator="floordiv")
-def floor_divide(x1: Pointwise, x2: Pointwise):
+def floor_divide(x1: Stepwise, x2: Stepwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
 
     >>> np.floor_divide(np.array([7, -7]), 2), np.floor_divide(7.5, 2)
@@ -336,7 +336,7 @@ def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.T
 
 
 @ufunc(_float_remainder, loops="real_arithmetic", operator="mod", aliases=("mod",))
-def remainder(x1: Pointwise, x2: Pointwise):
+def remainder(x1: Stepwise, x2: Stepwise):
     """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
 
     >>> np.remainder(np.array([7, -7]), 3), np.remainder(-0.5, 2.0)
@@ -362,7 +362,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike):
 
 
 @ufunc(_float_fmod, loops="real_arithmetic")
-def fmod(x1: Pointwise, x2: Pointwise):
+def fmod(x1: Stepwise, x2: Stepwise):
     """x1 - trunc(x1 / x2) · x2, which has the sign of x1; an integer by zero gives 0. TypeError for complex.
 
     >>> np.fmod(np.array([7, -7]), 3), np.remainder(-7, 3)

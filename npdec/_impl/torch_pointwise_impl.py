@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._tags import Pointwise, torch_rule
+from npdec._tags import Pointwise, Stepwise, torch_rule
 
 # Names in torch, torch.Tensor, torch.nn.functional, torch.special: each is registered wherever it exists.
 POINTWISE = """
@@ -27,6 +27,11 @@ POINTWISE = """
 @torch_rule(torch.pow, torch.Tensor.pow, torch.Tensor.__rpow__, torch.float_power, torch.Tensor.float_power,
             torch.atan2, torch.Tensor.atan2, torch.arctan2, torch.hypot, torch.Tensor.hypot, torch.logaddexp,
             torch.Tensor.logaddexp, torch.logaddexp2, torch.Tensor.logaddexp2, torch.xlogy, torch.special.xlogy,
-            torch.fmod, torch.Tensor.fmod, torch.remainder, torch.Tensor.remainder, torch.copysign,
-            torch.Tensor.copysign, torch.heaviside, torch.floor_divide, torch.Tensor.floor_divide, F.prelu)  # fmt: skip
+            F.prelu)  # fmt: skip
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(torch.fmod, torch.Tensor.fmod, torch.remainder, torch.Tensor.remainder, torch.copysign,
+            torch.Tensor.copysign, torch.heaviside, torch.Tensor.heaviside, torch.floor_divide,
+            torch.Tensor.floor_divide)  # fmt: skip
+def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any): ...

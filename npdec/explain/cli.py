@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import npdec as np
+from npdec._rules import has_reverse_mode
 from npdec.explain.data import Table, read_baseline, read_table, select_columns, select_rows
 from npdec.explain.errors import InputError, one_line
 from npdec.explain.loader import Script
@@ -104,7 +105,7 @@ def _explain(options: argparse.Namespace) -> None:
     if options.plot:
         check_plot(options.plot)
     if options.rule:
-        _check_rule(options.rule)
+        _check_rule(options.rule, options.mode)
 
     table = read_table(options.data)
     rows = select_rows(options.row, len(table))
@@ -160,12 +161,14 @@ def _title(table: Table, row: int, columns: Sequence[str]) -> str:
     return " ".join([f"row {row}", *(one_line(f"{name}={cell}", 40) for name, cell in other[:2] if cell)])
 
 
-def _check_rule(name: str) -> None:
+def _check_rule(name: str, mode: str) -> None:
     try:
         with np.rule(name):
             pass
     except ValueError as error:
         raise InputError(f"--rule {name}: {one_line(error)}") from None
+    if mode == "reverse" and not has_reverse_mode(name):
+        raise InputError(f"--rule {name} is not linear in the contributions, so it has no reverse mode; use --mode forward")
 
 
 def _progress(items: list[T]) -> Iterator[T]:

@@ -190,9 +190,6 @@ class Model:
                 else:
                     parts = np.attribute(f, np.array(inputs), baseline=np.array(baseline))
                     value, residual, contributions = parts.value, parts.residual, parts.attribution.tolist()
-        except NotImplementedError as error:
-            advice = "; use --mode forward" if mode == "reverse" and rule else ""
-            raise InputError(f"{self.name} cannot be attributed at {where}: {one_line(error)}{advice}") from error
         except InputError:
             raise
         except Exception as error:  # the law runs the user's operations; whatever they raise is about this function
