@@ -57,12 +57,9 @@ def attribute(f: Callable[[Any], Any], x: Any, *, baseline: Any = 0.0, output: A
     rows = []
     for i, one in enumerate(chosen):
         if isinstance(one, DecomposedTensor) and one.components.requires_grad:
-            (slope,) = torch.autograd.grad(
-                one.components.squeeze(0).real, carrier, retain_graph=i + 1 < len(chosen), allow_unused=True
-            )
+            rows.append(_shares(one.components.squeeze(0), carrier, change, retain=i + 1 < len(chosen)))
         else:
-            slope = None
-        rows.append(torch.zeros_like(change) if slope is None else slope * change)
+            rows.append(torch.zeros_like(change))
     values = [one.value if isinstance(one, DecomposedTensor) else one for one in chosen]
     residuals = [one.residual if isinstance(one, DecomposedTensor) else one for one in chosen]
     if not several:
@@ -73,6 +70,20 @@ def attribute(f: Callable[[Any], Any], x: Any, *, baseline: Any = 0.0, output: A
     if as_torch:
         return Attribution(*parts)
     return Attribution(_wrap.wrap(parts[0]), _wrap.wrap(parts[1]), _wrap.wrap_array(parts[2]))
+
+
+def _shares(
+    component: torch.Tensor, carrier: torch.Tensor, change: torch.Tensor, retain: bool
+) -> torch.Tensor:
+    """What each element of the change contributes to one number, which is linear in the carrier."""
+    if component.is_complex():
+        parts = torch.view_as_real(component)
+        return torch.complex(_shares(parts[0], carrier, change, True), _shares(parts[1], carrier, change, retain))
+    (slope,) = torch.autograd.grad(component, carrier, retain_graph=retain, allow_unused=True)
+    if slope is None:
+        return torch.zeros_like(change.real)
+    # The gradient of a real number by a complex one is du + i dv for the change u + i v: their real product is the share.
+    return (slope.conj() * change).real if change.is_complex() else slope * change
 
 
 def _choose(made: torch.Tensor, output: Any) -> tuple[list[torch.Tensor], bool]:
