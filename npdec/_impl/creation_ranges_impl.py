@@ -74,7 +74,8 @@ def arange(
     second = start + step
     if dtypes_impl.kind(dtype) in "ui":
         # The distance is that of the first two numbers after rounding; int64 arithmetic wraps as any integer does.
-        begin, after = (dtypes_impl.scalar_tensor(int(x), dtype).to(torch.int64).item() for x in (start, second))
+        stored = [dtypes_impl.scalar_tensor(int(x), dtype) for x in (start, second)[:length]]
+        begin, after = (*(int(x.to(torch.int64)) for x in stored), 0, 0)[:2]
         counted = torch.arange(length, dtype=torch.int64, device=device)
         return (begin + counted * (after - begin)).to(dtype)
     compute = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
