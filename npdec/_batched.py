@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from npdec._secant import lead
 
 if TYPE_CHECKING:
-    from npdec._law import Call
+    from npdec._call import Call
 
 __all__ = ["ELEMENTWISE", "LEADING", "apply"]
 

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _decomposed, _inplace, _law
+from npdec._call import Call
 from npdec._closed import CLOSED_FORMS
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
@@ -119,7 +120,7 @@ def _find(func: Function) -> Function:
 
 
 def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    call = _law.Call(func, None, args, kwargs)
+    call = Call(func, None, args, kwargs)
     return _law.quadrature(call) if call.leaves else func(*call.args, **call.kwargs)
 
 

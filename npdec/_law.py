@@ -11,12 +11,13 @@ import contextlib
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from npdec import _batched
+from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
@@ -27,130 +28,6 @@ from npdec.exceptions import DecompositionWarning
 __all__ = ["Call", "TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
 
 Function = Callable[..., Any]
-
-
-class _Leaf:
-    """One decomposed tensor among the arguments: where it stands, and its tag."""
-
-    __slots__ = ("key", "place", "tag", "tensor")
-
-    def __init__(self, key: int | str, place: int | None, tag: str, tensor: DecomposedTensor) -> None:
-        self.key = key
-        self.place = place
-        self.tag = tag
-        self.tensor = tensor
-
-
-class Call:
-    """A call of a function with decomposed tensors among its arguments, to be made again with other tensors there."""
-
-    def __init__(
-        self,
-        func: Function,
-        tags: dict[int | str, str] | None,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        optional: Collection[int | str] = (),
-    ) -> None:
-        self.func = func
-        self.optional = optional
-        self.args = list(args)
-        self.kwargs = dict(kwargs)
-        self.leaves: list[_Leaf] = []
-        self.constant_linear: list[int | str] = []
-        self.constant_factors: list[int | str] = []
-        for i, arg in enumerate(args):
-            self._scan(i, arg, "Smooth" if tags is None else tags.get(i))
-        for name, arg in kwargs.items():
-            self._scan(name, arg, "Smooth" if tags is None else tags.get(name))
-
-    def _scan(self, key: int | str, arg: Any, tag: str | None) -> None:
-        kind = type(arg)
-        if kind is DecomposedTensor:
-            if tag is None or tag == "Opaque":
-                self._put(key, arg.value)
-            else:
-                self.leaves.append(_Leaf(key, None, tag, arg))
-        elif kind is tuple or kind is list or kind is torch.Size:
-            found = False
-            for i, item in enumerate(arg):
-                if type(item) is DecomposedTensor:
-                    if not found:
-                        arg = list(arg)
-                        self._put(key, arg)
-                        found = True
-                    if tag is None or tag == "Opaque":
-                        arg[i] = item.value
-                    else:
-                        self.leaves.append(_Leaf(key, i, tag, item))
-            if arg and not any(type(item) is DecomposedTensor for item in arg):
-                self._constant(key, tag)
-        elif isinstance(arg, (torch.Tensor, int, float, complex)):
-            self._constant(key, tag)
-
-    def _constant(self, key: int | str, tag: str | None) -> None:
-        if tag == "Linear":
-            self.constant_linear.append(key)
-        elif tag == "Multilinear":
-            self.constant_factors.append(key)
-
-    def _put(self, key: int | str, value: Any) -> None:
-        if isinstance(key, int):
-            self.args[key] = value
-        else:
-            self.kwargs[key] = value
-
-    @property
-    def tensors(self) -> list[DecomposedTensor]:
-        return [leaf.tensor for leaf in self.leaves]
-
-    @property
-    def whole(self) -> bool:
-        return self.leaves[0].tensor.whole
-
-    def __call__(self, *tensors: Any) -> Any:
-        """The function with these tensors in place of the decomposed ones."""
-        return self._with(tensors, [], linear_only=False)
-
-    def linear_part(self, *tensors: Any) -> Any:
-        """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product of
-        constants."""
-        zeroed = self.constant_linear
-        if self.constant_factors and all(leaf.tag == "Linear" for leaf in self.leaves):
-            zeroed = zeroed + self.constant_factors
-        return self._with(tensors, zeroed, linear_only=True)
-
-    def _with(self, tensors: Sequence[Any], zeroed: Sequence[int | str], linear_only: bool) -> Any:
-        leaf = self.leaves[0]
-        if len(self.leaves) == 1 and leaf.key == 0 and leaf.place is None and not zeroed:
-            return self.func(tensors[0], *self.args[1:], **self.kwargs)
-        args, kwargs = list(self.args), dict(self.kwargs)
-        copied: set[int | str] = set()
-        for key in zeroed:
-            target: Any = args if isinstance(key, int) else kwargs
-            target[key] = None if key in self.optional else _zero(target[key])
-        for leaf, tensor in zip(self.leaves, tensors, strict=True):
-            target = args if isinstance(leaf.key, int) else kwargs
-            if leaf.place is None:
-                target[leaf.key] = tensor
-                continue
-            if leaf.key not in copied:
-                copied.add(leaf.key)
-                items = list(target[leaf.key])
-                if linear_only and leaf.tag == "Linear":
-                    items = [item if type(item) is DecomposedTensor else _zero(item) for item in items]
-                target[leaf.key] = items
-            target[leaf.key][leaf.place] = tensor
-        return self.func(*args, **kwargs)
-
-
-def _zero(constant: Any) -> Any:
-    """Nothing, in the shape of a constant that enters linearly."""
-    if isinstance(constant, torch.Tensor):
-        return torch.zeros_like(constant)
-    if isinstance(constant, (tuple, list)):
-        return [_zero(item) for item in constant]
-    return type(constant)(0)
 
 
 def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool) -> Any:
