@@ -281,3 +281,32 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """
     del subok  # no subclasses exist
     return _storage.duplicate(a, _storage.check_order(order))
+
+
+@public
+def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array:
+    """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
+
+    With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.
+
+    >>> np.indices((2, 2))
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
+    """
+    dtype = torch.int64 if dtype is int else dtype
+    check_shape(dimensions)
+    ndim = len(dimensions)
+    if dtype is torch.bool and max(dimensions, default=0) > 2:
+        raise TypeError("indices: a bool cannot count an axis longer than 2; use an integer dtype")
+    coordinates = [
+        torch.arange(size).to(dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
+        for axis, size in enumerate(dimensions)
+    ]
+    if sparse:
+        return tuple(coordinates)
+    if not ndim:
+        return torch.empty((0,), dtype=dtype)
+    return torch.stack([coordinate.expand(dimensions) for coordinate in coordinates])

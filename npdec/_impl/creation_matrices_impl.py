@@ -9,8 +9,7 @@ import torch
 
 from npdec._impl import _storage, dtypes_impl
 from npdec._impl.creation_impl import allocate, check_shape, no_like
-from npdec._impl.creation_ranges_impl import arange
-from npdec._tags import Array, ArrayLike, DTypeLike, ShapeLike, View, public
+from npdec._tags import Array, ArrayLike, DTypeLike, View, public
 
 
 @public
@@ -188,30 +187,3 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     if not sparse:
         grids = list(torch.broadcast_tensors(*grids)) if grids else []
     return tuple(grid.clone(memory_format=torch.contiguous_format) if copy else grid for grid in grids)
-
-
-@public
-def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array:
-    """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
-
-    With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.
-
-    >>> np.indices((2, 2))
-    array([[[0, 0],
-            [1, 1]],
-    <BLANKLINE>
-           [[0, 1],
-            [0, 1]]])
-    """
-    dtype = torch.int64 if dtype is int else dtype
-    check_shape(dimensions)
-    ndim = len(dimensions)
-    coordinates = [
-        arange(size, dtype=dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
-        for axis, size in enumerate(dimensions)
-    ]
-    if sparse:
-        return tuple(coordinates)
-    if not ndim:
-        return torch.empty((0,), dtype=dtype)
-    return torch.stack([coordinate.expand(dimensions) for coordinate in coordinates])
