@@ -113,7 +113,8 @@ def arr(data: Any, dtype: str = "float64") -> Arr:
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One call. Hints: `base` is where baselines may lie ("any", "positive", "unit", "above" one, or "near" the value);
+    """One call. Hints: `base` is where baselines may lie ("any", "positive", "unit", "above" one, "near" the value, or
+    "nowhere": the sample is not decomposed);
     `writes` says that the first argument is changed and is what to compare; `up_to_sign` compares magnitudes (vectors of
     a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers."""
 
@@ -166,11 +167,10 @@ def each(args: list[tuple[Any, ...]], **hints: Any) -> list[Sample]:
 def unary(domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True) -> list[Sample]:
     """Samples of a function of one array of inexact numbers."""
     made = [call(domain(2, 3)), call(domain(4, seed=1).to("float32")), call(domain(seed=2)), call(domain(2, 0))]
-    if complexes:
-        made.append(call(compl(3)))
     if ints:
         made.append(call(integers(3, low=1, high=1 if domain is unit else 5)))
-    return [s.of(base=base) for s in made]
+    made = [s.of(base=base) for s in made]
+    return [*made, call(compl(3)).of(base="near")] if complexes else made
 
 
 def binary(domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True) -> list[Sample]:
@@ -398,7 +398,7 @@ ELEMENTWISE = {
     "clip": [call(X, -0.5, 0.5), call(X, None, 0.2), call(X, real(3), positive(3)), call(N, 0, 3), call(X, min=-1.0), call(X, max=0)],
     "round": [call(X), call(X, 1), call(N, -1), call(2.567, 2), call(C, 1)],
     "around": [call(X), call(X, 1)],
-    "nan_to_num": [call(with_nan(X)), call(arr([float("inf"), float("-inf"), 1.0])), call(with_nan(V), nan=1.5, posinf=2.0), call(X)],
+    "nan_to_num": [call(with_nan(X)).of(base="nowhere"), call(arr([float("inf"), float("-inf"), 1.0])), call(with_nan(V), nan=1.5, posinf=2.0).of(base="nowhere"), call(X)],
     "real_if_close": [call(C), call(arr([1 + 1e-20j, 2.0], "complex128")), call(X)],
     "unwrap": [call(arr([0.0, 2.0, 5.5, 9.0, 1.0])), call(arr([[0.0, 3.0, 7.0]]), period=4.0)],
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
@@ -471,7 +471,7 @@ REDUCTIONS = {
 S = arr([3.0, 1.0, 2.0, 1.0, 5.0])
 I = arr([3, 1, 2, 1, 5], "int64")
 SORTING = {
-    "sort": [call(S), call(CUBE, 1), call(X, None), call(I, kind="stable"), call(with_nan(V)), call(C, 0)],
+    "sort": [call(V), call(S), call(CUBE, 1), call(X, None), call(I, kind="stable"), call(with_nan(V)), call(C, 0)],
     "argsort": [call(S, kind="stable"), call(CUBE, 1), call(X, None), call(with_nan(V))],
     "sort_complex": [call(C), call(V)],
     "lexsort": [call((S, arr([1, 0, 0, 1, 0], "int64"))), call(X)],
@@ -541,7 +541,7 @@ LINALG = {
     "qr": [call(A3), call(real(4, 2)), call(real(4, 2), "complete"), call(real(4, 2), "r")],
     "svd": [call(A3), call(real(4, 2), full_matrices=False), call(real(4, 2), compute_uv=False), call(S3, hermitian=True)],
     "svdvals": [call(A3), call(real(2, 4, 2))],
-    "eig": [call(A3)],
+    "eig": [call(arr([[2.0, 0.3, 0.1], [0.2, 5.0, 0.4], [0.1, -0.3, 9.0]]))],
     "eigvals": [call(A3)],
     "eigh": [call(S3), call(symmetric(2, 3), "U")],
     "eigvalsh": [call(S3), call(symmetric(2, 3))],

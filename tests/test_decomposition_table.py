@@ -1,0 +1,256 @@
+"""Every public function under decomposition: value, residual, completeness, reverse mode and autograd."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+import samples
+import torch
+
+import npdec as np
+
+# Functions whose result follows a selection made at the value, so that the residual need not be f(baseline).
+FREEZES: dict[str, str] = {
+    "sort": "the order is the value's",
+    "median": "the order is the value's",
+    "nanmedian": "the order is the value's",
+    "trim_zeros": "what is zero is decided at the value",
+    "frexp": "the exponent is the value's",
+}
+# Functions without a derivative.
+NOT_DIFFERENTIABLE: dict[str, str] = {
+    "from_dlpack": "DLPack hands out no graph",
+    "trim_zeros": "the shape depends on what is zero",
+    "unique": "the shape depends on what is equal",
+}
+
+Path = tuple[Any, ...]
+
+
+# -- decomposing the arguments of a sample ------------------------------------------------------------------------------
+
+
+def leaves(sample: samples.Sample) -> dict[Path, samples.Arr]:
+    """The arrays of inexact numbers among the arguments, by where they stand; infinite ones have no contributions."""
+    found = {}
+
+    def visit(item: Any, path: Path) -> None:
+        if isinstance(item, samples.Arr):
+            if item.inexact and not numpy.isinf(numpy.array(item.data, dtype=complex)).any():
+                found[path] = item
+        elif isinstance(item, (list, tuple)):
+            for i, inner in enumerate(item):
+                visit(inner, (*path, i))
+
+    for key, item in [*enumerate(sample.args), *sample.kwargs.items()]:
+        visit(item, (key,))
+    if sample.writes:
+        found.pop((0,), None)
+    return found
+
+
+def _placed(item: Any, path: Path, new: dict[Path, Any]) -> Any:
+    if path in new:
+        return new[path]
+    if isinstance(item, (list, tuple)):
+        return type(item)(_placed(inner, (*path, i), new) for i, inner in enumerate(item))
+    return samples.make(np, item)
+
+
+def run(name: str, sample: samples.Sample, new: dict[Path, Any]) -> list[Any]:
+    """The arrays, scalars and other things that the call returns, with these arrays in place of the sample's."""
+    args = [_placed(a, (i,), new) for i, a in enumerate(sample.args)]
+    kwargs = {k: _placed(a, (k,), new) for k, a in sample.kwargs.items()}
+    result = samples.find(np, name)(*args, **kwargs)
+    return list(_flat(args[0] if sample.writes else result))
+
+
+def _flat(result: Any) -> Iterator[Any]:
+    if isinstance(result, (tuple, list)):
+        for item in result:
+            yield from _flat(item)
+    else:
+        yield result
+
+
+def numbers(x: Any) -> Any:
+    return x.tensor.detach().resolve_conj().numpy()
+
+
+def baseline(leaf: samples.Arr, kind: str, path: Path) -> Any:
+    """A random baseline of the shape of the array, where its functions are defined; nan stays where it is."""
+    x = numpy.array(leaf.data, dtype=leaf.dtype)
+    source = numpy.random.default_rng([len(path), *[ord(c) for c in f"{path}{x.shape}"]])
+    low, high = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}[kind]
+    base = source.uniform(low, high, x.shape)
+    if x.dtype.kind == "c":
+        base = base + 1j * source.uniform(low, high, x.shape)
+    if kind == "near":
+        base = base + x
+        if x.ndim > 1 and numpy.array_equal(x, numpy.swapaxes(x, -1, -2)):
+            base = (base + numpy.swapaxes(base, -1, -2)) / 2
+    base[numpy.isnan(x)] = numpy.nan
+    return base.astype(x.dtype)
+
+
+def inexact(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) and np.issubdtype(x.dtype, np.inexact)
+
+
+def digits(dtype: Any, double: float, single: float, half: float = 1e-2) -> float:
+    return {"float16": half, "float32": single, "complex64": single}.get(str(dtype), double)
+
+
+CASES = [(name, sample) for name, sample in samples.cases() if leaves(sample) and not sample.shape_only and sample.base != "nowhere"]
+CHOICES = [
+    (name, sample, chosen)
+    for name, sample in CASES
+    for chosen in [*[(path,) for path in leaves(sample)], *([tuple(leaves(sample))] if len(leaves(sample)) > 1 else [])]
+]
+
+
+def choice_id(item: Any) -> str:
+    return "+".join("".join(map(str, path)) for path in item) if isinstance(item, tuple) and item and isinstance(item[0], tuple) else samples.case_id(item)
+
+
+each_choice = pytest.mark.parametrize(("name", "sample", "chosen"), CHOICES, ids=choice_id)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Only what is said of decompositions matters here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", np.DecompositionWarning)
+        yield
+
+
+def _decomposed(sample: samples.Sample, chosen: tuple[Path, ...]) -> tuple[dict[Path, Any], dict[Path, Any], dict[Path, Any]]:
+    """The chosen arrays plain, at their baselines, and decomposed under one set of labels."""
+    found = leaves(sample)
+    plain = {path: samples.make(np, found[path]) for path in chosen}
+    bases = {path: np.array(baseline(found[path], sample.base, path)) for path in chosen}
+    marked = np.decompose(tuple(plain.values()), baseline=tuple(bases.values()))
+    return plain, bases, dict(zip(chosen, marked, strict=True))
+
+
+def _residual_differs(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> bool:
+    _, bases, marked = _decomposed(sample, chosen)
+    for got, base in zip(run(name, sample, marked), run(name, sample, bases), strict=True):
+        if inexact(got):
+            residual, base = numbers(got.residual), numbers(base)
+            if residual.shape != base.shape:
+                return True
+            rtol = max(digits(x.dtype, 1e-9, 1e-4) for x in (got, *bases.values()))
+            scale = numpy.abs(base[numpy.isfinite(base)]).max(initial=0.0)
+            if not numpy.allclose(residual, base, rtol=rtol, atol=rtol * scale, equal_nan=True):
+                return True
+    return False
+
+
+@each_choice
+def test_value_is_unchanged_and_complete(name, sample, chosen):
+    plain, _, marked = _decomposed(sample, chosen)
+    made, wanted = run(name, sample, marked), run(name, sample, plain)
+    assert len(made) == len(wanted)
+    for got, want in zip(made, wanted, strict=True):
+        assert type(got) is type(want)
+        if not isinstance(want, (np.ndarray, np.generic)):
+            continue
+        assert not want.is_decomposed
+        assert got.dtype == want.dtype
+        assert numbers(got.value).tobytes() == numbers(want).tobytes()
+        if not inexact(want):
+            assert not got.is_decomposed
+            continue
+        value, residual, components = (numbers(part) for part in (got.value, got.residual, got.components))
+        finite = numpy.isfinite(value) & numpy.isfinite(residual)
+        with numpy.errstate(all="ignore"):
+            error = numpy.abs(value - residual - components.sum(0))[finite]
+            scale = max(numpy.abs(part[finite]).max(initial=0) for part in (value, residual, numpy.abs(components).sum(0)))
+        bound = max(digits(x.dtype, 1e-10, 1e-4) for x in (want, *plain.values()))
+        assert not error.size or error.max() <= bound * scale
+
+
+@each_choice
+def test_residual_is_the_function_of_the_baseline(name, sample, chosen):
+    if name not in FREEZES:
+        assert not _residual_differs(name, sample, chosen)
+
+
+@pytest.mark.parametrize("name", FREEZES)
+def test_freezing_functions_freeze(name):
+    assert any(_residual_differs(*choice) for choice in CHOICES if choice[0] == name), "it does not: take it off the list"
+
+
+def _total(outputs: list[Any]) -> Any:
+    """One number of all the results: a fixed random linear combination."""
+    source = random.Random(5)
+    total = np.float64(0.0)
+    for out in outputs:
+        if inexact(out):
+            weights = np.array([source.uniform(0.5, 1.5) for _ in range(out.size)]).reshape(out.shape)
+            parts = [np.real(out), np.imag(out)] if np.iscomplexobj(out) else [out]
+            for i, part in enumerate(parts):
+                part = np.atleast_1d(part)
+                total = total + (part * weights * (i + 1))[np.isfinite(part.value)].sum()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("name", "sample", "path"), [(*case, path) for case in CASES for path in leaves(case[1])], ids=lambda i: choice_id((i,)) if isinstance(i, tuple) and not isinstance(i, samples.Sample) else samples.case_id(i)
+)
+def test_forward_equals_reverse(name, sample, path):
+    plain, bases, marked = _decomposed(sample, (path,))
+    x, base = plain[path], bases[path]
+    outputs = run(name, sample, {path: marked[path]})
+    forward = _total(outputs)
+    reverse = np.attribute(lambda a: _total(run(name, sample, {path: a})), x, baseline=base)
+    components = forward.components.tensor.reshape(x.shape) if forward.is_decomposed else torch.zeros(x.shape)
+    there = ~numpy.isnan(numbers(x))
+    got, want = numbers(reverse.attribution)[there], components.numpy()[there]
+    scale = max(float(abs(forward.value)), float(numpy.abs(want).max(initial=0)))
+    bound = max(digits(out.dtype, 1e-8, 1e-3) for out in (x, *filter(inexact, outputs)))
+    numpy.testing.assert_allclose(got, want, rtol=0, atol=bound * scale)
+
+
+# -- autograd -----------------------------------------------------------------------------------------------------------
+
+
+def _first(name: str) -> tuple[str, samples.Sample] | None:
+    """The first sample of a function of double precision numbers."""
+    for sample in samples.SAMPLES[name]:
+        found = leaves(sample)
+        if found and not sample.shape_only and all(leaf.dtype in ("float64", "complex128") for leaf in found.values()):
+            if not any(numpy.isnan(leaf.data).any() for leaf in found.values()):
+                return name, sample
+    return None
+
+
+GRADIENTS = [found for name in dict(CASES) if name not in NOT_DIFFERENTIABLE and (found := _first(name)) is not None]
+
+
+@pytest.mark.parametrize(("name", "sample"), GRADIENTS, ids=samples.case_id)
+def test_gradients_flow_through_plain_arrays(name, sample):
+    paths = list(leaves(sample))
+    tensors = [torch.tensor(leaf.data, dtype=getattr(torch, leaf.dtype)) for leaf in leaves(sample).values()]
+
+    def function(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outputs = run(name, sample, {path: np.asarray(t) for path, t in zip(paths, inputs, strict=True)})
+        return tuple(out.tensor for out in outputs if inexact(out))
+
+    for t in tensors:
+        t.requires_grad_()
+    outputs = function(*tensors)
+    if any(out.requires_grad for out in outputs):
+        check: Callable[..., Any] = torch.autograd.gradcheck
+        assert check(lambda *i: tuple(out for out in function(*i) if out.requires_grad), tensors, eps=1e-6, atol=1e-5)
+    for i, out in enumerate(outputs):
+        if not out.requires_grad:  # then nothing moves it
+            moved = function(*[(t + 1e-4).detach() for t in tensors])[i]
+            assert moved.shape != out.shape or torch.equal(moved, out)
