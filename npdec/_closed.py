@@ -68,7 +68,7 @@ def _max_or_min(sign: int) -> Function:
         """torch.max and torch.min in their three forms: of all elements, along an axis with indices, of two tensors."""
         x, dim, keepdim = _read(args, kwargs, dim=None, keepdim=False)
         other = kwargs.get("other", dim)
-        if isinstance(other, torch.Tensor) or isinstance(x, torch.Tensor) and not isinstance(x, DecomposedTensor):
+        if isinstance(other, torch.Tensor) or (isinstance(x, torch.Tensor) and not isinstance(x, DecomposedTensor)):
             return _pairwise(sign)(torch.maximum if sign > 0 else torch.minimum, (x, other), {})
         if dim is None:
             value = func(x.value)

@@ -61,7 +61,9 @@ class Composition(ArrayMethods):
             if strides is not None or offset:
                 raise ValueError("ndarray: offset and strides need a buffer")
             if order == "F":
-                return _wrap.wrap_array(torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(*reversed(range(len(size)))))
+                return _wrap.wrap_array(
+                    torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(*reversed(range(len(size))))
+                )
             return _wrap.wrap_array(torch.empty(size, dtype=torch_dtype))
         if isinstance(buffer, ArrayBase):
             flat = buffer._t.reshape(-1).view(torch.uint8)[offset:]

@@ -93,7 +93,13 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Any:
     """The input as an array: itself if it is one of the dtype and order, sharing memory where that is possible.
 
@@ -103,7 +109,12 @@ def asarray(
     """
     _check("asarray", order, like)
     if copy is not None:
-        return array(a if device is None else _wrap.wrap_array(_converted(a, dtype, device)), dtype, copy=copy, order=order or "K")
+        return array(
+            a if device is None else _wrap.wrap_array(_converted(a, dtype, device)),
+            dtype,
+            copy=copy,
+            order=order or "K",
+        )
     if type(a) is _wrap.ARRAY and dtype is None and order is None and device is None:
         return a
     tensor = _laid_out(_converted(a, dtype, device), order)
@@ -113,7 +124,13 @@ def asarray(
 
 
 def asanyarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Any:
     """The same as `asarray`: arrays have no subclasses.
 

@@ -13,7 +13,16 @@ from typing import Any, cast
 
 import torch
 
-__all__ = ["DecomposedTensor", "InputLabel", "Labels", "align", "decompose_storage", "expand_components", "is_broadcast", "union"]
+__all__ = [
+    "DecomposedTensor",
+    "InputLabel",
+    "Labels",
+    "align",
+    "decompose_storage",
+    "expand_components",
+    "is_broadcast",
+    "union",
+]
 
 Labels = tuple[Hashable, ...]
 
@@ -124,7 +133,9 @@ dispatch: list[Any] = []
 
 def is_broadcast(tensor: torch.Tensor) -> bool:
     """Whether several elements of the tensor are one in memory."""
-    return 0 in tensor.stride() and any(n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return 0 in tensor.stride() and any(
+        n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+    )
 
 
 def union(parts: Sequence[DecomposedTensor]) -> Labels:
@@ -151,7 +162,9 @@ def align(parts: Sequence[DecomposedTensor]) -> tuple[Labels, list[torch.Tensor]
     return labels, [expand_components(part.components, part.labels, labels) for part in parts]
 
 
-def decompose_storage(tensors: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor) -> list[DecomposedTensor]:
+def decompose_storage(
+    tensors: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor
+) -> list[DecomposedTensor]:
     """Decomposed versions of tensors that share one storage, which share their residuals and components likewise.
 
     The values stay where they are. Plain tensors gain a residual equal to the value and components of zero; decomposed

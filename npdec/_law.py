@@ -25,7 +25,7 @@ from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["Call", "TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
+__all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
 
 Function = Callable[..., Any]
 
@@ -103,7 +103,13 @@ def linear(call: Call) -> Any:
     with _no_graph(call.whole):
         residual = _residual(call, tensors)
     labels, components = align(tensors)
-    return pack(value, residual, _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]), labels, call.whole)
+    return pack(
+        value,
+        residual,
+        _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]),
+        labels,
+        call.whole,
+    )
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:
@@ -205,7 +211,9 @@ def two_orders(call: Call) -> Any:
         return lead(components, value.ndim) * (difference / torch.where(step == 0, torch.ones_like(step), step))
 
     components = share(a, c_a, (only_a - residual + value - only_b) / 2)
-    return pack(value, residual, components + share(b, c_b, (only_b - residual + value - only_a) / 2), labels, call.whole)
+    return pack(
+        value, residual, components + share(b, c_b, (only_b - residual + value - only_a) / 2), labels, call.whole
+    )
 
 
 def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
@@ -238,7 +246,9 @@ def quadrature(call: Call) -> Any:
     with _no_graph(whole):
         value = call(*[t.value for t in tensors])
     outputs = value if isinstance(value, (tuple, list)) else (value,)
-    kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex())]
+    kept = [
+        i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex())
+    ]
     if not kept:
         return value
     with _no_graph(whole):
@@ -359,4 +369,3 @@ def register_names(function: Function, rule: Function) -> None:
         if found is not None:
             rules.setdefault(found, rule)
     rules.setdefault(function, rule)
-

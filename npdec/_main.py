@@ -6,8 +6,8 @@ from typing import Any
 
 from npdec import _wrap
 from npdec._convert import as_tensor
-from npdec._impl import _host
 from npdec._impl import (
+    _host,
     assigning_impl,
     creation_impl,
     creation_matrices_impl,

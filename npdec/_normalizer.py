@@ -125,7 +125,11 @@ class _Source:
     def header(self, method: bool) -> str:
         words, kinds = [], [p.kind for p in self.parameters]
         for i, p in enumerate(self.parameters):
-            if p.kind is _Kind.KEYWORD_ONLY and _Kind.KEYWORD_ONLY not in kinds[:i] and _Kind.VAR_POSITIONAL not in kinds:
+            if (
+                p.kind is _Kind.KEYWORD_ONLY
+                and _Kind.KEYWORD_ONLY not in kinds[:i]
+                and _Kind.VAR_POSITIONAL not in kinds
+            ):
                 words.append("*")
             if p.kind is _Kind.VAR_POSITIONAL:
                 words.append(f"*{p.name}")
@@ -157,7 +161,9 @@ class _Source:
             return [f"{guard}{n} = {convert}"]
         match p.tag:
             case "ArrayLikeOrScalar":
-                return [f"if type({n}) not in _scalars and {n} is not None and {n} is not _NoValue: {n} = _as_tensor({n})"]
+                return [
+                    f"if type({n}) not in _scalars and {n} is not None and {n} is not _NoValue: {n} = _as_tensor({n})"
+                ]
             case "Mask":
                 return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_tensor({n}))"]
             case "Opaque":
@@ -278,11 +284,7 @@ def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:
     """The kernels that a module of `npdec._impl` declares itself (and does not import), in their order."""
-    return [
-        item
-        for item in vars(module).values()
-        if hasattr(item, "__npdec__") and item.__module__ == module.__name__
-    ]
+    return [item for item in vars(module).values() if hasattr(item, "__npdec__") and item.__module__ == module.__name__]
 
 
 def publish(namespace: str, *modules: ModuleType) -> dict[str, Any]:

@@ -56,7 +56,9 @@ def _accepts(other: Any) -> bool:
         return True
     if isinstance(other, str) or other is None or getattr(other, "__array_ufunc__", 0) is None:
         return False
-    return hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
+    return (
+        hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
+    )
 
 
 def _operand(other: Any) -> Any:

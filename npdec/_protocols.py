@@ -53,7 +53,7 @@ class ProtocolMixin(ArrayBase):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The values as a NumPy array, sharing memory where they are on the host. Contributions are left behind with a
         DecompositionWarning."""
-        import numpy  # noqa: ICN001, PLC0415
+        import numpy
 
         tensor = self._t
         if isinstance(tensor, DecomposedTensor):

@@ -101,7 +101,9 @@ def _panel(
         except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
             return [torch.full_like(out, torch.nan) for out in like]
         weight *= b - a
-        total = [r * weight for r in rates] if not total else [s + r * weight for s, r in zip(total, rates, strict=True)]
+        total = (
+            [r * weight for r in rates] if not total else [s + r * weight for s, r in zip(total, rates, strict=True)]
+        )
     return total
 
 
@@ -129,10 +131,12 @@ def integrate(
     scale = [float(torch.maximum(out.detach().abs().max(), r0.detach().abs().max())) if out.numel() else 0.0
              for out, r0 in zip(result, base, strict=True)]  # fmt: skip
     bound = rtol or max(tolerance(out.dtype) for out in result)
-    
+
     def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
         total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False)
-        missing = [(h - lo - s.detach()).abs().max() if s.numel() else 0.0 for h, lo, s in zip(high, low, total, strict=True)]
+        missing = [
+            (h - lo - s.detach()).abs().max() if s.numel() else 0.0 for h, lo, s in zip(high, low, total, strict=True)
+        ]
         error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
         return _Panel(-error if error == error else -math.inf, a, b, low, high)
 

@@ -161,7 +161,9 @@ def at(self: ufunc, a: Any, indices: Any, b: Any = NoValue, /) -> None:
     """
     array = check_writeable(f"{self.__name__}.at", a)
     if (b is NoValue) != (self.nin == 1):
-        raise ValueError("second operand needed for ufunc" if b is NoValue else "second operand provided when ufunc is unary")
+        raise ValueError(
+            "second operand needed for ufunc" if b is NoValue else "second operand provided when ufunc is unary"
+        )
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
     keys = indices if isinstance(indices, tuple) else (indices,)
     keys = tuple(k if isinstance(k, slice) or k is None or k is Ellipsis else as_tensor(k) for k in keys)

@@ -72,9 +72,7 @@ def attribute(f: Callable[[Any], Any], x: Any, *, baseline: Any = 0.0, output: A
     return Attribution(_wrap.wrap(parts[0]), _wrap.wrap(parts[1]), _wrap.wrap_array(parts[2]))
 
 
-def _shares(
-    component: torch.Tensor, carrier: torch.Tensor, change: torch.Tensor, retain: bool
-) -> torch.Tensor:
+def _shares(component: torch.Tensor, carrier: torch.Tensor, change: torch.Tensor, retain: bool) -> torch.Tensor:
     """What each element of the change contributes to one number, which is linear in the carrier."""
     if component.is_complex():
         parts = torch.view_as_real(component)

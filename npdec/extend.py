@@ -19,8 +19,24 @@ from npdec import _tags, _wrap
 from npdec._normalizer import compile_function
 from npdec._operators import attach_methods, attach_operators
 from npdec._tags import (
-    Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, InPlace, KeepDims, Linear, Mask, Multilinear, NoValue, Opaque,
-    OutArray, Pointwise, ShapeLike, Smooth, Stepwise, View,
+    Array,
+    ArrayLike,
+    ArrayLikeOrScalar,
+    AxisLike,
+    DTypeLike,
+    InPlace,
+    KeepDims,
+    Linear,
+    Mask,
+    Multilinear,
+    NoValue,
+    Opaque,
+    OutArray,
+    Pointwise,
+    ShapeLike,
+    Smooth,
+    Stepwise,
+    View,
 )  # fmt: skip
 
 __all__ = [

@@ -16,6 +16,7 @@ MAX_LINES = 450
 LEAVES = {"_base", "_signature", "_tags", "exceptions"}
 LAW = {
     "_batched",
+    "_call",
     "_closed",
     "_decomposed",
     "_dispatch",

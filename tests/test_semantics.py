@@ -93,7 +93,9 @@ def test_promotion(left, op):
         assert str(op(np.array(a), np.array(b)).dtype) == str(op(a, b).dtype), right
         assert str(op(np.array(a), np.array(b)[0]).dtype) == str(op(a, b[0]).dtype), right
     for number in (True, 2, 2.0, 2j):
-        assert str(op(np.array(numpy.ones(2, dtype=left)), number).dtype) == str(op(numpy.ones(2, dtype=left), number).dtype)
+        assert str(op(np.array(numpy.ones(2, dtype=left)), number).dtype) == str(
+            op(numpy.ones(2, dtype=left), number).dtype
+        )
 
 
 @BOTH
@@ -149,7 +151,17 @@ def test_real_and_imag_alias(lib):
 @BOTH
 def test_copies_do_not_alias(lib):
     a = lib.arange(4.0)
-    for b in (a.copy(), a[[0, 1]], a[a > 0], a.flatten(), a + 0, lib.array(a), a.astype(float), copy.copy(a), copy.deepcopy(a)):
+    for b in (
+        a.copy(),
+        a[[0, 1]],
+        a[a > 0],
+        a.flatten(),
+        a + 0,
+        lib.array(a),
+        a.astype(float),
+        copy.copy(a),
+        copy.deepcopy(a),
+    ):
         b[0] = 50
         assert a.max() == 3
 
@@ -236,7 +248,9 @@ WRITES = {
     "iadd": lambda out, y: operator.iadd(out, y * 2),
     "copyto": lambda out, y: np.copyto(out, y * 2),
     "put": lambda out, y: np.put(out, [0, 1, 2], y * 2),
-    "torch": lambda out, y: torch.mul(y, 2.0, out=out.tensor) if out.is_decomposed else operator.setitem(out, slice(None), 2 * y),
+    "torch": lambda out, y: (
+        torch.mul(y, 2.0, out=out.tensor) if out.is_decomposed else operator.setitem(out, slice(None), 2 * y)
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, public, Stepwise, ufunc, View
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, Stepwise, View, public, ufunc
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 

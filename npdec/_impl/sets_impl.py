@@ -110,7 +110,7 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
-    sorted: bool = True,  # noqa: ARG001  (an order is allowed, not needed, when it is False)
+    sorted: bool = True,
 ):
     """The distinct elements in ascending order, 1-d; along an axis, the distinct slices in lexicographic order.
 
@@ -201,7 +201,7 @@ def _members(element: torch.Tensor, tests: torch.Tensor) -> torch.Tensor:
 def isin(
     element: Opaque,
     test_elements: Opaque,
-    assume_unique: bool = False,  # noqa: ARG001  (a permission that is not used)
+    assume_unique: bool = False,
     invert: bool = False,
     *,
     kind: str | None = None,

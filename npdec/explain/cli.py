@@ -168,7 +168,9 @@ def _check_rule(name: str, mode: str) -> None:
     except ValueError as error:
         raise InputError(f"--rule {name}: {one_line(error)}") from None
     if mode == "reverse" and not has_reverse_mode(name):
-        raise InputError(f"--rule {name} is not linear in the contributions, so it has no reverse mode; use --mode forward")
+        raise InputError(
+            f"--rule {name} is not linear in the contributions, so it has no reverse mode; use --mode forward"
+        )
 
 
 def _progress(items: list[T]) -> Iterator[T]:
