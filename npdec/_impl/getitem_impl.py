@@ -334,20 +334,23 @@ def _put(view: torch.Tensor, plan: _Plan, value: torch.Tensor, flips: list[int])
     rest = tuple(view.shape[count:])
     result = rest[: plan.position] + indexed + rest[plan.position :]
     value = fit_indexed(value, result, plan.masked)
-    if value.numel() != 1:
+    # One plain number may be written twice to an element; anything that carries a graph must not.
+    constant = value.numel() == 1 and type(value) is torch.Tensor and not value.requires_grad
+    if constant or (value.numel() == 1 and plan.distinct):
+        value = value.reshape(())
+    else:
         value = value.expand(result)
         if plan.position:
             moved = tuple(range(len(indexed)))
             value = value.movedim(tuple(plan.position + i for i in moved), moved)
         if flips:
             value = _storage.moved(torch.flip, value, [axis - count + len(indexed) for axis in flips])
-    else:
-        value = value.reshape(())
     index = [i if i.ndim else i.reshape(1) for i in plan.index]
-    if value.ndim and not plan.distinct:
+    value = _storage.signed(value)
+    if not (constant or plan.distinct):
         index, value = _last_wins(index, value, tuple(view.shape[:count]), rest)
     # Decomposed tensors are of float dtypes; for the unsigned ones torch has no index_put.
-    _storage.signed(view)[tuple(index)] = _storage.signed(value)
+    _storage.signed(view)[tuple(index)] = value
 
 
 def fit_indexed(value: torch.Tensor, shape: tuple[int, ...], masked: bool = False) -> torch.Tensor:
@@ -394,4 +397,6 @@ def _last_wins(
         # The last of each run of equal indices: the nearest end at or after every rank.
         nearest = torch.where(ends, order, count).flip(0).cummin(0).values.flip(0)
         last = torch.empty_like(place).scatter(0, place, place[nearest])
-    return index, value[last]
+    stays = (last == order).reshape(-1, *[1] * len(rest))
+    # What is overwritten gets no gradient: only the last one of several writes its value with its graph.
+    return index, torch.where(stays, value, value[last].detach())
