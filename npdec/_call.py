@@ -1,4 +1,4 @@
-"""A call of a function with decomposed tensors among its arguments, to be made again with other tensors in their place."""
+"""A call with decomposed tensors among its arguments, to be made again with other tensors in their place."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class Call:
         return self._with(tensors, [], linear_only=False)
 
     def linear_part(self, *tensors: Any) -> Any:
-        """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product of
-        constants."""
+        """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product
+        of constants."""
         zeroed = self.constant_linear
         if self.constant_factors and all(leaf.tag == "Linear" for leaf in self.leaves):
             zeroed = zeroed + self.constant_factors

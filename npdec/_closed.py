@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -26,7 +26,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
         return _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
-    product = torch.mul(x, torch.reciprocal(y))
+    product = cast(DecomposedTensor, torch.mul(x, torch.reciprocal(y)))
     # The value is the quotient itself, not the product with a rounded reciprocal.
     x_value = x.value if isinstance(x, DecomposedTensor) else x
     x_residual = x.residual if isinstance(x, DecomposedTensor) else x
@@ -87,7 +87,7 @@ def _pairwise(sign: int) -> Function:
         with torch.set_grad_enabled(torch.is_grad_enabled() and not _whole(a, b)):
             value = func(*plain)
             base = func(*[t.residual if isinstance(t, DecomposedTensor) else t for t in (a, b)])
-        pair = torch.stack([_spread(a, value), _spread(b, value)])
+        pair = cast(DecomposedTensor, torch.stack([_spread(a, value), _spread(b, value)]))
         result = _routed(pair, 0, sign, value, False)
         result.residual = base
         return result
@@ -129,11 +129,12 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     dim = kwargs.get("dim", args[position + 1] if len(args) > position + 1 else -1)
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
-    parts = [torch.gather(t, d, index.expand(*t.shape[:lead], *index.shape) if lead else index)
-             for t, d, lead in ((x.residual, dim % x.value.ndim, 0), (x.components, dim % x.value.ndim + 1, 1))]  # fmt: skip
+    axis = dim % x.value.ndim
+    residual = torch.gather(x.residual, axis, index)
+    components = torch.gather(x.components, axis + 1, index.expand(len(x.components), *index.shape))
     if not keepdim:
-        parts = [parts[0].squeeze(dim % x.value.ndim), parts[1].squeeze(dim % x.value.ndim + 1)]
-    return type(made)((DecomposedTensor(made.values, *parts, x.labels, x.whole), made.indices))
+        residual, components = residual.squeeze(axis), components.squeeze(axis + 1)
+    return type(made)((DecomposedTensor(made.values, residual, components, x.labels, x.whole), made.indices))
 
 
 def _read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:

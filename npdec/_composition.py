@@ -179,7 +179,8 @@ class Composition(ArrayMethods):
         size = self._t.numel()
         if size != 1:
             raise ValueError(
-                "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+                "The truth value of an empty array is ambiguous. "
+                "Use `array.size > 0` to check that an array is not empty."
                 if not size
                 else "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )

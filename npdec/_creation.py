@@ -62,10 +62,10 @@ def array(
 ) -> Any:
     """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
 
-    The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False` raises
-    ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` puts axes of length one in
-    front. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting, TypeError
-    for objects that torch cannot hold, OverflowError for a Python int out of range.
+    The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False`
+    raises ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` puts axes of length
+    one in front. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting,
+    TypeError for objects that torch cannot hold, OverflowError for a Python int out of range.
 
     >>> np.array([[1, 2], [3, 4.5]])
     array([[1. , 2. ],
@@ -184,8 +184,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     """
     _check("require", None, like)
     wanted = {str(r).upper() for r in requirements or ()}
-    names = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A", "WRITEABLE": "W",
-             "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
+    names = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A",
+             "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
     wanted = {names.get(r, r) for r in wanted}
     if not wanted <= set("CFAWOE"):
         raise ValueError(f"require: unknown requirement {sorted(wanted - set('CFAWOE'))[0]!r}")
@@ -231,7 +231,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     array([0., 1., 4., 9.])
     """
     _check("fromiter", None, like)
-    items = []
+    items: list[Any] = []
     for item in iter:
         if len(items) == count:
             break

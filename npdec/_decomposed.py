@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -78,12 +78,12 @@ class DecomposedTensor(torch.Tensor):
     ) -> DecomposedTensor:
         shape = value.shape
         if residual.shape != shape or components.shape[1:] != shape or components.shape[0] != len(labels):
-            shape = tuple(shape)
             raise ValueError(
-                f"a decomposition of shape {shape} with {len(labels)} labels needs a residual of that shape and "
-                f"components of shape {(len(labels), *shape)}, not {tuple(residual.shape)} and {tuple(components.shape)}"
+                f"a decomposition of shape {tuple(shape)} with {len(labels)} labels needs a residual of that shape and "
+                f"components of shape {(len(labels), *shape)}, "
+                f"not {tuple(residual.shape)} and {tuple(components.shape)}"
             )
-        self = cast(DecomposedTensor, value.as_subclass(cls))
+        self = value.as_subclass(cls)
         self.value = value
         self.residual = residual
         self.components = components
@@ -115,7 +115,8 @@ class DecomposedTensor(torch.Tensor):
         """`residual + components.sum(0)`: the value, from its parts."""
         return self.residual + self.components.sum(0)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:

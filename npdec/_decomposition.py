@@ -133,10 +133,11 @@ def decompose(
     """Mark an input: every number computed from the result knows how much each part of the input contributed.
 
     `x`: an array of shape S and a floating or complex dtype (a torch tensor gives a DecomposedTensor), or a tuple of
-    arrays, which share one set of labels: with `axis=None` the elements of all of them, one after the other; with `axis`
-    or `groups`, equal indices or groups are one component. `axis`: None for one component per element, an int or tuple
-    for one per index along it, `()` for one in all. `groups`: integers that broadcast to S, any partition (a tuple of
-    them for a tuple of arrays). `baseline`: what the residual is computed from; it broadcasts to S (likewise a tuple).
+    arrays, which share one set of labels: with `axis=None` the elements of all of them, one after the other; with
+    `axis` or `groups`, equal indices or groups are one component. `axis`: None for one component per element, an int or
+    tuple for one per index along it, `()` for one in all. `groups`: integers that broadcast to S, any partition (a
+    tuple of them for a tuple of arrays). `baseline`: what the residual is computed from; it broadcasts to S (likewise a
+    tuple).
     `labels`: C distinct hashable names; for groups in the order of the sorted group numbers.
 
     Raises TypeError for integer dtypes, ValueError for shapes or a number of labels that do not fit.

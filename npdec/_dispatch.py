@@ -1,7 +1,7 @@
 """What a torch function does when it meets a DecomposedTensor: its rule is found here.
 
-In order: a rule (registered, or one of npdec's own); a function written in Python passes through its own body; an in-place
-method computes out of place and writes; anything else goes by quadrature.
+In order: a rule (registered, or one of npdec's own); a function written in Python passes through its own body; an
+in-place method computes out of place and writes; anything else goes by quadrature.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _value(arg: Any) -> Any:
 
 def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     raise TypeError(
-        f"{func.__name__}: a NumPy array cannot carry the contributions of a decomposed tensor: take .value, .residual or "
-        ".components first"
+        f"{func.__name__}: a NumPy array cannot carry the contributions of a decomposed tensor: take .value, .residual "
+        "or .components first"
     )
 
 
@@ -60,10 +60,11 @@ def _load_rules() -> None:
         for signature in vars(module).values():
             functions = getattr(signature, "__torch_functions__", ())
             if functions:
-                rule = _law.TaggedRule(read_parameters(signature))
+                rule: Function = _law.TaggedRule(read_parameters(signature))
                 for function in functions:
                     rules.setdefault(function, rule)
-    first_linear, first_pointwise = _law.TaggedRule.of("Linear"), _law.TaggedRule.of("Pointwise")
+    first_linear: Function = _law.TaggedRule.of("Linear")
+    first_pointwise: Function = _law.TaggedRule.of("Pointwise")
     for names, rule in (
         (torch_linear_impl.LINEAR, first_linear),
         (torch_pointwise_impl.POINTWISE, first_pointwise),
@@ -77,9 +78,9 @@ def _load_rules() -> None:
         (torch_opaque_impl.OPAQUE_ATTRIBUTES, _opaque),
     ):
         for name in names:
-            attribute = getattr(torch.Tensor, name, None)
-            if hasattr(attribute, "__get__"):
-                rules.setdefault(attribute.__get__, rule)
+            getter = getattr(getattr(torch.Tensor, name, None), "__get__", None)
+            if getter is not None:
+                rules.setdefault(getter, rule)
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
     for function, rule in _inplace.RULES.items():
         rules[function] = rule

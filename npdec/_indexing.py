@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from npdec._composition import Composition
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
-_INVALID = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+_INVALID = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
 
 
 def _index(bound: Any) -> int | None:

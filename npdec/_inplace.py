@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
+from npdec._decomposed import DecomposedTensor, expand_components, is_broadcast, union
 from npdec._secant import lead
 
 __all__ = ["RULES", "method", "write_outputs"]
@@ -66,13 +66,12 @@ def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
         return target
     _check_alone(target)
     plain = target.as_subclass(torch.Tensor) if type(target) is not torch.Tensor else target.view_as(target)
-    labels: Labels = source.labels
     target.__class__ = DecomposedTensor
     assert isinstance(target, DecomposedTensor)
     target.value = plain
     target.residual = plain.clone()
-    target.components = plain.new_zeros((len(labels), *plain.shape))
-    target.labels = labels
+    target.components = plain.new_zeros((len(source.labels), *plain.shape))
+    target.labels = source.labels
     target.whole = source.whole
     return target
 
@@ -88,8 +87,8 @@ def _own(target: DecomposedTensor) -> None:
 def _check_alone(value: torch.Tensor) -> None:
     if value._is_view() and value._base is not None and value._base.numel() != value.numel():
         raise RuntimeError(
-            "writing decomposed numbers into a view of a plain tensor: the tensor it views would not know of them. Write "
-            "into the base (base[index] = ...), or use npdec arrays, whose views follow"
+            "writing decomposed numbers into a view of a plain tensor: the tensor it views would not know of them. "
+            "Write into the base (base[index] = ...), or use npdec arrays, whose views follow"
         )
 
 

@@ -44,7 +44,7 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
     return value
 
 
-# -- reverse mode -------------------------------------------------------------------------------------------------------
+# -- reverse mode ------------------------------------------------------------------------------------------------------
 
 
 class _Graft(torch.autograd.Function):
@@ -61,7 +61,7 @@ class _Graft(torch.autograd.Function):
 
 def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
     """`numeric` (less `base`), through which gradients flow as through `carrier`."""
-    return _Graft.apply(numeric, base, carrier)  # type: ignore[no-any-return]
+    return _Graft.apply(numeric, base, carrier)
 
 
 def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
@@ -77,7 +77,7 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
 
 
 def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
-    """The function of the residuals. A baseline that is the same for all rows of a batch is computed for one of them."""
+    """The function of the residuals. A baseline that is equal for all rows of a batch is computed for one of them."""
     if call.func in _batched.LEADING and len(tensors) == 1 and call.leaves[0].key == 0:
         whole = tensors[0].residual
         row = narrowed(whole, whole.ndim - 1)
@@ -87,7 +87,7 @@ def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
     return call(*[t.residual for t in tensors])
 
 
-# -- the closed forms -----------------------------------------------------------------------------------------------------
+# -- the closed forms --------------------------------------------------------------------------------------------------
 
 
 def linear(call: Call) -> Any:
@@ -222,17 +222,20 @@ def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
     args, kwargs = list(call.args), dict(call.kwargs)
     places: list[tuple[Any, Any]] = []
     others: list[torch.Tensor] = []
-    for container, keys in ((args, range(len(args))), (kwargs, list(kwargs))):
+    containers: tuple[tuple[Any, Any], ...] = ((args, range(len(args))), (kwargs, list(kwargs)))
+    for container, keys in containers:
         for key in keys:
-            item = container[key]  # type: ignore[index, call-overload]
+            item = container[key]
             if isinstance(item, torch.Tensor) and key != leaf.key:
                 places.append((container, key))
                 others.append(item)
 
+    own: Any = args if isinstance(leaf.key, int) else kwargs
+
     def f(u: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
         for (container, key), item in zip(places, rest, strict=True):
             container[key] = item
-        (args if isinstance(leaf.key, int) else kwargs)[leaf.key] = u  # type: ignore[index, call-overload]
+        own[leaf.key] = u
         return call.func(*args, **kwargs)
 
     f.function = call.func  # type: ignore[attr-defined]

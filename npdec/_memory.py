@@ -87,7 +87,7 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
         a = a.value
     if type(b) is DecomposedTensor:
         b = b.value
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata  # type: ignore[attr-defined]
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) -> DecomposedTensor:

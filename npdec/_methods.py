@@ -270,7 +270,7 @@ class Flat:
         return tuple(reversed(coords))
 
     def copy(self) -> Composition:
-        return self._array.flatten()  # type: ignore[no-any-return]
+        return self._array.flatten()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.copy().__array__(dtype)

@@ -8,7 +8,7 @@ torch function.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -156,7 +156,7 @@ def _fast(function: ufunc, stem: str, prefix: str = "") -> Callable[..., Any]:
     }
     expression = "r.dtype" if stem in _COMPARISONS else "d"
     exec(compile(_FAST.format(name=name, dtype=expression), f"<operator {name}>", "exec"), scope)
-    return scope[name]  # type: ignore[no-any-return]
+    return cast(Callable[..., Any], scope[name])
 
 
 def attach_matmul(matmul: Callable[..., Any]) -> None:

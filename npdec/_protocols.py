@@ -58,8 +58,8 @@ class ProtocolMixin(ArrayBase):
         tensor = self._t
         if isinstance(tensor, DecomposedTensor):
             _util.warn(
-                "conversion to a NumPy array drops the contributions of a decomposed array; use .value to say that only "
-                "the value matters",
+                "conversion to a NumPy array drops the contributions of a decomposed array; use .value to say that "
+                "only the value matters",
                 DecompositionWarning,
             )
             tensor = tensor.value

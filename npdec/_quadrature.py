@@ -28,7 +28,7 @@ _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularitie
 
 
 class _Panel(NamedTuple):
-    """A piece [a, b] of the path. `priority` is minus its error relative to the output, so that a heap pops the worst."""
+    """A piece [a, b] of the path. `priority` is minus its relative error, so that a heap pops the worst."""
 
     priority: float
     a: float
@@ -41,8 +41,8 @@ class _Panel(NamedTuple):
 def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
     """(node, weight) pairs on [0, 1], exact for polynomials of degree 2n − 1.
 
-    Golub and Welsch, "Calculation of Gauss quadrature rules" (1969): the nodes are the eigenvalues of the Jacobi matrix,
-    the weights the squared first components of its eigenvectors.
+    Golub and Welsch, "Calculation of Gauss quadrature rules" (1969): the nodes are the eigenvalues of the Jacobi
+    matrix, the weights the squared first components of its eigenvectors.
     """
     k = torch.arange(1, n, dtype=torch.float64, device="cpu")
     off = k / torch.sqrt(4 * k * k - 1)
@@ -58,8 +58,9 @@ def tolerance(dtype: torch.dtype) -> float:
 
 @functools.cache
 def _load_jvp() -> None:
-    """torch.func.jvp compiles some formulas with the deprecated torch.jit.script when it is first used, and warns of it:
-    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/eager_transforms.py (lazy_load_decompositions)."""
+    """torch.func.jvp compiles some formulas with the deprecated torch.jit.script when it is first used, and warns of
+    it: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/eager_transforms.py
+    (lazy_load_decompositions)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
@@ -69,11 +70,13 @@ def _jvp(function: Function, points: tuple[torch.Tensor, ...], tangents: tuple[t
     """The directional derivatives of the outputs, as a tuple."""
     with torch.enable_grad():  # torch.func.jvp differentiates nothing under no_grad
         try:
-            return torch.func.jvp(function, points, tangents)[1]
+            made: tuple[Any, ...] = torch.func.jvp(function, points, tangents)
+            return made[1]
         except NotImplementedError:  # no forward-mode formula: differentiate the transposed product, which is linear
-            outputs, vjp = torch.func.vjp(function, *points)
-            _, transposed = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
-            return transposed(tangents)[0]
+            pulled: tuple[Any, ...] = torch.func.vjp(function, *points)
+            outputs, vjp = pulled
+            pulled = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
+            return pulled[1](tangents)[0]
 
 
 def _at(start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], t: float) -> tuple[torch.Tensor, ...]:
@@ -138,7 +141,7 @@ def integrate(
             (h - lo - s.detach()).abs().max() if s.numel() else 0.0 for h, lo, s in zip(high, low, total, strict=True)
         ]
         error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
-        return _Panel(-error if error == error else -math.inf, a, b, low, high)
+        return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)
 
     panels = [measured(0.0, 1.0, [b.detach() for b in base], [v.detach() for v in result])]
     while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS:
@@ -153,8 +156,8 @@ def integrate(
         heapq.heappush(panels, measured(middle, panel.b, between, panel.high))
     if worst > bound:
         warnings.warn(
-            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to the "
-            "value passes close to a singularity",
+            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
+            "the value passes close to a singularity",
             DecompositionWarning,
             stacklevel=4,
         )

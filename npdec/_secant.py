@@ -1,14 +1,14 @@
 """The slope of a pointwise function between residual and value, to full precision.
 
-The secant (f(x) − f(r)) / (x − r) is DeepLIFT's Rescale multiplier (Shrikumar, Greenside and Kundaje, "Learning important
-features through propagating activation differences", 2017). Where f(x) and f(r) agree in their leading digits the
-difference has lost those digits; the slope is then the mean of the derivative along the segment, which is the same
+The secant (f(x) − f(r)) / (x − r) is DeepLIFT's Rescale multiplier (Shrikumar, Greenside and Kundaje, "Learning
+important features through propagating activation differences", 2017). Where f(x) and f(r) agree in their leading digits
+the difference has lost those digits; the slope is then the mean of the derivative along the segment, which is the same
 number, by Gauss–Legendre quadrature.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -54,7 +54,8 @@ class Slope:
         components = lead(components, self.multiplier.ndim)
         result = components * self.multiplier
         if self.extreme is not None:
-            assert self.difference is not None and self.step is not None
+            assert self.difference is not None
+            assert self.step is not None
             result = torch.where(self.extreme, self.difference * (components / self.step), result)
         if self.singular is not None:
             result = torch.where(self.singular & (components == 0), torch.zeros_like(result), result)
@@ -69,7 +70,10 @@ def _derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> t
         y = f(u)
         if not y.requires_grad:
             return torch.zeros_like(u)
-        (slope,) = torch.autograd.grad(y, u, torch.ones_like(y), create_graph=create, allow_unused=True)
+        slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
+            y, u, torch.ones_like(y), create_graph=create, allow_unused=True
+        )
+    slope = slopes[0]
     if slope is None:
         return torch.zeros_like(u)
     return slope.conj() if slope.is_complex() else slope  # torch's complex gradient is the conjugate
@@ -138,8 +142,8 @@ def _fill_close(
     rounding: torch.Tensor,
     others: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
-    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them, and agrees with
-    the secant to what rounding can do to the latter (it does not where the function turns in between)."""
+    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them, and agrees
+    with the secant to what rounding can do to the latter (it does not where the function turns in between)."""
     near, far, fixed = x.expand(slope.shape)[close], r.expand(slope.shape)[close], zero[close]
     rest = tuple(o.expand(slope.shape)[close] if o.ndim else o for o in others)
 

@@ -106,11 +106,12 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 class Spec:
     """What a kernel declares beside its signature.
 
-    `name` is the public name. `method` names the methods of arrays that it is, separated by spaces. `torch` is the function of torch
-    that is the whole ufunc for the dtypes in `LOOPS[loops].direct`, while the body serves the others; the law tags of
-    the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of `npdec._impl.dtypes_impl.LOOPS`;
-    it is None for a function that is no ufunc. `operator` is the stem of the operators that a ufunc stands for:
-    "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over nothing.
+    `name` is the public name. `method` names the methods of arrays that it is, separated by spaces. `torch` is the
+    function of torch that is the whole ufunc for the dtypes in `LOOPS[loops].direct`, while the body serves the others;
+    the law tags of the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of
+    `npdec._impl.dtypes_impl.LOOPS`; it is None for a function that is no ufunc. `operator` is the stem of the operators
+    that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over
+    nothing.
     """
 
     name: str

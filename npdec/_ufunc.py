@@ -78,6 +78,7 @@ class ufunc:
 
     signature = None
     __name__: str
+    __call__: Callable[..., Any]
 
     def __init__(
         self, kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str, nout: int

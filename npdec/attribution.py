@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -77,10 +77,13 @@ def _shares(component: torch.Tensor, carrier: torch.Tensor, change: torch.Tensor
     if component.is_complex():
         parts = torch.view_as_real(component)
         return torch.complex(_shares(parts[0], carrier, change, True), _shares(parts[1], carrier, change, retain))
-    (slope,) = torch.autograd.grad(component, carrier, retain_graph=retain, allow_unused=True)
+    slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
+        component, carrier, retain_graph=retain, allow_unused=True
+    )
+    slope = slopes[0]
     if slope is None:
         return torch.zeros_like(change.real)
-    # The gradient of a real number by a complex one is du + i dv for the change u + i v: their real product is the share.
+    # The gradient of a real number by a complex one is du + i dv for the change u + i v: the share is the real product.
     return (slope.conj() * change).real if change.is_complex() else slope * change
 
 
@@ -89,7 +92,8 @@ def _choose(made: torch.Tensor, output: Any) -> tuple[list[torch.Tensor], bool]:
     if output is None:
         if made.numel() != 1:
             raise ValueError(
-                f"attribute: the function returned an array of shape {tuple(made.shape)}: choose one element with output="
+                f"attribute: the function returned an array of shape {tuple(made.shape)}: choose one element with "
+                "output="
             )
         return [made.reshape(())], False
     indices = output if isinstance(output, list) else [output]

@@ -41,16 +41,17 @@ from npdec._tags import (
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "InPlace", "KeepDims", "Linear", "Mask",
-    "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation", "ufunc",
+    "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation",
+    "ufunc",
 ]  # fmt: skip
 
 
 def operation(kernel: Callable[..., Any] | None = None, **declaration: Any) -> Any:
     """Publish a kernel: a function on torch tensors whose parameters carry tags. Decorator, with or without arguments.
 
-    `name` (default: the kernel's), `method` (True, or the name of a method of arrays), `aliases`. The public function is
-    returned and stands in the namespace of npdec. Raises TypeError for a parameter without a known tag, and for a name
-    that is taken.
+    `name` (default: the kernel's), `method` (True, or the name of a method of arrays), `aliases`. The public function
+    is returned and stands in the namespace of npdec. Raises TypeError for a parameter without a known tag, and for a
+    name that is taken.
     """
 
     def publish(kernel: Callable[..., Any]) -> Any:
@@ -60,8 +61,9 @@ def operation(kernel: Callable[..., Any] | None = None, **declaration: Any) -> A
 
 
 def ufunc(torch_function: Callable[..., Any] | None = None, **declaration: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Publish a kernel as a universal function. `loops` says which dtypes it computes in ("inexact": floating and complex,
-    integers as floats); `operator`, `identity`, `method` and `torch_function` are as `npdec._tags.Spec` describes them.
+    """Publish a kernel as a universal function. `loops` says which dtypes it computes in ("inexact": floating and
+    complex, integers as floats); `operator`, `identity`, `method` and `torch_function` are as `npdec._tags.Spec`
+    describes them.
     """
 
     def publish(kernel: Callable[..., Any]) -> Any:

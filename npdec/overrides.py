@@ -2,7 +2,9 @@
 
 >>> from npdec.overrides import Pointwise, register_function
 >>> def cube(x):
-...     return torch.overrides.handle_torch_function(cube, (x,), x) if torch.overrides.has_torch_function((x,)) else x**3
+...     if torch.overrides.has_torch_function((x,)):
+...         return torch.overrides.handle_torch_function(cube, (x,), x)
+...     return x**3
 >>> @register_function(cube)
 ... def _(x: Pointwise): ...
 >>> cube(np.decompose(torch.tensor([2.0]))).components
@@ -19,15 +21,16 @@ from npdec._signature import read_parameters
 from npdec._tags import ArrayLike, Linear, Multilinear, Opaque, Pointwise, Smooth, Stepwise
 
 __all__ = [
-    "ArrayLike", "Linear", "Multilinear", "Opaque", "Pointwise", "Smooth", "Stepwise", "is_registered", "register_function",
+    "ArrayLike", "Linear", "Multilinear", "Opaque", "Pointwise", "Smooth", "Stepwise", "is_registered",
+    "register_function",
 ]  # fmt: skip
 
 
 def register_function(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a torch function the rule that a type-tagged signature states. The last registration wins.
 
-    The decorated function only lends its signature: names as in the original, tags from this module. Raises TypeError for
-    an unknown tag.
+    The decorated function only lends its signature: names as in the original, tags from this module. Raises TypeError
+    for an unknown tag.
     """
 
     def register(signature: Callable[..., Any]) -> Callable[..., Any]:

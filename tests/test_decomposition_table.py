@@ -86,7 +86,9 @@ def baseline(leaf: samples.Arr, kind: str, path: Path) -> Any:
     """A random baseline of the shape of the array, where its functions are defined; nan stays where it is."""
     x = numpy.array(leaf.data, dtype=leaf.dtype)
     source = numpy.random.default_rng([len(path), *[ord(c) for c in f"{path}{x.shape}"]])
-    low, high = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}[kind]
+    low, high = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}[
+        kind
+    ]
     base = source.uniform(low, high, x.shape)
     if x.dtype.kind == "c":
         base = base + 1j * source.uniform(low, high, x.shape)
@@ -106,7 +108,11 @@ def digits(dtype: Any, double: float, single: float, half: float = 1e-2) -> floa
     return {"float16": half, "float32": single, "complex64": single}.get(str(dtype), double)
 
 
-CASES = [(name, sample) for name, sample in samples.cases() if leaves(sample) and not sample.shape_only and sample.base != "nowhere"]
+CASES = [
+    (name, sample)
+    for name, sample in samples.cases()
+    if leaves(sample) and not sample.shape_only and sample.base != "nowhere"
+]
 CHOICES = [
     (name, sample, chosen)
     for name, sample in CASES
@@ -115,7 +121,11 @@ CHOICES = [
 
 
 def choice_id(item: Any) -> str:
-    return "+".join("".join(map(str, path)) for path in item) if isinstance(item, tuple) and item and isinstance(item[0], tuple) else samples.case_id(item)
+    return (
+        "+".join("".join(map(str, path)) for path in item)
+        if isinstance(item, tuple) and item and isinstance(item[0], tuple)
+        else samples.case_id(item)
+    )
 
 
 each_choice = pytest.mark.parametrize(("name", "sample", "chosen"), CHOICES, ids=choice_id)
@@ -130,7 +140,9 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _decomposed(sample: samples.Sample, chosen: tuple[Path, ...]) -> tuple[dict[Path, Any], dict[Path, Any], dict[Path, Any]]:
+def _decomposed(
+    sample: samples.Sample, chosen: tuple[Path, ...]
+) -> tuple[dict[Path, Any], dict[Path, Any], dict[Path, Any]]:
     """The chosen arrays plain, at their baselines, and decomposed under one set of labels."""
     found = leaves(sample)
     plain = {path: samples.make(np, found[path]) for path in chosen}
@@ -172,7 +184,9 @@ def test_value_is_unchanged_and_complete(name, sample, chosen):
         finite = numpy.isfinite(value) & numpy.isfinite(residual)
         with numpy.errstate(all="ignore"):
             error = numpy.abs(value - residual - components.sum(0))[finite]
-            scale = max(numpy.abs(part[finite]).max(initial=0) for part in (value, residual, numpy.abs(components).sum(0)))
+            scale = max(
+                numpy.abs(part[finite]).max(initial=0) for part in (value, residual, numpy.abs(components).sum(0))
+            )
         bound = max(digits(x.dtype, 1e-10, 1e-4) for x in (want, *plain.values()))
         assert not error.size or error.max() <= bound * scale
 
@@ -185,7 +199,9 @@ def test_residual_is_the_function_of_the_baseline(name, sample, chosen):
 
 @pytest.mark.parametrize("name", FREEZES)
 def test_freezing_functions_freeze(name):
-    assert any(_residual_differs(*choice) for choice in CHOICES if choice[0] == name), "it does not: take it off the list"
+    assert any(_residual_differs(*choice) for choice in CHOICES if choice[0] == name), (
+        "it does not: take it off the list"
+    )
 
 
 def _total(outputs: list[Any]) -> Any:
@@ -203,7 +219,9 @@ def _total(outputs: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "sample", "path"), [(*case, path) for case in CASES for path in leaves(case[1])], ids=lambda i: choice_id((i,)) if isinstance(i, tuple) and not isinstance(i, samples.Sample) else samples.case_id(i)
+    ("name", "sample", "path"),
+    [(*case, path) for case in CASES for path in leaves(case[1])],
+    ids=lambda i: choice_id((i,)) if isinstance(i, tuple) and not isinstance(i, samples.Sample) else samples.case_id(i),
 )
 def test_forward_equals_reverse(name, sample, path):
     plain, bases, marked = _decomposed(sample, (path,))

@@ -1,8 +1,8 @@
 """The maximum of straight lines: how much of the path each element leads.
 
-Along the path from r to x every element is a line r_j + t (x_j − r_j), and the maximum is their upper envelope, convex and
-piecewise linear. The element that leads at t passes its own contributions on there, so that it passes on the fraction of
-the path that it leads. Equal lines share evenly.
+Along the path from r to x every element is a line r_j + t (x_j − r_j), and the maximum is their upper envelope, convex
+and piecewise linear. The element that leads at t passes its own contributions on there, so that it passes on the
+fraction of the path that it leads. Equal lines share evenly.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
     """The fraction of the path on which each element along `dim` is the maximum: same shape, sums to one along `dim`.
 
-    The envelope is walked from t = 0: the leader there is the largest residual (the steepest among equals), and the next
-    one is the steeper line that crosses the leader first.
+    The envelope is walked from t = 0: the leader there is the largest residual (the steepest among equals), and the
+    next one is the steeper line that crosses the leader first.
     """
     value, residual = value.detach(), residual.detach()
     slope = value - residual

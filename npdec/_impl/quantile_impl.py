@@ -163,7 +163,7 @@ _DEFINITIONS: dict[str, Definition] = {
     "nearest": lambda n, q: torch.round((n - 1) * q).to(torch.int64),
 }
 
-# Definitions by which a whole q, 0 or 1, has a whole index; it is interpolated (into a float if q is weak) all the same.
+# Definitions by which q = 0 or 1 has a whole index; it is interpolated (into a float if q is weak) all the same.
 _WHOLE = frozenset({"averaged_inverted_cdf", "interpolated_inverted_cdf", "weibull"})
 
 
@@ -255,6 +255,8 @@ def _quantile(
     if not rows.shape[-1]:
         raise IndexError(f"quantiles need at least one element along the axis; the shape is {tuple(a.shape)}")
     flat = q.reshape(-1)
+    n: Any
+    missing: Any
     if skip_nan:
         ordered, n = _sorted_numbers(rows)
         missing = n == 0

@@ -1,7 +1,7 @@
 """Slopes of pointwise functions between two points, in closed forms that keep their digits.
 
-A slope takes (x, r, step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms follow
-from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+A slope takes (x, r, step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms
+follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ SLOPES: dict[Callable[..., torch.Tensor], Slope] = {
 # Between two points of one straight piece the secant is the slope, exactly; only a step of zero needs the derivative.
 PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
     function
-    for name in "relu relu6 leaky_relu hardtanh hardsigmoid threshold clamp clip clamp_min clamp_max abs absolute".split()
+    for name in (
+        "relu relu6 leaky_relu hardtanh hardsigmoid threshold clamp clip clamp_min clamp_max abs absolute".split()
+    )
     for owner in (torch, torch.Tensor, F)
     if (function := getattr(owner, name, None)) is not None
 )

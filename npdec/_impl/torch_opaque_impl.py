@@ -16,7 +16,7 @@ OPAQUE = """
 
 # Attributes of tensors that say nothing of contributions.
 OPAQUE_ATTRIBUTES = """
-    shape dtype device ndim layout is_cuda is_cpu is_meta is_mps is_xpu is_sparse is_quantized is_leaf is_nested is_mkldnn
-    requires_grad grad_fn grad names itemsize nbytes output_nr _version _base retains_grad is_sparse_csr is_vulkan is_xla
-    is_ipu is_maia is_mtia is_ort name volatile _backward_hooks
+    shape dtype device ndim layout is_cuda is_cpu is_meta is_mps is_xpu is_sparse is_quantized is_leaf is_nested
+    is_mkldnn requires_grad grad_fn grad names itemsize nbytes output_nr _version _base retains_grad is_sparse_csr
+    is_vulkan is_xla is_ipu is_maia is_mtia is_ort name volatile _backward_hooks
 """.split()
