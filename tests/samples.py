@@ -16,7 +16,7 @@ import numpy
 
 import npdec
 
-# -- arrays in samples --------------------------------------------------------------------------------------------------
+# -- arrays in samples -------------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,15 +108,15 @@ def arr(data: Any, dtype: str = "float64") -> Arr:
     return Arr(data, dtype)
 
 
-# -- samples ------------------------------------------------------------------------------------------------------------
+# -- samples -----------------------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
     """One call. Hints: `base` is where baselines may lie ("any", "positive", "unit", "above" one, "near" the value, or
     "nowhere": the sample is not decomposed);
-    `writes` says that the first argument is changed and is what to compare; `up_to_sign` compares magnitudes (vectors of
-    a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers."""
+    `writes` says that the first argument is changed and is what to compare; `up_to_sign` compares magnitudes (vectors
+    of a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -164,7 +164,9 @@ def each(args: list[tuple[Any, ...]], **hints: Any) -> list[Sample]:
     return [call(*a).of(**hints) for a in args]
 
 
-def unary(domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True) -> list[Sample]:
+def unary(
+    domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True
+) -> list[Sample]:
     """Samples of a function of one array of inexact numbers."""
     made = [call(domain(2, 3)), call(domain(4, seed=1).to("float32")), call(domain(seed=2)), call(domain(2, 0))]
     if ints:
@@ -173,7 +175,9 @@ def unary(domain: Callable[..., Arr] = real, base: str = "any", complexes: bool 
     return [*made, call(compl(3)).of(base="near")] if complexes else made
 
 
-def binary(domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True) -> list[Sample]:
+def binary(
+    domain: Callable[..., Arr] = real, base: str = "any", complexes: bool = True, ints: bool = True
+) -> list[Sample]:
     made = [
         call(domain(2, 3), domain(3, seed=1)),
         call(domain(2, 1), domain(3, seed=2).to("float32")),
@@ -198,7 +202,13 @@ def whole(n: int = 2) -> list[Sample]:
 
 def compared() -> list[Sample]:
     x, y = arr([1.0, 2.0, 3.0]), arr([[1.0, 2.5, 0.0], [3.0, 2.0, 3.0]])
-    return [call(x, y), call(integers(3), 2), call(compl(3), compl(3)), call(2.0, 3), call(booleans(3), booleans(3, seed=1))]
+    return [
+        call(x, y),
+        call(integers(3), 2),
+        call(compl(3), compl(3)),
+        call(2.0, 3),
+        call(booleans(3), booleans(3, seed=1)),
+    ]
 
 
 def reductions(*, complexes: bool = True, empty: bool = True, dtype: bool = False) -> list[Sample]:
@@ -239,9 +249,11 @@ CREATION = {
     "require": [call(X), call(X, "float32", "F"), call(X, requirements=["C", "W"])],
     "from_dlpack": [call(X), call(N)],
     "frombuffer": [call(b"\x01\x02\x03\x04", "uint8"), call(bytes(16), count=1, offset=8)],
-    "fromiter": [call(Made(lambda lib: iter([1, 2, 3])), "int32"), call(Made(lambda lib: iter([1.5, 2.0, 3.0])), float, 2)],
+    "fromiter": [call(Made(lambda lib: iter([1, 2, 3])), "int32"),
+                 call(Made(lambda lib: iter([1.5, 2.0, 3.0])), float, 2)],
     "fromfunction": [call(_plus, (2, 3)), call(_plus, (2, 2), dtype=int)],
-    "empty": [call((2, 3)).of(shape_only=True), call(3, dtype="int16").of(shape_only=True), call((2, 3), order="F").of(shape_only=True)],
+    "empty": [call((2, 3)).of(shape_only=True), call(3, dtype="int16").of(shape_only=True),
+              call((2, 3), order="F").of(shape_only=True)],
     "zeros": each([((2, 3),), (3, "int32"), ((), bool), ((2, 3), complex, "F")]),
     "ones": each([((2, 3),), (3, "int32"), ((), bool)]),
     "full": each([((2, 3), 1.5), (3, 2), ((2, 2), [1, 2])]) + [call(2, 1, dtype="float32")],
@@ -301,7 +313,8 @@ MOVEMENT = {
     "broadcast_shapes": [call((2, 1), (3,)), call(3, (2, 3)), call()],
     "real": [call(C), call(X), call(1 + 2j)],
     "imag": [call(C), call(X), call(1 + 2j)],
-    "concatenate": [call([X, Y]), call((X, N), 1), call([X, V], axis=None), call([X, Y], dtype="float32", casting="same_kind")],
+    "concatenate": [call([X, Y]), call((X, N), 1), call([X, V], axis=None),
+                    call([X, Y], dtype="float32", casting="same_kind")],
     "concat": [call([X, Y])],
     "stack": [call([X, Y]), call([X, N], -1), call([1.0, 2.0])],
     "vstack": [call([X, real(3)]), call((V, W)), call([1, 2])],
@@ -331,21 +344,28 @@ MOVEMENT = {
     "diagonal": [call(M), call(CUBE, 1, 0, 2)],
     "take": [call(V, [0, 3, 3]), call(X, 1, axis=1), call(X, [[0, 2], [1, 1]], axis=-1), call(V, [7, -9], mode="wrap"),
              call(V, [7, -9], mode="clip"), call(X, 4)],
-    "take_along_axis": [call(X, arr([[0, 2], [1, 1]], "int64"), 1), call(V, arr([4, 0], "int64"), 0), call(X, arr([5, 1], "int64"), None)],
+    "take_along_axis": [call(X, arr([[0, 2], [1, 1]], "int64"), 1), call(V, arr([4, 0], "int64"), 0),
+                        call(X, arr([5, 1], "int64"), None)],
     "compress": [call([True, False, True], V), call([0, 1], X, axis=0)],
     "extract": [call(B, X), call([True, False, True, False, False], V)],
-    "choose": [call(arr([1, 0, 1], "int64"), [real(3), real(3, seed=1)]), call(arr([3, -1, 1, 0, 8], "int64"), [V, W], mode="wrap")],
-    "select": [call([arr([True, False, True], "bool"), arr([True, True, False], "bool")], [real(3), real(3, seed=1)], 7.0),
+    "choose": [call(arr([1, 0, 1], "int64"), [real(3), real(3, seed=1)]),
+               call(arr([3, -1, 1, 0, 8], "int64"), [V, W], mode="wrap")],
+    "select": [call([arr([True, False, True], "bool"), arr([True, True, False], "bool")], [real(3), real(3, seed=1)],
+                    7.0),
                call([B], [X])],
-    "where": [call(B, X, Y), call(B, 1.0, X), call(arr([True, False, True], "bool"), X, 0), call(B), call(True, 1, 2.5)],
-    "pad": [call(V, 2), call(X, ((1, 0), (0, 2)), constant_values=1.5), call(V, (1, 2), mode="edge"), call(V, 2, mode="reflect"),
+    "where": [call(B, X, Y), call(B, 1.0, X), call(arr([True, False, True], "bool"), X, 0), call(B),
+              call(True, 1, 2.5)],
+    "pad": [call(V, 2), call(X, ((1, 0), (0, 2)), constant_values=1.5), call(V, (1, 2), mode="edge"),
+            call(V, 2, mode="reflect"),
             call(V, 3, mode="symmetric"), call(X, 1, mode="wrap"), call(V, 2, mode="linear_ramp", end_values=1.0),
-            call(V, 2, mode="maximum"), call(X, 1, mode="mean"), call(X, 1, mode="minimum", stat_length=2), call(X, 1, mode="median")],
+            call(V, 2, mode="maximum"), call(X, 1, mode="mean"), call(X, 1, mode="minimum", stat_length=2),
+            call(X, 1, mode="median")],
     "copyto": [call(X, Y), call(X, 1.5, where=B), call(N, True), call(X, V.data[:3])],
     "put": [call(V, [0, 3], [9.0, 8.0]), call(X, [1, 4, 5], 0.5), call(V, [7], 1.0, mode="wrap"), call(X, [0], Y)],
     "place": [call(X, B, [1.5, 2.5]), call(V, [True, False, True, False, True], W)],
     "putmask": [call(X, B, Y), call(V, [True, False, True, False, True], [9.0, 8.0])],
-    "put_along_axis": [call(X, arr([[0, 2], [1, 0]], "int64"), 9.0, 1), call(V, arr([4, 0], "int64"), arr([1.0, 2.0]), 0)],
+    "put_along_axis": [call(X, arr([[0, 2], [1, 0]], "int64"), 9.0, 1),
+                       call(V, arr([4, 0], "int64"), arr([1.0, 2.0]), 0)],
     "fill_diagonal": [call(M, 1.5), call(real(4, 2), [1.0, 2.0], wrap=True)],
     "nonzero": [call(B), call(N), call(V)],
     "argwhere": [call(B), call(N)],
@@ -395,10 +415,12 @@ ELEMENTWISE = {
     "ldexp": [call(X, integers(2, 3)), call(1.5, 3), call(V.to("float32"), 2)],
     "frexp": unary(complexes=False),
     "modf": unary(complexes=False),
-    "clip": [call(X, -0.5, 0.5), call(X, None, 0.2), call(X, real(3), positive(3)), call(N, 0, 3), call(X, min=-1.0), call(X, max=0)],
+    "clip": [call(X, -0.5, 0.5), call(X, None, 0.2), call(X, real(3), positive(3)), call(N, 0, 3), call(X, min=-1.0),
+             call(X, max=0)],
     "round": [call(X), call(X, 1), call(N, -1), call(2.567, 2), call(C, 1)],
     "around": [call(X), call(X, 1)],
-    "nan_to_num": [call(with_nan(X)).of(base="nowhere"), call(arr([float("inf"), float("-inf"), 1.0])), call(with_nan(V), nan=1.5, posinf=2.0).of(base="nowhere"), call(X)],
+    "nan_to_num": [call(with_nan(X)).of(base="nowhere"), call(arr([float("inf"), float("-inf"), 1.0])),
+                   call(with_nan(V), nan=1.5, posinf=2.0).of(base="nowhere"), call(X)],
     "real_if_close": [call(C), call(arr([1 + 1e-20j, 2.0], "complex128")), call(X)],
     "unwrap": [call(arr([0.0, 2.0, 5.5, 9.0, 1.0])), call(arr([[0.0, 3.0, 7.0]]), period=4.0)],
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
@@ -406,14 +428,18 @@ ELEMENTWISE = {
     "bitwise_count": whole(1),
     **{name: compared() for name in "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_xor".split()},
     "logical_not": [call(X), call(B), call(N), call(0.0)],
-    **{name: [call(with_nan(X)), call(arr([float("inf"), 1.0])), call(C), call(3)] for name in "isnan isinf isfinite".split()},
+    **{name: [call(with_nan(X)), call(arr([float("inf"), 1.0])), call(C), call(3)]
+       for name in "isnan isinf isfinite".split()},
     "isposinf": [call(arr([float("inf"), float("-inf"), 1.0])), call(3)],
     "isneginf": [call(arr([float("inf"), float("-inf"), 1.0])), call(3)],
-    **{name: [call(C), call(X), call(1 + 0j), call(arr([1 + 0j, 2j], "complex128"))] for name in "isreal iscomplex".split()},
+    **{name: [call(C), call(X), call(1 + 0j), call(arr([1 + 0j, 2j], "complex128"))]
+       for name in "isreal iscomplex".split()},
     **{name: [call(C), call(X), call(1j)] for name in "isrealobj iscomplexobj".split()},
-    "isclose": [call(X, X), call(V, W, 1.0, 0.5), call(with_nan(V), with_nan(V), equal_nan=True), call(1.0, 1.0 + 1e-9)],
+    "isclose": [call(X, X), call(V, W, 1.0, 0.5), call(with_nan(V), with_nan(V), equal_nan=True),
+                call(1.0, 1.0 + 1e-9)],
     "allclose": [call(X, X), call(V, W), call(with_nan(V), with_nan(V), equal_nan=True)],
-    "array_equal": [call(X, X), call(X, V), call(with_nan(V), with_nan(V)), call(with_nan(V), with_nan(V), equal_nan=True)],
+    "array_equal": [call(X, X), call(X, V), call(with_nan(V), with_nan(V)),
+                    call(with_nan(V), with_nan(V), equal_nan=True)],
     "array_equiv": [call(V, [V, V]), call(X, Y)],
     "isscalar": [call(3.0), call(X), call("a"), call(Made(lambda lib: lib.float64(2)))],
     "piecewise": [call(V, [arr([True, False, True, False, False], "bool")], [1.0, 2.0])],
@@ -424,7 +450,8 @@ REDUCTIONS = {
     "sum": [*reductions(dtype=True), call(X, initial=2.0), call(X, where=B), call(real(0))],
     "prod": [*reductions(dtype=True), call(X, initial=2.0), call(X, where=B), call(arr([2.0, 0.0, 3.0]))],
     "mean": [*reductions(dtype=True), call(X, where=arr([[True], [True]], "bool"))],
-    "var": [*reductions(dtype=True), call(V, ddof=1), call(CUBE, axis=(0, 2), correction=1), call(X, where=arr([True, False, True], "bool")),
+    "var": [*reductions(dtype=True), call(V, ddof=1), call(CUBE, axis=(0, 2), correction=1),
+            call(X, where=arr([True, False, True], "bool")),
             call(V, mean=arr([0.5]))],
     "std": [*reductions(dtype=True), call(V, ddof=1), call(CUBE, axis=(0, 2), correction=1)],
     "max": [*reductions(empty=False), call(X, initial=1.0, axis=0), call(X, where=B, initial=-9.0), call(with_nan(V))],
@@ -439,30 +466,39 @@ REDUCTIONS = {
     "cumprod": [call(X), call(X, 1), call(N, axis=0), call(arr([2.0, 0.0, 3.0]))],
     "cumulative_sum": [call(V), call(X, axis=1, include_initial=True), call(N, axis=0, dtype=float)],
     "cumulative_prod": [call(V), call(X, axis=1, include_initial=True)],
-    **{name: [call(with_nan(X)), call(with_nan(X), axis=0), call(with_nan(X), axis=(0, 1), keepdims=True), call(X, axis=1), call(N, axis=1)]
+    **{name: [call(with_nan(X)), call(with_nan(X), axis=0), call(with_nan(X), axis=(0, 1), keepdims=True),
+              call(X, axis=1), call(N, axis=1)]
        for name in "nansum nanprod nanmean nanvar nanstd nanmax nanmin".split()},
-    **{name: [call(with_nan(V)), call(with_nan(X), axis=1), call(N, axis=0)] for name in "nancumsum nancumprod nanargmax nanargmin".split()},
-    "average": [call(X), call(X, axis=1, weights=positive(3)), call(X, axis=0, returned=True), call(V, weights=[1, 2, 3, 4, 5], keepdims=True)],
+    **{name: [call(with_nan(V)), call(with_nan(X), axis=1), call(N, axis=0)]
+       for name in "nancumsum nancumprod nanargmax nanargmin".split()},
+    "average": [call(X), call(X, axis=1, weights=positive(3)), call(X, axis=0, returned=True),
+                call(V, weights=[1, 2, 3, 4, 5], keepdims=True)],
     "median": [call(V), call(X, axis=1), call(CUBE, axis=(0, 2), keepdims=True), call(N), call(with_nan(V)), call(X)],
     "nanmedian": [call(with_nan(V)), call(with_nan(X), axis=1), call(CUBE, axis=(0, 2), keepdims=True)],
-    **{name: [call(V, q[0]), call(X, list(q), axis=1), call(CUBE, q[1], axis=(0, 1), keepdims=True), call(V, q[1], method="nearest"),
+    **{name: [call(V, q[0]), call(X, list(q), axis=1), call(CUBE, q[1], axis=(0, 1), keepdims=True),
+              call(V, q[1], method="nearest"),
               call(V, q[0], method="hazen"), call(N, q[1])]
-       for name, q in {"quantile": (0.3, 0.75), "percentile": (30, 75.0), "nanquantile": (0.3, 0.75), "nanpercentile": (30, 75.0)}.items()},
-    "cov": [call(X), call(V, W), call(real(3, 6), rowvar=False, ddof=0), call(V, aweights=positive(5)), call(real(2, 5), fweights=[1, 2, 1, 1, 3])],
+       for name, q in {"quantile": (0.3, 0.75), "percentile": (30, 75.0), "nanquantile": (0.3, 0.75),
+                       "nanpercentile": (30, 75.0)}.items()},
+    "cov": [call(X), call(V, W), call(real(3, 6), rowvar=False, ddof=0), call(V, aweights=positive(5)),
+            call(real(2, 5), fweights=[1, 2, 1, 1, 3])],
     "corrcoef": [call(real(3, 6)), call(V, W), call(real(6, 3), rowvar=False)],
     "diff": [call(V), call(X, axis=0), call(V, 2), call(X, 1, -1, prepend=0.0, append=Y)],
     "ediff1d": [call(V), call(X, to_end=[1.0, 2.0], to_begin=0.5)],
-    "gradient": [call(V), call(V, 0.5), call(real(3, 4)), call(V, arr([0.0, 1.0, 1.5, 3.5, 4.0])), call(real(3, 4), axis=1, edge_order=2)],
+    "gradient": [call(V), call(V, 0.5), call(real(3, 4)), call(V, arr([0.0, 1.0, 1.5, 3.5, 4.0])),
+                 call(real(3, 4), axis=1, edge_order=2)],
     "trapezoid": [call(V), call(X, dx=0.5), call(V, arr([0.0, 1.0, 1.5, 3.5, 4.0])), call(X, axis=0)],
     "convolve": [call(V, real(3)), call(V, real(3), "same"), call(V, real(3), "valid")],
     "correlate": [call(V, real(3)), call(V, real(3), "same"), call(V, real(3), "full"), call(compl(4), compl(2))],
-    "interp": [call([0.5, 1.5, 9.0], [0.0, 1.0, 2.0], real(3)), call(V, [-2.0, 0.0, 2.0], real(3), left=-1.0, right=1.0),
+    "interp": [call([0.5, 1.5, 9.0], [0.0, 1.0, 2.0], real(3)),
+               call(V, [-2.0, 0.0, 2.0], real(3), left=-1.0, right=1.0),
                call(arr([0.25, 1.75]), arr([0.0, 1.0, 2.0]), real(3), period=3.0)],
     "histogram": [call(V), call(V, 4, (-2, 2)), call(V, [-2.0, 0.0, 1.0, 2.0], density=True), call(V, 3, weights=W)],
     "histogram2d": [call(V, W, 3), call(V, W, [2, 4], [[-2, 2], [-2, 2]])],
     "histogramdd": [call(real(6, 2), 3), call([V, W], (2, 3))],
     "histogram_bin_edges": [call(V), call(V, 4, (-2, 2)), call(V, "auto")],
-    "bincount": [call(arr([0, 1, 1, 3], "int64")), call(arr([0, 1, 1], "int64"), real(3)), call(arr([0, 1], "int64"), minlength=4)],
+    "bincount": [call(arr([0, 1, 1, 3], "int64")), call(arr([0, 1, 1], "int64"), real(3)),
+                 call(arr([0, 1], "int64"), minlength=4)],
     "digitize": [call(V, [-1.0, 0.0, 1.0]), call(V, [-1.0, 0.0, 1.0], right=True), call(V, [1.0, 0.0, -1.0])],
     "apply_along_axis": [call(_range, 1, X), call(_range, 0, CUBE)],
     "apply_over_axes": [call(Made(lambda lib: lib.sum), CUBE, [0, 2])],
@@ -477,7 +513,8 @@ SORTING = {
     "lexsort": [call((S, arr([1, 0, 0, 1, 0], "int64"))), call(X)],
     "partition": [call(V, 2).of(up_to_order=True), call(X, [0, 1], axis=1)],
     "argpartition": [call(V, 4).of(shape_only=True), call(V, 0).of(shape_only=True)],
-    "searchsorted": [call([1.0, 2.0, 3.0], V), call([1, 2, 2, 3], 2, side="right"), call(S, [1.5, 2.5], sorter=[1, 3, 2, 0, 4])],
+    "searchsorted": [call([1.0, 2.0, 3.0], V), call([1, 2, 2, 3], 2, side="right"),
+                     call(S, [1.5, 2.5], sorter=[1, 3, 2, 0, 4])],
     "unique": [call(S), call(I, True, True, True), call(arr([[1.0, 0], [1, 0], [2, 3]]), axis=0), call(with_nan(V))],
     "unique_all": [call(I)],
     "unique_counts": [call(I)],
@@ -491,7 +528,8 @@ SORTING = {
 }  # fmt: skip
 
 PRODUCTS = {
-    "dot": [call(X, real(3)), call(V, W), call(X, real(3, 2)), call(2.0, X), call(CUBE, real(4, 2)), call(N, integers(3))],
+    "dot": [call(X, real(3)), call(V, W), call(X, real(3, 2)), call(2.0, X), call(CUBE, real(4, 2)),
+            call(N, integers(3))],
     "vdot": [call(V, W), call(C, C), call(X, Y)],
     "inner": [call(V, W), call(X, Y), call(X, 2.0)],
     "outer": [call(V, real(3)), call(X, N), call(C, V)],
@@ -503,7 +541,8 @@ PRODUCTS = {
     "vecdot": [call(X, Y), call(C, C), call(X, real(3))],
     "cross": [call(X, Y), call(real(3), real(3, seed=1)), call(real(3, 2), real(3, 2, seed=1), axis=0)],
     "trace": [call(M), call(CUBE, 1, 0, 2), call(N, dtype=float)],
-    "einsum": [call("ij,jk->ik", X, real(3, 2)), call("ii", M), call("ij,ij,ij->i", X, Y, X), call("i,j", V, W), call("ij->ji", X),
+    "einsum": [call("ij,jk->ik", X, real(3, 2)), call("ii", M), call("ij,ij,ij->i", X, Y, X), call("i,j", V, W),
+               call("ij->ji", X),
                call("...j,j->...", CUBE, real(4)), call(X, [0, 1], real(3), [1], [0])],
     "einsum_path": [call("ij,jk,kl->il", X, real(3, 2), real(2, 2))],
     "polyval": [call(V, X), call([1.0, 2.0, 3.0], 2.0), call([1, 2], N)],
@@ -515,14 +554,16 @@ PRODUCTS = {
     "polydiv": [call(V, arr([1.5, 0.5, -1.0])).of(base="near")],
     "poly": [call(real(3)), call(M)],
     "roots": [call(arr([1.0, -6.0, 11.0, -6.0])).of(up_to_order=True, base="near")],
-    "polyfit": [call(V, W, 2).of(base="near"), call(V, W, 1, cov=True).of(base="near"), call(V, W, 1, w=positive(5)).of(base="near")],
+    "polyfit": [call(V, W, 2).of(base="near"), call(V, W, 1, cov=True).of(base="near"),
+                call(V, W, 1, w=positive(5)).of(base="near")],
 }  # fmt: skip
 for _name in ("poly",):
     PRODUCTS[_name][-1] = PRODUCTS[_name][-1].of(base="near")
 
 A3, S3 = well(3), symmetric(3)
 LINALG = {
-    "norm": [call(V), call(X), call(X, axis=1), call(V, 1), call(V, float("inf")), call(V, 3), call(X, "nuc"), call(X, 2), call(X, 1),
+    "norm": [call(V), call(X), call(X, axis=1), call(V, 1), call(V, float("inf")), call(V, 3), call(X, "nuc"),
+             call(X, 2), call(X, 1),
              call(CUBE, axis=(1, 2), keepdims=True), call(C), call(V, 0), call(V, -1)],
     "vector_norm": [call(V), call(X, axis=0, ord=1), call(X, keepdims=True), call(X, ord=float("inf"))],
     "matrix_norm": [call(X), call(CUBE, ord=1, keepdims=True), call(X, ord="nuc"), call(X, ord=-2)],
@@ -539,7 +580,8 @@ LINALG = {
     "tensorinv": [call(well(3), 1)],
     "cholesky": [call(S3), call(symmetric(2, 3), upper=True)],
     "qr": [call(A3), call(real(4, 2)), call(real(4, 2), "complete"), call(real(4, 2), "r")],
-    "svd": [call(A3), call(real(4, 2), full_matrices=False), call(real(4, 2), compute_uv=False), call(S3, hermitian=True)],
+    "svd": [call(A3), call(real(4, 2), full_matrices=False), call(real(4, 2), compute_uv=False),
+            call(S3, hermitian=True)],
     "svdvals": [call(A3), call(real(2, 4, 2))],
     "eig": [call(arr([[2.0, 0.3, 0.1], [0.2, 5.0, 0.4], [0.1, -0.3, 9.0]]))],
     "eigvals": [call(A3)],
@@ -563,9 +605,11 @@ for _name in "qr svd eig eigh".split():
 _NORMS = (None, "ortho", "forward")
 FFT = {
     **{name: [call(a), call(a, 4), call(a, 7, norm="ortho"), call(b, axis=0, norm="forward"), call(b, 3)]
-       for name, a, b in (("fft", V, X), ("ifft", compl(5), C), ("rfft", V, X), ("irfft", compl(4), C), ("hfft", compl(4), C), ("ihfft", V, X))},
+       for name, a, b in (("fft", V, X), ("ifft", compl(5), C), ("rfft", V, X), ("irfft", compl(4), C),
+                          ("hfft", compl(4), C), ("ihfft", V, X))},
     **{name: [call(a), call(a, (4, 2)), call(a, axes=(1, 0), norm="ortho")]
-       for name, a in (("fft2", X), ("ifft2", C), ("rfft2", X), ("irfft2", C), ("fftn", X), ("ifftn", C), ("rfftn", X), ("irfftn", C))},
+       for name, a in (("fft2", X), ("ifft2", C), ("rfft2", X), ("irfft2", C), ("fftn", X), ("ifftn", C), ("rfftn", X),
+                       ("irfftn", C))},
     "fftfreq": [call(5), call(6, 0.5)],
     "rfftfreq": [call(5), call(6, 0.5)],
     "fftshift": [call(V), call(X, 1), call(X, (0, 1))],
@@ -573,13 +617,15 @@ FFT = {
 }  # fmt: skip
 
 OTHER = {
-    "can_cast": [call("int8", "float32"), call(float, "float32"), call("float64", "float32", "same_kind"), call(N, "float64")],
+    "can_cast": [call("int8", "float32"), call(float, "float32"), call("float64", "float32", "same_kind"),
+                 call(N, "float64")],
     "promote_types": [call("int8", "uint8"), call("float32", "int64"), call(bool, "complex64")],
     "result_type": [call(X, 1j), call(N, 2.0), call("int8", X.to("float32"), 3), call(3)],
     "min_scalar_type": [call(3), call(-300), call(1e50), call(X), call(2j)],
     "common_type": [call(X), call(X.to("float32"), C), call(N)],
     "mintypecode": [call("df"), call(["d", "F"]), call("i")],
-    "issubdtype": [call("float32", Made(lambda lib: lib.floating)), call(int, float), call("int8", Made(lambda lib: lib.generic))],
+    "issubdtype": [call("float32", Made(lambda lib: lib.floating)), call(int, float),
+                   call("int8", Made(lambda lib: lib.generic))],
     "isdtype": [call(Made(lambda lib: lib.dtype("float32")), "real floating"),
                 call(Made(lambda lib: lib.dtype("int8")), ("bool", Made(lambda lib: lib.dtype("int8"))))],
     "array2string": [call(X), call(V, precision=2, separator=", "), call(N, prefix="abc")],
@@ -623,7 +669,7 @@ NO_SAMPLE = {
 SAMPLES = {name: samples for name, samples in SAMPLES.items() if name not in NO_SAMPLE}
 
 
-# -- the functions ------------------------------------------------------------------------------------------------------
+# -- the functions -----------------------------------------------------------------------------------------------------
 
 
 def find(lib: Any, name: str) -> Any:

@@ -32,7 +32,7 @@ NOT_DIFFERENTIABLE: dict[str, str] = {
 Path = tuple[Any, ...]
 
 
-# -- decomposing the arguments of a sample ------------------------------------------------------------------------------
+# -- decomposing the arguments of a sample -----------------------------------------------------------------------------
 
 
 def leaves(sample: samples.Sample) -> dict[Path, samples.Arr]:
@@ -86,9 +86,8 @@ def baseline(leaf: samples.Arr, kind: str, path: Path) -> Any:
     """A random baseline of the shape of the array, where its functions are defined; nan stays where it is."""
     x = numpy.array(leaf.data, dtype=leaf.dtype)
     source = numpy.random.default_rng([len(path), *[ord(c) for c in f"{path}{x.shape}"]])
-    low, high = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}[
-        kind
-    ]
+    ranges = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}
+    low, high = ranges[kind]
     base = source.uniform(low, high, x.shape)
     if x.dtype.kind == "c":
         base = base + 1j * source.uniform(low, high, x.shape)
@@ -237,7 +236,7 @@ def test_forward_equals_reverse(name, sample, path):
     numpy.testing.assert_allclose(got, want, rtol=0, atol=bound * scale)
 
 
-# -- autograd -----------------------------------------------------------------------------------------------------------
+# -- autograd ----------------------------------------------------------------------------------------------------------
 
 
 def _first(name: str) -> tuple[str, samples.Sample] | None:

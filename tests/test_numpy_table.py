@@ -32,7 +32,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-# -- the table is complete ----------------------------------------------------------------------------------------------
+# -- the table is complete ---------------------------------------------------------------------------------------------
 
 
 def test_every_public_function_has_a_sample_or_a_reason():
@@ -58,7 +58,7 @@ def test_public_names_are_numpys_or_npdecs_own():
         assert not leaked, f"{lib.__name__} has public names that are no part of it: {sorted(leaked)}"
 
 
-# -- comparing ----------------------------------------------------------------------------------------------------------
+# -- comparing ---------------------------------------------------------------------------------------------------------
 
 
 def plain(x: Any) -> Any:
@@ -134,7 +134,7 @@ def arrays_in(item: Any) -> Iterator[Any]:
         yield item
 
 
-# -- the samples --------------------------------------------------------------------------------------------------------
+# -- the samples -------------------------------------------------------------------------------------------------------
 
 
 @each_case
@@ -180,7 +180,7 @@ def test_out(name, sample):
             run(np, name, sample, out=wrong if several else wrong[0])
 
 
-# -- methods ------------------------------------------------------------------------------------------------------------
+# -- methods -----------------------------------------------------------------------------------------------------------
 
 NOT_METHODS = {
     "byteswap": "torch has native byte order only",
@@ -220,7 +220,7 @@ def test_method_is_numpys(name, sample):
         compare(run_method(np), want, 0.0 if name in EXACT else None, sample)
 
 
-# -- signatures and docs ------------------------------------------------------------------------------------------------
+# -- signatures and docs -----------------------------------------------------------------------------------------------
 
 # Public functions whose signature differs from NumPy's, and why.
 SIGNATURES: dict[str, str] = {}

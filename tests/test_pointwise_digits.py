@@ -1,0 +1,177 @@
+"""Contributions through pointwise functions keep their digits: for ordinary, tiny, huge, nearly equal and equal
+numbers."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import samples
+import torch
+import torch.nn.functional as F
+
+import npdec as np
+from npdec._impl import torch_pointwise_impl
+
+# Where the functions are defined; those that are not named are defined everywhere.
+DOMAINS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys("log log2 log10 sqrt rsqrt reciprocal digamma lgamma gammaln psi".split(), (0.0, numpy.inf)),
+    **dict.fromkeys("asin acos arcsin arccos atanh arctanh erfinv".split(), (-1.0, 1.0)),
+    **dict.fromkeys("logit ndtri entr".split(), (0.0, 1.0)),
+    **dict.fromkeys("acosh arccosh".split(), (1.0, numpy.inf)),
+    "log1p": (-1.0, numpy.inf),
+    "entr": (0.0, numpy.inf),
+}
+# Functions with more arguments than the decomposed one.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "clamp": (-0.5, 2.0),
+    "clip": (-0.5, 2.0),
+    "clamp_min": (0.3,),
+    "clamp_max": (0.3,),
+    "threshold": (0.3, -1.0),
+}
+ORDER_FIRST = {"polygamma": 1}
+NOT_HERE = {
+    "mvlgamma": "takes a dimension, and is defined above it only",
+    "angle": "of real numbers a step",
+}
+
+VALUES = [0.0, 0.7, 2.3, -1.1, 5.0, -20.0, 1.0, -1.0, 0.25, -0.5, 1e-8, -1e-5, 30.0, 1234.5]
+EXTREMES = {
+    torch.float64: [1e-300, -1e-300, 3e-308, 1e300, -1e300, 1e150, 1e-160],
+    torch.float32: [1e-37, -1e-37, 1e37, -1e37, 1e18, 1e-20],
+}
+NEARNESS = {torch.float64: [1e-3, 1e-6, 1e-9, 1e-12, 1e-15], torch.float32: [1e-3, 1e-5, 2e-7]}
+BOUND = {torch.float64: 1e-12, torch.float32: 1e-5}
+WIDE = {torch.float64: numpy.longdouble, torch.float32: numpy.float64}
+
+
+def pairs(dtype: torch.dtype, domain: tuple[float, float]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Values and residuals: every number with every other one, and with its neighbours near and far."""
+    numbers = [v for v in VALUES + EXTREMES[dtype] if domain[0] <= v <= domain[1]]
+    found = list(itertools.product(numbers, numbers))
+    for v, near, sign in itertools.product(numbers, NEARNESS[dtype], (1, -1)):
+        found.append((v, v * (1 + sign * near)))
+    found = [(x, r) for x, r in found if domain[0] <= min(x, r) and max(x, r) <= domain[1]]
+    x, r = zip(*found, strict=True)
+    return torch.tensor(x, dtype=dtype), torch.tensor(r, dtype=dtype)
+
+
+def decomposed(x: torch.Tensor, r: torch.Tensor) -> np.DecomposedTensor:
+    """Three components an element, two of which partly cancel."""
+    step = x - r
+    first, second = 3 * step, -1.5 * step
+    components = torch.stack([first, second, step - first - second])
+    return np.DecomposedTensor(x, r, components, ("a", "b", "c"))
+
+
+def torch_functions() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for name in torch_pointwise_impl.POINTWISE:
+        for owner in (torch.special, F, torch):
+            function = getattr(owner, name, None)
+            if callable(function):
+                found[f"{owner.__name__}.{name}"] = function
+    return found
+
+
+def float_ufuncs() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for name, item in samples.public_callables().items():
+        if isinstance(item, np.ufunc) and item.nin == 1:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    made = item(np.array([0.5]))
+                except TypeError:  # of integers
+                    continue
+            if item.nout == 1 and made.dtype == np.float64:
+                found[f"np.{name}"] = item
+    return found
+
+
+FUNCTIONS = {**float_ufuncs(), **torch_functions()}
+FUNCTIONS["np.sinc"], FUNCTIONS["np.i0"], FUNCTIONS["np.nan_to_num"] = np.sinc, np.i0, np.nan_to_num
+FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if name.rpartition(".")[2] not in NOT_HERE}
+
+
+def apply(name: str, argument: Any) -> torch.Tensor:
+    short = name.rpartition(".")[2]
+    before = (ORDER_FIRST[short],) if short in ORDER_FIRST else ()
+    if name.startswith("np."):
+        argument = np.asarray(argument)
+    made = FUNCTIONS[name](*before, argument, *ARGUMENTS.get(short, ()))
+    return made.tensor if isinstance(made, np.ndarray) else made
+
+
+def test_exceptions_are_pointwise_functions():
+    names = set(torch_pointwise_impl.POINTWISE) | {name.rpartition(".")[2] for name in FUNCTIONS}
+    assert DOMAINS.keys() | ARGUMENTS.keys() | NOT_HERE.keys() | ORDER_FIRST.keys() <= names
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_contributions_add_up_to_the_last_digits(name, dtype):
+    x, r = pairs(dtype, DOMAINS.get(name.rpartition(".")[2], (-numpy.inf, numpy.inf)))
+    try:
+        apply(name, x)
+    except (NotImplementedError, RuntimeError):
+        pytest.skip(f"torch has no {name} of {dtype}")
+    made = apply(name, decomposed(x, r))
+    value, residual, components = (t.numpy().astype(WIDE[dtype]) for t in (made.value, made.residual, made.components))
+    finite = numpy.isfinite(value) & numpy.isfinite(residual)
+    with numpy.errstate(all="ignore"):
+        error = abs(value - residual - components.sum(0))
+        scale = numpy.maximum(numpy.maximum(abs(value), abs(residual)), abs(components).sum(0))
+        # Numbers below the smallest normal one have fewer digits.
+        wrong = finite & ~(error <= BOUND[dtype] * scale + 64 * torch.finfo(dtype).tiny * torch.finfo(dtype).eps)
+    worst = [(float(a), float(b), float(v), float(s), c.tolist()) for a, b, v, s, c in
+             zip(x[wrong], r[wrong], made.value[wrong], made.residual[wrong], made.components.T[wrong])]  # fmt: skip
+    assert finite.sum() >= 20
+    assert not worst, f"{len(worst)} of {finite.sum()}: (x, r, f(x), f(r), components) = {worst[:3]}"
+    equal = (x == r).numpy() & finite
+    assert (components[:, equal] == 0).all()
+
+
+# -- the slope itself --------------------------------------------------------------------------------------------------
+
+# The slope between r and x = r + d, in formulas that lose nothing where d is small.
+SLOPES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "exp": lambda x, r, d: numpy.exp(r) * numpy.expm1(d) / d,
+    "expm1": lambda x, r, d: numpy.exp(r) * numpy.expm1(d) / d,
+    "log": lambda x, r, d: numpy.log1p(d / r) / d,
+    "log1p": lambda x, r, d: numpy.log1p(d / (1 + r)) / d,
+    "sqrt": lambda x, r, d: 1 / (numpy.sqrt(x) + numpy.sqrt(r)),
+    "square": lambda x, r, d: x + r,
+    "reciprocal": lambda x, r, d: -1 / (x * r),
+    "sin": lambda x, r, d: numpy.cos((x + r) / 2) * numpy.sin(d / 2) / (d / 2),
+    "cos": lambda x, r, d: -numpy.sin((x + r) / 2) * numpy.sin(d / 2) / (d / 2),
+    "tanh": lambda x, r, d: numpy.sinh(d) / (d * numpy.cosh(x) * numpy.cosh(r)),
+    "sinh": lambda x, r, d: numpy.cosh((x + r) / 2) * numpy.sinh(d / 2) / (d / 2),
+    "arctan": lambda x, r, d: numpy.arctan2(d, 1 + x * r) / d,
+    "cbrt": lambda x, r, d: 1 / (numpy.cbrt(x) ** 2 + numpy.cbrt(x * r) + numpy.cbrt(r) ** 2),
+}
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float64", 2e-14), ("float32", 1e-5)])
+@pytest.mark.parametrize("name", SLOPES)
+def test_slope_is_accurate_near_equality(name, dtype, bound):
+    start = numpy.array([0.3, 0.9, 1.7, 4.0, 11.0], dtype=dtype)[:, None]
+    nearness = [0.3, 0.05, 1e-2, 1e-3, 1e-5] + ([1e-7, 1e-9, 1e-12, 1e-15] if dtype == "float64" else [1e-6])
+    x = (start * (1 + numpy.array(nearness, dtype=dtype))).ravel()
+    r = numpy.broadcast_to(start, (5, len(nearness))).ravel()
+    apart = x != r
+    x, r = x[apart], r[apart]
+    made = getattr(np, name)(np.decompose(np.array(x), baseline=np.array(r), axis=()))
+    wide_x, wide_r = x.astype(numpy.longdouble), r.astype(numpy.longdouble)
+    d = wide_x - wide_r
+    wanted = SLOPES[name](wide_x, wide_r, d)
+    got = numpy.asarray(made.components)[0].astype(numpy.longdouble) / d
+    # Relative to the slope or to f(x) / x: a function that is nearly flat has fewer digits to give.
+    error = abs(got - wanted) / numpy.maximum(abs(wanted), abs(numpy.asarray(made.value) / wide_x))
+    worst = error.argmax()
+    assert error.max() <= bound, (x[worst], r[worst], float(got[worst]), float(wanted[worst]))
