@@ -5,6 +5,7 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +13,7 @@ import torch
 from npdec import _wrap
 from npdec._convert import as_axis, as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
-from npdec._impl import _util
+from npdec._impl import _util, dtypes_impl
 from npdec._output import check_writeable, write, write_out
 from npdec._tags import NoValue
 
@@ -28,28 +29,47 @@ def _check_binary(function: ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for binary functions")
 
 
-def _widened(function: ufunc, a: torch.Tensor, dtype: Any) -> tuple[torch.Tensor, torch.dtype | None]:
-    """Sums and products of small integers are taken in int64 or uint64, as NumPy does."""
-    if dtype is not None:
-        dtype = as_dtype(dtype)
-        return a.to(dtype), dtype
-    if function.__name__ in _SUMMING and not a.dtype.is_floating_point and not a.dtype.is_complex:
-        unsigned = a.dtype in (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-        return a.to(torch.uint64 if unsigned else torch.int64), None
-    return a, None
+def _prepared(function: ufunc, a: torch.Tensor, dtype: Any) -> torch.Tensor:
+    """The array in the dtype of the result, in which every step is computed.
+
+    Sums and products of small integers are taken in int64 or uint64. Raises TypeError where the ufunc has no loop whose
+    result can be its operand again.
+    """
+    name = function.__name__
+    wanted = None if dtype is None else as_dtype(dtype)
+    if wanted is None and name in _SUMMING and dtypes_impl.kind(a.dtype) in "bui":
+        wanted = torch.uint64 if dtypes_impl.kind(a.dtype) == "u" else torch.int64
+    loops = dtypes_impl.LOOPS[function._loops]
+    if loops.output is torch.bool and loops.mixed == "bool":
+        wanted = torch.bool
+    computed = dtypes_impl.resolve_loop(function._loops, (a, a), wanted, name, "unsafe")
+    if loops.output is torch.bool:
+        if computed is not torch.bool and wanted is not torch.bool:
+            raise TypeError(f"ufunc '{name}' gives booleans, which are no operands of a loop for {a.dtype}")
+        computed = torch.bool
+    if loops.mixed == "ldexp":
+        raise TypeError(f"ufunc '{name}' gives floats, which cannot be its exponents again")
+    assert computed is not None
+    return _util.cast(a, computed)
 
 
-def _fold(function: ufunc, a: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+def _filled(shape: Sequence[int], value: Any, like: torch.Tensor) -> torch.Tensor:
+    """An identity, of which -1 stands for all bits, in the dtype of a result."""
+    value = torch.as_tensor(value, device=like.device)
+    return torch.broadcast_to(_util.cast(value, like.dtype), tuple(shape)).clone()
+
+
+def _fold(function: ufunc, a: torch.Tensor) -> torch.Tensor:
     """`a` folded along its first axis, which is not empty."""
     if function.identity is not None or function.__name__ in _ASSOCIATIVE:
         while a.shape[0] > 1:
             half = a.shape[0] // 2
-            folded = function.compute((a[:half], a[half : 2 * half]), dtype)
-            a = torch.cat([folded, a[2 * half :].to(folded.dtype)]) if a.shape[0] % 2 else folded
+            folded = function.compute((a[:half], a[half : 2 * half]))
+            a = torch.cat([folded, a[2 * half :]]) if a.shape[0] % 2 else folded
         return a[0]
     result = a[0]
     for row in torch.unbind(a)[1:]:
-        result = function.compute((result, row), dtype)
+        result = function.compute((result, row))
     return result
 
 
@@ -70,10 +90,9 @@ def reduce(
     np.int64(30)
     """
     _check_binary(self, "reduce")
-    a, computed = _widened(self, as_tensor(array), dtype)
-    axes = _util.normalize_axes(as_axis(axis), a.ndim)
-    if a.ndim == 0:
-        axes = ()
+    a = as_tensor(array)
+    axes = _util.normalize_axes(as_axis(axis), a.ndim) if a.ndim else ()
+    a = _prepared(self, a, dtype)
     if where is not True:
         start = self.identity if initial is NoValue else initial
         if start is None:
@@ -81,22 +100,20 @@ def reduce(
                 f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has to "
                 "specify 'initial'"
             )
-        a = torch.where(as_tensor(where), a, torch.as_tensor(start, dtype=a.dtype, device=a.device))
+        a = torch.where(as_tensor(where), a, _filled((), start, a))
     folded = a if not axes else _util.move_axes_last(a, axes).movedim(-1, 0)
     if axes:
         if folded.shape[0]:
-            result = _fold(self, folded, computed)
+            result = _fold(self, folded)
         elif self.identity is None and initial is NoValue:
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:
             start = self.identity if initial is NoValue else initial
-            result = torch.full(folded.shape[1:], start, dtype=a.dtype, device=a.device)
+            result = _filled(folded.shape[1:], start, a)
     else:
         result = a.clone()
     if initial is not NoValue and initial is not None:
-        result = self.compute((as_tensor(initial).to(result.dtype), result), computed)
-    if self.__name__.startswith("logical"):
-        result = result.to(torch.bool)
+        result = self.compute((_util.cast(as_tensor(initial), result.dtype), result))
     if keepdims:
         result = _util.restore_axes(result, axes)
     return _wrap.wrap(result) if out is None else write_out(self.__name__, out, result)
@@ -109,13 +126,14 @@ def accumulate(self: ufunc, array: Any, /, axis: Any = 0, dtype: Any = None, out
     array([1, 3, 3, 5])
     """
     _check_binary(self, "accumulate")
-    a, computed = _widened(self, as_tensor(array), dtype)
+    a = as_tensor(array)
     if a.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     dim = _util.normalize_axis(as_axis(axis), a.ndim)
+    a = _prepared(self, a, dtype)
     rows = list(torch.unbind(a, dim))
     for i in range(1, len(rows)):
-        rows[i] = self.compute((rows[i - 1], rows[i]), computed)
+        rows[i] = self.compute((rows[i - 1], rows[i]))
     result = torch.stack(rows, dim) if rows else a.clone()
     return _wrap.wrap_array(result) if out is None else write_out(self.__name__, out, result)
 
@@ -127,14 +145,15 @@ def reduceat(self: ufunc, array: Any, /, indices: Any, axis: Any = 0, dtype: Any
     array([ 6,  4, 10, 18])
     """
     _check_binary(self, "reduceat")
-    a, computed = _widened(self, as_tensor(array), dtype)
+    a = as_tensor(array)
     dim = _util.normalize_axis(as_axis(axis), a.ndim)
+    a = _prepared(self, a, dtype)
     rows, moved = [], a.movedim(dim, 0)
     starts = [int(i) for i in as_tensor(indices).tolist()]
     for start, stop in zip(starts, [*starts[1:], moved.shape[0]], strict=True):
         if not 0 <= start < moved.shape[0]:
             raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {moved.shape[0]})")
-        rows.append(_fold(self, moved[start : max(stop, start + 1)], computed))
+        rows.append(_fold(self, moved[start : max(stop, start + 1)]))
     result = torch.stack(rows).movedim(0, dim) if rows else moved[:0].movedim(0, dim)
     return _wrap.wrap_array(result) if out is None else write_out(self.__name__, out, result)
 
