@@ -49,6 +49,11 @@ def pick(x: torch.Tensor, index: torch.Tensor, axis: int) -> torch.Tensor:
     return _util.from_ordered(r, x.dtype)
 
 
+def flip(x: torch.Tensor) -> torch.Tensor:
+    """A 1-d tensor from last to first."""
+    return _util.from_ordered(torch.flip(_util.to_ordered(x), (0,)), x.dtype)
+
+
 # --- keys: integers in the order of values ----------------------------------------------------------------------------
 
 _BITS = {

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._impl import _interpolate
 from npdec._tags import Pointwise, Stepwise, torch_rule
 
 # Names in torch, torch.Tensor, torch.nn.functional, torch.special: each is registered wherever it exists.
@@ -20,7 +21,7 @@ POINTWISE = """
     abs absolute exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal sin cos tan asin acos atan arcsin
     arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh erf erfc erfinv erfcx lgamma gammaln digamma
     psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit round floor ceil trunc fix frac sign sgn deg2rad rad2deg nan_to_num
-    clamp clip clamp_min clamp_max polygamma mvlgamma entr bessel_j0 bessel_j1 angle
+    clamp clip clamp_min clamp_max mvlgamma entr bessel_j0 bessel_j1 angle
 """.split()
 
 
@@ -35,3 +36,11 @@ def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any)
             torch.Tensor.copysign, torch.heaviside, torch.Tensor.heaviside, torch.floor_divide,
             torch.Tensor.floor_divide)  # fmt: skip
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(_interpolate.lines)
+def interpolated(x: Pointwise, points: Any): ...
+
+
+@torch_rule(torch.polygamma, torch.special.polygamma)
+def polygamma(n: int, input: Pointwise): ...

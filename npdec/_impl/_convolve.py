@@ -1,0 +1,65 @@
+"""Correlation of sequences by matrix products.
+
+torch.conv1d computes float64 and integers by way of a matrix that is as many times larger than the sequence as the
+kernel is long, so it is not used: the sequence is cut into blocks, each of which is a row that a Toeplitz matrix of the
+kernel maps to a block of the result.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from npdec._impl import _util
+
+_BLOCK = 256
+_SMALL = 2**16
+_PRODUCTS = 2**22
+
+
+def correlate(a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
+    """sum over n of a[n + k] * v[n] for each shift k that the mode asks for; `v` is not longer than `a`."""
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    dtype, n = a.dtype, len(v)
+    exact = not (dtype.is_floating_point or dtype.is_complex)
+    if exact:
+        a, v = _util.to_int64(a), _util.to_int64(v)
+    if mode != "valid":
+        before = n - 1 if mode == "full" else n // 2
+        a = F.pad(a, (before, n - 1 if mode == "full" else n - 1 - before))
+    if exact:
+        return _util.from_int64(_by_products(a, v), dtype)
+    length = len(a) - n + 1
+    if length * n <= _SMALL:
+        return torch.mv(a.unfold(0, n, 1), v)
+    total = None
+    for start in range(0, n, _BLOCK):
+        part = v[start : start + _BLOCK]
+        term = _by_blocks(a[start : start + length + len(part) - 1], part)
+        total = term if total is None else total + term
+    return total
+
+
+def _by_blocks(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    n = len(v)
+    length = len(a) - n + 1
+    blocks = -(-length // _BLOCK)
+    a = F.pad(a, (0, blocks * _BLOCK - length))
+    rows = a.unfold(0, _BLOCK + n - 1, _BLOCK)
+    place = torch.arange(_BLOCK + n - 1, device=a.device).unsqueeze(1) - torch.arange(_BLOCK, device=a.device)
+    toeplitz = F.pad(v, (_BLOCK - 1, _BLOCK - 1))[place + _BLOCK - 1]
+    return torch.matmul(rows, toeplitz).reshape(-1)[:length]
+
+
+def _by_products(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """For integers, of which CUDA has no matrix product."""
+    n = len(v)
+    length = len(a) - n + 1
+    step = max(1, _PRODUCTS // length)
+    total = None
+    for start in range(0, n, step):
+        part = v[start : start + step]
+        term = torch.sum(a[start : start + length + len(part) - 1].unfold(0, len(part), 1) * part, -1)
+        total = term if total is None else total + term
+    return total

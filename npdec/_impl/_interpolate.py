@@ -1,0 +1,49 @@
+"""Piecewise linear interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.overrides import handle_torch_function, has_torch_function
+
+from npdec._impl import _order
+
+Points = tuple[torch.Tensor, torch.Tensor, Any, Any]  # xp, fp, the values to the left and to the right of them
+
+
+def lines(x: torch.Tensor, points: Points) -> torch.Tensor:
+    """The value at x of the lines between the points.
+
+    For a decomposed x between plain points it is a pointwise function of x, with a rule of its own. Points that
+    are decomposed themselves enter linearly for the segment in which x lies at the value.
+    """
+    if has_torch_function((x,)) and not has_torch_function(points):
+        return handle_torch_function(lines, (x,), x, points)
+    return _lines(x, *points)
+
+
+def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+    """The value at x of the lines between the points (xp, fp), which ascend; beyond them `left` and `right`."""
+    n = len(xp)
+    after = _order.search(xp, x, right=True)  # the index of the first point to the right of x
+    i = (after - 1).clamp(0, max(n - 2, 0))
+    j = (i + 1).clamp(max=n - 1)
+    x0, x1, y0, y1 = xp[i], xp[j], fp[i], fp[j]
+    width = x1 - x0
+    slope = (y1 - y0) / torch.where(width == 0, 1, width)
+    y = slope * (x - x0) + y0
+    y = torch.where(torch.isnan(y), slope * (x - x1) + y1, y)  # from the other end, where one end is infinite
+    y = torch.where(torch.isnan(y) & (y0 == y1), y0, y)
+    y = torch.where(x == x0, y0, torch.where(x == x1, y1, y))
+    y = torch.where(after == 0, _end(left, fp[0]), y)
+    y = torch.where(x > xp[-1], _end(right, fp[-1]), y)
+    return torch.where(torch.isnan(x), x.to(y.dtype), y) if n > 1 else y
+
+
+def _end(given: Any, point: torch.Tensor) -> torch.Tensor:
+    if given is None:
+        return point
+    if isinstance(given, torch.Tensor):
+        return given.to(point.dtype)
+    return torch.full((), given, dtype=point.dtype, device=point.device)
