@@ -239,12 +239,12 @@ def _range(a: Any) -> Any:
 
 
 CREATION = {
-    "array": each([(T,), (3,), (X,), ([1, 2, True],), ([],)])
-    + [call(X, "float32"), call([1, 2], dtype=complex, ndmin=3), call(X, order="F"), call([[X, Y], [Y, X]])],
-    "asarray": each([(T,), (X,), (2.5,)]) + [call(X, "float32"), call(N, float, copy=True)],
+    "array": [*each([(T,), (3,), (X,), ([1, 2, True],), ([],)]), call(X, "float32"),
+              call([1, 2], dtype=complex, ndmin=3), call(X, order="F"), call([[X, Y], [Y, X]])],
+    "asarray": [*each([(T,), (X,), (2.5,)]), call(X, "float32"), call(N, float, copy=True)],
     "asanyarray": each([(T,), (X,)]),
     "asarray_chkfinite": each([(T,), (X,)]),
-    "ascontiguousarray": each([(T,), (2.0,)]) + [call(N, dtype="int8")],
+    "ascontiguousarray": [*each([(T,), (2.0,)]), call(N, dtype="int8")],
     "asfortranarray": each([(T,), (X,)]),
     "require": [call(X), call(X, "float32", "F"), call(X, requirements=["C", "W"])],
     "from_dlpack": [call(X), call(N)],
@@ -256,7 +256,7 @@ CREATION = {
               call((2, 3), order="F").of(shape_only=True)],
     "zeros": each([((2, 3),), (3, "int32"), ((), bool), ((2, 3), complex, "F")]),
     "ones": each([((2, 3),), (3, "int32"), ((), bool)]),
-    "full": each([((2, 3), 1.5), (3, 2), ((2, 2), [1, 2])]) + [call(2, 1, dtype="float32")],
+    "full": [*each([((2, 3), 1.5), (3, 2), ((2, 2), [1, 2])]), call(2, 1, dtype="float32")],
     "empty_like": [call(X).of(shape_only=True), call(X, "int8", shape=(4,)).of(shape_only=True)],
     "zeros_like": [call(X), call(N, dtype=float), call(X, shape=(4, 1)), call(T)],
     "ones_like": [call(X), call(N, dtype=float), call(X, shape=3)],
@@ -272,9 +272,9 @@ CREATION = {
     "vander": [call(V), call(V, 3), call(V, 3, True), call(integers(3))],
     "meshgrid": [call(V, real(3)), call(V, real(3), indexing="ij", sparse=True), call(V, real(2), real(3), copy=False)],
     "indices": [call((2, 3)), call((2, 3), "float32"), call((2, 2), sparse=True)],
-    "arange": each([(5,), (1, 7, 2), (0.0, 1.0, 0.3), (5, 1, -1), (3.5,), (2, 2)]) + [call(3, dtype="float32")],
-    "linspace": each([(0, 1), (2.0, 3.0, 5), (1, 10, 4, False)])
-    + [call(V, W, 3), call(0, 5, 6, dtype=int), call(1, 2, 3, retstep=True), call(V, 1.0, 4, axis=-1)],
+    "arange": [*each([(5,), (1, 7, 2), (0.0, 1.0, 0.3), (5, 1, -1), (3.5,), (2, 2)]), call(3, dtype="float32")],
+    "linspace": [*each([(0, 1), (2.0, 3.0, 5), (1, 10, 4, False)]), call(V, W, 3), call(0, 5, 6, dtype=int),
+                 call(1, 2, 3, retstep=True), call(V, 1.0, 4, axis=-1)],
     "logspace": [call(0, 2, 5), call(0.0, 1.0, 3, base=2.0), call(1, 3, 3, endpoint=False), call(V, W, 3)],
     "geomspace": [call(1, 1000, 4), call(positive(2), 3.0, 5), call(-1.0, -8.0, 4), call(1j, 16j, 5)],
     "diag_indices": [call(3), call(2, 3)],
@@ -382,11 +382,13 @@ for _name in ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diago
 
 ABOVE = arr([[1.2, 2.5, 3.1], [1.7, 1.1, 4.0]])
 ELEMENTWISE = {
-    **{name: unary() for name in "exp exp2 expm1 sin cos tan sinh cosh tanh arctan arcsinh square sinc negative positive conjugate".split()},
+    **{name: unary() for name in "exp exp2 expm1 sin cos tan sinh cosh tanh arctan arcsinh square sinc".split()},
+    **{name: unary() for name in "negative positive conjugate".split()},
     **{name: unary(positive, "positive") for name in "log log2 log10 log1p sqrt reciprocal".split()},
     **{name: unary(unit, "unit") for name in "arcsin arccos arctanh".split()},
     "arccosh": each([(ABOVE,), (arr([1.5, 2.0], "float32"),), (integers(3, low=1),), (C,)], base="above"),
-    **{name: unary(complexes=False) for name in "cbrt fabs degrees radians rad2deg deg2rad floor ceil trunc fix signbit spacing i0".split()},
+    **{name: unary(complexes=False)
+       for name in "cbrt fabs degrees radians rad2deg deg2rad floor ceil trunc fix signbit spacing i0".split()},
     "absolute": [*unary(complexes=False), call(C)],
     "rint": unary(),
     "sign": unary(),
@@ -426,7 +428,8 @@ ELEMENTWISE = {
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
     "invert": whole(1),
     "bitwise_count": whole(1),
-    **{name: compared() for name in "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_xor".split()},
+    **{name: compared() for name in "less less_equal greater greater_equal equal not_equal".split()},
+    **{name: compared() for name in "logical_and logical_or logical_xor".split()},
     "logical_not": [call(X), call(B), call(N), call(0.0)],
     **{name: [call(with_nan(X)), call(arr([float("inf"), 1.0])), call(C), call(3)]
        for name in "isnan isinf isfinite".split()},
@@ -597,7 +600,9 @@ LINALG = {
     "trace": [call(M), call(CUBE, offset=1), call(integers(3, 3), dtype="float32")],
     "matrix_transpose": [call(X), call(CUBE)],
 }  # fmt: skip
-for _name in "det slogdet cond solve inv pinv lstsq matrix_power tensorsolve tensorinv cholesky qr svd svdvals eig eigvals eigh eigvalsh norm matrix_norm vector_norm".split():
+_IN_DOUBLE = """det slogdet cond solve inv pinv lstsq matrix_power tensorsolve tensorinv cholesky qr svd svdvals eig
+    eigvals eigh eigvalsh norm matrix_norm vector_norm""".split()
+for _name in _IN_DOUBLE:
     LINALG[_name] = [s.of(base="near") for s in LINALG[_name]]
 for _name in "qr svd eig eigh".split():
     LINALG[_name] = [s.of(up_to_sign=True) for s in LINALG[_name]]

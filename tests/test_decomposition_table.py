@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy
 import pytest
-import samples
 import torch
 
 import npdec as np
+import samples
 
 # Functions whose result follows a selection made at the value, so that the residual need not be f(baseline).
 FREEZES: dict[str, str] = {
@@ -243,9 +243,9 @@ def _first(name: str) -> tuple[str, samples.Sample] | None:
     """The first sample of a function of double precision numbers."""
     for sample in samples.SAMPLES[name]:
         found = leaves(sample)
-        if found and not sample.shape_only and all(leaf.dtype in ("float64", "complex128") for leaf in found.values()):
-            if not any(numpy.isnan(leaf.data).any() for leaf in found.values()):
-                return name, sample
+        double = all(leaf.dtype in ("float64", "complex128") for leaf in found.values())
+        if found and double and not sample.shape_only and not any(numpy.isnan(x.data).any() for x in found.values()):
+            return name, sample
     return None
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import hypothesis.extra.numpy as hnp
 import numpy
 import pytest
-import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npdec as np
+import samples
 
 BOOLS, INTEGERS = ("bool",), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS, COMPLEXES = ("float16", "float32", "float64"), ("complex64", "complex128")
@@ -25,7 +25,9 @@ RTOL = {"float16": 4e-3, "float32": 3e-6, "complex64": 3e-5, "float64": 1e-12, "
 UFUNCS = [
     name
     for name, item in samples.public_callables().items()
-    if isinstance(item, np.ufunc) and isinstance(getattr(numpy, name, None), numpy.ufunc) and name not in samples.aliases()
+    if isinstance(item, np.ufunc)
+    and isinstance(getattr(numpy, name, None), numpy.ufunc)
+    and name not in samples.aliases()
 ]
 # Only these are given infinite complex numbers: of the others NumPy's results at infinity are those of one C library.
 COMPLEX_AT_INFINITY = frozenset(
@@ -50,7 +52,9 @@ def numbers(dtype: str, largest: float = 50.0, special: bool = True) -> st.Searc
         return st.booleans()
     if kind in "iu":
         info = numpy.iinfo(dtype)
-        return st.one_of(st.integers(max(info.min, -6), 9), st.integers(info.min, info.max), st.sampled_from([info.min, info.max]))
+        return st.one_of(
+            st.integers(max(info.min, -6), 9), st.integers(info.min, info.max), st.sampled_from([info.min, info.max])
+        )
     if kind == "f":
         width = 8 * numpy.dtype(dtype).itemsize
         ordinary = st.floats(-largest, largest, width=width, allow_subnormal=False)
@@ -75,8 +79,9 @@ def outcome(function: Callable[[], Any]) -> Any:
         return error
 
 
-def compare(got: Any, want: Any, scale: float = 0.0) -> None:
-    """The same kind of result with the same numbers, or the same exception. `scale`: what rounding is relative to."""
+def compare(got: Any, want: Any, scale: float = 0.0, rtol: float = 0.0) -> None:
+    """The same kind of result with the same numbers, or the same exception. `scale`: what rounding is relative to;
+    `rtol`: a larger rounding than that of the result's dtype."""
     if isinstance(want, Exception):
         assert isinstance(got, Exception), f"{got!r} instead of {want!r}"
         assert type(got).__name__ in {cls.__name__ for cls in type(want).__mro__[:-2]}, f"{got!r} instead of {want!r}"
@@ -85,7 +90,7 @@ def compare(got: Any, want: Any, scale: float = 0.0) -> None:
         raise got
     if isinstance(want, tuple):
         for g, w in zip(got, want, strict=True):
-            compare(g, w, scale)
+            compare(g, w, scale, rtol)
         return
     assert isinstance(got, np.ndarray) is isinstance(want, numpy.ndarray)
     got, want = numpy.asarray(got), numpy.asarray(want)
@@ -94,7 +99,7 @@ def compare(got: Any, want: Any, scale: float = 0.0) -> None:
     if want.dtype.kind in "biu":
         numpy.testing.assert_array_equal(got, want)
         return
-    rtol = RTOL[str(want.dtype)]
+    rtol = max(rtol, RTOL[str(want.dtype)])
     if want.dtype.kind == "c":
         strange = ~numpy.isfinite(want)
         numpy.testing.assert_array_equal(numpy.isfinite(got), ~strange)
@@ -105,11 +110,11 @@ def compare(got: Any, want: Any, scale: float = 0.0) -> None:
         numpy.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * scale)
 
 
-def same(call: Callable[[Any], Any], *operands: Any, scale: float = 0.0) -> None:
+def same(call: Callable[..., Any], *operands: Any, scale: float = 0.0, rtol: float = 0.0) -> None:
     """`call(lib, *operands)` gives with npdec what it gives with NumPy."""
     want = outcome(lambda: call(numpy, *operands))
     made = [np.array(x) if isinstance(x, numpy.ndarray) else x for x in operands]
-    compare(outcome(lambda: call(np, *made)), want, scale)
+    compare(outcome(lambda: call(np, *made)), want, scale, rtol)
 
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
@@ -124,7 +129,9 @@ def _special(name: str, dtype: str) -> bool:
 @given(data=st.data())
 def test_ufunc(name, data):
     ufunc = getattr(numpy, name)
-    shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=ufunc.nin, max_dims=3, min_side=0, max_side=3)).input_shapes
+    shapes = data.draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=ufunc.nin, max_dims=3, min_side=0, max_side=3)
+    ).input_shapes
     dtypes = [data.draw(st.sampled_from(DTYPES)) for _ in shapes]
     if ufunc.nin == 2 and data.draw(st.booleans()):
         dtypes[1] = dtypes[0]
@@ -155,6 +162,9 @@ def test_ufunc_options(name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
     shape = data.draw(hnp.array_shapes(max_dims=2, max_side=3))
     operands = [data.draw(arrays(dtype, shape, special=False)) for _ in range(ufunc.nin)]
+    if name == "power" and numpy.dtype(dtype).kind == "i":
+        operands[1] = abs(operands[1] // 2)
+    natural = outcome(lambda: str(ufunc(*operands).dtype))
     target = data.draw(st.sampled_from(DTYPES))
     mask = data.draw(hnp.arrays(bool, shape))
     casting = data.draw(st.sampled_from(["no", "safe", "same_kind", "unsafe"]))
@@ -170,11 +180,13 @@ def test_ufunc_options(name, data):
                 options["where"] = lib.array(mask)
         return getattr(lib, name)(*x, **options)
 
-    same(call, *operands)
+    same(call, *operands, rtol=RTOL.get(natural, 0.0) if isinstance(natural, str) else 0.0)
 
 
 # ldexp gives floats, which are no exponents: NumPy reduces it for a few dtypes by accident of its table of loops.
-REDUCING = [n for n in UFUNCS if getattr(numpy, n).nin == 2 and getattr(numpy, n).nout == 1 and n != "ldexp"]
+# arctan2.reduce([1., 0., 1.]) is arctan2(1., 1.) in NumPy 2.4.6, unlike the last number of its accumulate: a defect.
+NOT_REDUCED = {"ldexp", "arctan2"}
+REDUCING = [n for n in UFUNCS if getattr(numpy, n).nin == 2 and getattr(numpy, n).nout == 1 and n not in NOT_REDUCED]
 
 
 @pytest.mark.parametrize("name", REDUCING)
@@ -182,7 +194,9 @@ REDUCING = [n for n in UFUNCS if getattr(numpy, n).nin == 2 and getattr(numpy, n
 @given(data=st.data())
 def test_ufunc_methods(name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
-    x = data.draw(arrays(dtype, data.draw(hnp.array_shapes(max_dims=2, max_side=3, min_side=0)), largest=3.0, special=False))
+    x = data.draw(
+        arrays(dtype, data.draw(hnp.array_shapes(max_dims=2, max_side=3, min_side=0)), largest=3.0, special=False)
+    )
     axis = data.draw(st.sampled_from([0, -1, 1]))
     keepdims = data.draw(st.booleans())
     if data.draw(st.booleans()):
@@ -216,8 +230,9 @@ def test_reduction(name, data):
     options: dict[str, Any] = {}
     if name not in RUNNING:
         if not name.endswith(("argmax", "argmin")):
-            axes += [(), (0, 1), (-1, 0), (0, 0), (0, 3)]
-        options["keepdims"] = data.draw(st.booleans())
+            axes += [(0, 1), (-1, 0), (0, 0), (0, 3)] + [()] * (not name.endswith("median"))
+        if shape or not name.endswith("median"):  # of which NumPy makes a 0-d array then, where others give a scalar
+            options["keepdims"] = data.draw(st.booleans())
     options["axis"] = data.draw(st.sampled_from(axes))
     same(lambda lib, x: getattr(lib, name)(x, **options), x, scale=_rounding(x) if real or x.size else 0.0)
 
@@ -230,7 +245,9 @@ def test_quantiles(name, data):
     x = data.draw(arrays(dtype, data.draw(hnp.array_shapes(max_dims=2, max_side=4)), largest=3.0))
     q = data.draw(st.sampled_from([0.0, 0.5, 1.0, 0.3, [0.1, 0.9], [], 1.5, -0.1]))
     axis = data.draw(st.sampled_from([None, 0, -1, (0,), 4]))
-    method = data.draw(st.sampled_from("linear lower higher midpoint nearest hazen weibull median_unbiased inverted_cdf no".split()))
+    method = data.draw(
+        st.sampled_from("linear lower higher midpoint nearest hazen weibull median_unbiased inverted_cdf no".split())
+    )
     same(lambda lib, x: getattr(lib, name)(x, q, axis=axis, method=method), x, scale=_rounding(x))
 
 
@@ -270,4 +287,3 @@ def test_every_reduction_is_here():
         if hasattr(np, name) and "keepdims" in inspect.signature(getattr(np, name)).parameters
     }
     assert found <= {*PLAIN, *OVER_NAN, *RUNNING, "quantile", "nanquantile", "percentile"} | elsewhere
-

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 import pytest
-import samples
 import torch
 
 import npdec as np
+import samples
 
 RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "complex128": 1e-12}
 # Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
@@ -50,8 +50,8 @@ def test_samples_and_reasons_are_not_stale():
 
 def test_public_names_are_numpys_or_npdecs_own():
     own = {
-        "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution", "bfloat16",
-        "decompose", "extend", "overrides", "register_rule", "rule",
+        "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution",
+        "bfloat16", "decompose", "extend", "overrides", "register_rule", "rule",
     }  # fmt: skip
     for lib, reference, extra in ((np, numpy, own), (np.linalg, numpy.linalg, set()), (np.fft, numpy.fft, set())):
         leaked = {name for name in dir(lib) if not name.startswith("_")} - set(dir(reference)) - extra

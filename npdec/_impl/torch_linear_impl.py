@@ -23,9 +23,10 @@ LINEAR = """
     as_strided unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag
     view_as_real view_as_complex resolve_conj resolve_neg conj adjoint matrix_transpose __getitem__ pad avg_pool1d
     avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate upsample pixel_shuffle
-    pixel_unshuffle channel_shuffle fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn
-    fftshift ifftshift fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn
-    fft_rfft2 fft_irfft2 fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
+    pixel_unshuffle channel_shuffle
+    fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift
+    fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_irfft2
+    fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
 """.split()
 
 # Attributes of tensors that are linear functions of them.
