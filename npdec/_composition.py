@@ -12,6 +12,7 @@ import operator
 import pickle
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -122,6 +123,28 @@ class Composition(ArrayMethods):
         """The dtype."""
         return dtype_class(self._d)
 
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        if order == "C" and copy is None:
+            try:
+                tensor = self._t.reshape(*shape)
+            except (TypeError, RuntimeError):
+                return super().reshape(*shape)
+            result = _new(Composition)
+            result._t = tensor
+            result._d = self._d
+            try:
+                family = self._m
+            except AttributeError:
+                family = _memory.family_of(self)
+            result._m = family
+            family.append(ref(result))
+            if len(family) > family.limit:
+                _memory.settle(self, result)
+            return result
+        return super().reshape(*shape, order=order, copy=copy)
+
+    reshape.__doc__ = ArrayMethods.reshape.__doc__
+
     # -- indexing -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
@@ -137,12 +160,10 @@ class Composition(ArrayMethods):
                     family = self._m
                 except AttributeError:
                     family = _memory.family_of(self)
-                if family.frozen:
-                    return _memory.view(self, tensor)
                 result._m = family
-                family.append(_memory.ref(result))
+                family.append(ref(result))
                 if len(family) > family.limit:
-                    family.prune()
+                    _memory.settle(self, result)
                 return result
         elif kind is int:
             try:
@@ -249,8 +270,7 @@ class Composition(ArrayMethods):
         if align is False or uic:
             raise ValueError("setflags: torch's memory is always aligned, and has no write-back copies")
         if write is False:
-            self._ro = "setflags(write=False)"
-            _memory.family_of(self).frozen = True
+            _memory.freeze(self, "setflags(write=False)")
         elif write:
             reason = getattr(self, "_ro", None)
             if reason is not None and not reason.startswith("setflags"):

@@ -25,7 +25,8 @@ _new = object.__new__
 class Family(list["ref[Composition]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
-    `frozen` says that one of them is read-only, so that a view has to look whether its source is.
+    `frozen` says that one of them is read-only, so that a view has to look whether its source is; `limit` is then
+    negative, so that one comparison of lengths tells both.
     """
 
     __slots__ = ("frozen", "limit")
@@ -36,8 +37,8 @@ class Family(list["ref[Composition]"]):
         self.frozen = False
 
     def prune(self) -> None:
-        self[:] = [member for member in self if member() is not None]
-        self.limit = max(64, 2 * len(self))
+        self[:] = [member for i, member in enumerate(self) if not i or member() is not None]  # the owner stays first
+        self.limit = -1 if self.frozen else max(64, 2 * len(self))
 
     def living(self) -> list[Composition]:
         return [array for member in self if (array := member()) is not None]
@@ -69,16 +70,23 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
         result._m = family
         family.append(ref(result))
         if len(family) > family.limit:
-            family.prune()
-        if family.frozen:
-            result._ro = getattr(source, "_ro", None)
+            settle(source, result)
     return result
+
+
+def settle(source: Composition, result: Composition) -> None:
+    """The rare part of making a view: a family that has grown is pruned, and a read-only array has read-only views."""
+    family = result._m
+    if family.frozen:
+        result._ro = getattr(source, "_ro", None)
+    family.prune()
 
 
 def freeze(array: Composition, reason: str) -> None:
     """Make the array read-only, and the views that will be taken of it."""
     array._ro = reason
-    family_of(array).frozen = True
+    family = family_of(array)
+    family.frozen, family.limit = True, -1
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:

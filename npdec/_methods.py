@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayMethods"]
 
-_new = object.__new__
-
-
 class ArrayMethods(DecompositionMixin, ProtocolMixin):
     """What arrays and scalars share beyond the functions of NumPy (those are attached by `npdec._operators`)."""
 
@@ -201,26 +198,6 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         array([[0, 1, 2],
                [3, 4, 5]])
         """
-        if order == "C" and copy is None:
-            try:
-                tensor = self._t.reshape(*shape)
-            except (TypeError, RuntimeError):
-                pass
-            else:
-                result = _new(_wrap.ARRAY)
-                result._t = tensor
-                result._d = self._d
-                try:
-                    family = self._m  # type: ignore[attr-defined]
-                except AttributeError:
-                    return _memory.view(self, tensor)
-                if family.frozen:
-                    return _memory.view(self, tensor)
-                result._m = family
-                family.append(_memory.ref(result))
-                if len(family) > family.limit:
-                    family.prune()
-                return result
         size = as_shape(shape[0] if len(shape) == 1 else shape)
         return _memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
 

@@ -17,7 +17,8 @@ import torch
 
 from npdec import _law, _memory, _wrap
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
-from npdec._decomposed import DecomposedTensor
+from npdec._base import ArrayBase
+from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
 from npdec._output import write_out, writeable_tensor
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
@@ -43,12 +44,27 @@ def _wrap_array(result: Any) -> Any:
 
 
 def _wrap_view(source: Any, result: Any) -> Any:
+    """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
     if isinstance(result, torch.Tensor):
+        if type(source) is tuple and len(source) == 1:
+            source = source[0]
+        if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
+            return _wrap.wrap_scalar(result)
         made = _memory.view(source, result)
-        if 0 in result.stride() and any(n > 1 and not step for n, step in zip(result.shape, result.stride())):
+        if is_broadcast(result):
             _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
         return made
+    if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
+        return type(result)([_wrap_view(one, item) for one, item in zip(source, result, strict=True)])
     return _wrap_container(result, lambda item: _wrap_view(source, item))
+
+
+def _wrap_frozen(source: Any, result: Any) -> Any:
+    made = _wrap_view(source, result)
+    for array in made if isinstance(made, (tuple, list)) else (made,):
+        if type(array) is _wrap.ARRAY:
+            _memory.freeze(array, "NumPy gives a view here (take .copy() to have an array to write)")
+    return made
 
 
 def _wrap_container(result: Any, wrap: Callable[[Any], Any]) -> Any:
@@ -108,6 +124,7 @@ class _Source:
             "_wrap_result": _wrap_result,
             "_wrap_array": _wrap_array,
             "_wrap_view": _wrap_view,
+            "_wrap_frozen": _wrap_frozen,
             "_wrap_scalar": _wrap.wrap_scalar,
             "_write_out": write_out,
             "_writeable": writeable_tensor,
@@ -208,7 +225,7 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
-        if self.returns == "View" and first is not None:
+        if self.returns in ("View", "Frozen") and first is not None:
             lines.append(f"_source = {first.name}")
         for p in self.parameters:
             if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
@@ -235,8 +252,8 @@ class _Source:
         out = next((p.name for p in self.parameters if p.tag == "OutArray"), None)
         if out:
             lines.append(f"if {out} is not None: return _write_out({self.spec.name!r}, {out}, _r)")
-        if self.returns == "View":
-            lines.append("return _wrap_view(_source, _r)")
+        if self.returns in ("View", "Frozen"):
+            lines.append(f"return _wrap_{self.returns.lower()}(_source, _r)")
         elif self.returns == "Array":
             lines.append("return _wrap_array(_r)")
         else:

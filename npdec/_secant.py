@@ -21,6 +21,7 @@ __all__ = ["Slope", "lead", "narrowed", "secant"]
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 _NODES = 6
+_LONG = 2.0**40
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -94,30 +95,43 @@ def secant(
     step = x - r
     function = getattr(f, "function", None)
     if function in SLOPES and not x.is_complex():
-        return Slope(SLOPES[function](x, r, step, fx, fr))
+        return _bounded(SLOPES[function](x, r, step, fx, fr), fx, fr, step)
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
     slope = difference / step
     if function in PIECEWISE_LINEAR:
         zero = step == 0
-        return Slope(_fill_zero(f, x, slope, zero, others) if bool(zero.any()) else slope)
-    size, info = slope.abs(), torch.finfo(slope.dtype)
-    closest = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
+        slope = _fill_zero(f, x, slope, zero, others) if bool(zero.any()) else slope
+        return _bounded(slope, fx, fr, step)
+    info = torch.finfo(slope.dtype)
     zero = step == 0
-    close = closest | zero
-    result = Slope(slope)
-    if bool(close.any()):
-        rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
-        result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
-        infinite = zero & ~torch.isfinite(result.multiplier)
-        if bool(infinite.any()):
-            result.singular = infinite
-        size = result.multiplier.abs()
-    extreme = ~zero & (difference != 0) & ((size < info.tiny / info.eps) | (size > info.max * info.eps))
+    close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
+    if not bool(close.any()):
+        return _ranged(Slope(slope), difference, step)
+    rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
+    result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
+    infinite = zero & ~torch.isfinite(result.multiplier)
+    if bool(infinite.any()):
+        result.singular = infinite
+    return _ranged(result, difference, step)
+
+
+def _ranged(slope: Slope, difference: torch.Tensor, step: torch.Tensor) -> Slope:
+    """The slope, with a note of where it leaves the exponent range though the difference does not."""
+    info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
+    outside = (size < info.tiny / info.eps) | (size > info.max * info.eps)
+    extreme = (step != 0) & (difference != 0) & outside
     if bool(extreme.any()):
-        result.difference, result.step, result.extreme = difference, step, extreme
-    return result
+        slope.difference, slope.step, slope.extreme = difference, step, extreme
+    return slope
+
+
+def _bounded(slope: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor, step: torch.Tensor) -> Slope:
+    """A slope that is bounded, so that it can leave the exponent range only where a step is very long."""
+    if bool(step.abs().amax() > _LONG) if step.numel() else False:
+        return _ranged(Slope(slope), fx - fr, step.expand(slope.shape))
+    return Slope(slope)
 
 
 def _fill_zero(

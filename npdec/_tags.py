@@ -18,6 +18,7 @@ __all__ = [
     "ArrayLikeOrScalar",
     "AxisLike",
     "DTypeLike",
+    "Frozen",
     "InPlace",
     "KeepDims",
     "Linear",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     OutArray = Any
     Array = Any
     View = Any
+    Frozen = Any
 else:
     # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
     ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
@@ -83,6 +85,7 @@ else:
     # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
     Array = TypeVar("Array")  # always an array, 0-d included
     View = TypeVar("View")  # always an array, and one that may share memory with the first argument
+    Frozen = TypeVar("Frozen")  # a View that cannot be written: NumPy's is read-only, or a view where torch has to copy
 
 
 class _NoValueType:

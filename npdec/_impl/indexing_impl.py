@@ -10,7 +10,7 @@ import torch
 
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl.getitem_impl import broadcast_input, check_bounds, shape_text, wrap_negative
-from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Opaque, OutArray, View, public
+from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Frozen, Opaque, OutArray, public
 
 _MODES = ("clip", "raise", "wrap")
 
@@ -133,7 +133,7 @@ def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutA
 
 
 @public(method=True)
-def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> View:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Frozen:
     """A view of the diagonals in the planes of two axes, along a new last axis.
 
     `offset` says which one: above the main diagonal for a positive number, below it for a negative one.

@@ -14,7 +14,7 @@ import torch
 from npdec._impl import dtypes_impl, products_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
-from npdec._tags import Array, ArrayLike, DTypeLike, OutArray, View, public
+from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, public
 
 
 @public
@@ -118,7 +118,7 @@ def _check_matrix(x: torch.Tensor) -> None:
 
 
 @public
-def diagonal(x: ArrayLike, /, *, offset: int = 0) -> View:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Frozen:
     """A view of the diagonals of matrices (the last two axes), or of those `offset` columns to the right.
 
     >>> np.linalg.diagonal([[1, 2], [3, 4]])
