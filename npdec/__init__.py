@@ -6,8 +6,8 @@ which declares its public name where it is written.
 
 from __future__ import annotations
 
-import math
-import sys
+import math as _math
+import sys as _sys
 
 from npdec import _dispatch, _main, _wrap, exceptions, extend, overrides
 from npdec._composition import Composition
@@ -19,6 +19,7 @@ from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path
 from npdec._generic import generic
 from npdec._limits import *
+from npdec._parts import imag, real
 from npdec._printing import *
 from npdec._rules import register_rule, rule
 from npdec._scalars import *
@@ -31,12 +32,13 @@ __version__ = "0.1.0"
 
 ndarray = Composition
 newaxis = None
-e, pi, euler_gamma = math.e, math.pi, 0.5772156649015329
-inf, nan = math.inf, math.nan
+e, pi, euler_gamma = _math.e, _math.pi, 0.5772156649015329
+inf, nan = _math.inf, _math.nan
 
 globals().update(_main.functions)
-_wrap.NAMESPACE.append(sys.modules[__name__])
+_wrap.NAMESPACE.append(_sys.modules[__name__])
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "math", "sys")]
+del annotations  # noqa: F821
+__all__ = [name for name in globals() if not name.startswith("_")]

@@ -20,7 +20,7 @@ from npdec import _indexing, _memory, _printing, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._dtypes import dtype as dtype_class
-from npdec._impl import shape_impl
+from npdec._impl import shape_impl, sorting_impl
 from npdec._methods import ArrayMethods
 from npdec._output import check_writeable, write
 
@@ -276,6 +276,20 @@ class Composition(ArrayMethods):
             if reason is not None and not reason.startswith("setflags"):
                 raise ValueError("cannot set WRITEABLE flag to True of this array")
             self._ro = None
+
+    def sort(self, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None) -> None:
+        """Sort in place along an axis; see `np.sort` for the arguments.
+
+        >>> x = np.array([3, 1, 2])
+        >>> x.sort()
+        >>> x
+        array([1, 2, 3])
+        """
+        write("sort", self, sorting_impl.sort(self._t, operator.index(axis), kind, order, stable=stable))
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Rearrange in place along an axis so that the element `kth` is where sorting puts it; see `np.partition`."""
+        write("partition", self, sorting_impl.partition(self._t, as_tensor(kth), operator.index(axis), kind, order))
 
     def fill(self, value: Any) -> None:
         """Set every element to the value."""

@@ -13,14 +13,15 @@ from npdec import _memory, _wrap
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
-from npdec._impl import _util, creation_impl, dtypes_impl, shape_impl
-from npdec._output import write
+from npdec._impl import _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
+from npdec._output import write, write_out
 from npdec._protocols import ProtocolMixin
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
 __all__ = ["ArrayMethods"]
+
 
 class ArrayMethods(DecompositionMixin, ProtocolMixin):
     """What arrays and scalars share beyond the functions of NumPy (those are attached by `npdec._operators`)."""
@@ -206,6 +207,13 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         if len(axes) == 1 and (axes[0] is None or not hasattr(axes[0], "__index__")):
             axes = axes[0]
         return _memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
+        mask = as_tensor(condition)
+        mask = mask.value if isinstance(mask, DecomposedTensor) else mask
+        result = indexing_impl.compress(mask, self._t, axis)
+        return _wrap.wrap_array(result) if out is None else write_out("compress", out, result)
 
     def flatten(self, order: str = "C") -> Composition:
         """A copy of the elements as a 1-d array."""

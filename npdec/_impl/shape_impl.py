@@ -359,23 +359,3 @@ def broadcast_shapes(*args: Any):
 
 
 # --- parts of complex numbers -----------------------------------------------------------------------------------------
-
-
-@public
-def real(val: ArrayLike) -> View:
-    """The real part: of a complex array a view, any other array as it is.
-
-    >>> np.real([1 + 2j])
-    array([1.])
-    """
-    return torch.real(val) if val.is_complex() else val.view(val.shape)
-
-
-@public
-def imag(val: ArrayLike) -> View:
-    """The imaginary part: of a complex array a view, of any other array zeros of its dtype (in fresh memory).
-
-    >>> np.imag([1 + 2j])
-    array([2.])
-    """
-    return torch.imag(val) if val.is_complex() else torch.zeros_like(val)
