@@ -1,0 +1,241 @@
+"""Histograms and counts (NumPy's reference: histograms). The edges of bins are in `_bins`.
+
+Counting depends on the data by its value alone; weights are added up, and so pass their contributions on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from npdec._impl import _bins, _order, _util
+from npdec._impl.dtypes_impl import can_cast, kind, promote
+from npdec._tags import ArrayLike, Opaque, public
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+def _add_up(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
+    """How often each index below `size` occurs, or the sum of its weights, in float64 or complex128."""
+    if weights is None:
+        return torch.bincount(index, minlength=size)
+    weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
+    return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
+
+
+@public
+def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0):
+    """How often each number from 0 to the greatest occurs among the integers `x`, 1-d, in int64.
+
+    With `weights`, of the length of `x`, the sum of the weights of each number, in float64. The result has at least
+    `minlength` elements. Raises ValueError for a negative number, TypeError for other than integers.
+
+    >>> np.bincount(np.array([0, 1, 1, 3]))
+    array([1, 2, 0, 1])
+    """
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if x.ndim != 1:
+        raise ValueError(f"bincount: the numbers must be 1-d, not of shape {tuple(x.shape)}")
+    if not len(x):
+        return torch.zeros(minlength, dtype=torch.int64, device=x.device)
+    if kind(x.dtype) not in "bui":
+        raise TypeError(f"bincount counts integers, not {x.dtype}; cast them with astype")
+    index = x.to(torch.int64)
+    if _util.is_known_true(torch.any(index < 0)):
+        raise ValueError("'list' argument must have no negative elements")
+    if weights is not None:
+        if weights.is_complex():
+            raise TypeError("bincount: the weights must be real, not complex")
+        if tuple(weights.shape) != tuple(x.shape):
+            raise ValueError("The weights and list don't have the same length.")
+    return _add_up(index, weights, max(int(torch.amax(index)) + 1, minlength))
+
+
+@public
+def digitize(x: Opaque, bins: Opaque, right: bool = False):
+    """The index of the bin to which each element of `x` belongs, in int64, for `bins` that ascend or descend.
+
+    Index i stands for bins[i - 1] <= x < bins[i], with `right` for bins[i - 1] < x <= bins[i]; for descending bins the
+    inequalities are turned around. Raises ValueError for bins that are not monotonic, TypeError for complex `x`.
+
+    >>> np.digitize(np.array([0.2, 6.4, 3.0]), np.array([0.0, 1.0, 2.5, 4.0]))
+    array([1, 4, 3])
+    """
+    if x.is_complex() or bins.is_complex():
+        raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: the bins must be 1-d, not of shape {tuple(bins.shape)}")
+    steps = _util.to_ordered(bins)
+    falls = _util.is_known_true(torch.any(steps[1:] < steps[:-1]))
+    if falls and _util.is_known_true(torch.any(steps[1:] > steps[:-1])):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    if falls:
+        return len(bins) - _order.search(_order.flip(bins), x, not right)
+    return _order.search(bins, x, not right)
+
+
+def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """The bin of each element, from 0; the last one includes its right edge. Outside of all: the number of bins."""
+    n = len(edges) - 1
+    after = _order.search(edges, x, right=True)
+    inside = (after > 0) & (_order.search(edges, x, right=False) <= n)
+    return torch.where(inside, (after - 1).clamp(0, max(n - 1, 0)), n)
+
+
+# --- one dimension ----------------------------------------------------------------------------------------------------
+
+
+def _flat(a: torch.Tensor, weights: Any) -> tuple[torch.Tensor, Any]:
+    if a.is_complex():
+        raise TypeError("histogram: complex values have no order; take their real part or magnitude")
+    if a.dtype is torch.bool:
+        _util.warn("Converting input from bool to uint8 for compatibility.")
+        a = a.to(torch.uint8)
+    if weights is not None:
+        if tuple(weights.shape) != tuple(a.shape):
+            raise ValueError("weights should have the same shape as a.")
+        weights = weights.reshape(-1)
+    return a.reshape(-1), weights
+
+
+@public
+def histogram_bin_edges(a: Opaque, bins: object = 10, range: object = None, weights: Opaque | None = None):
+    """The edges of the bins that `histogram` uses for the same arguments, in ascending order, 1-d.
+
+    `bins` is the number of bins of equal width over `range` (or from the least to the greatest element), or the edges
+    themselves, or the name of a rule that chooses their number from the data: "auto", "doane", "fd", "rice", "scott",
+    "sqrt", "stone", "sturges". Raises ValueError for a range that is empty or not finite, or edges that do not ascend.
+
+    >>> np.histogram_bin_edges(np.array([0.0, 1.0, 4.0]), bins=2)
+    array([0., 2., 4.])
+    """
+    flat, weights = _flat(a, weights)
+    return _bins.edges(flat, bins, range, weights is not None)
+
+
+@public
+def histogram(
+    a: Opaque, bins: object = 10, range: object = None, density: bool | None = None, weights: ArrayLike | None = None
+):
+    """How many elements are in each bin, and the edges of the bins; for `bins` and `range` see `histogram_bin_edges`.
+
+    A bin includes its left edge, the last one its right edge too. With `weights`, of the shape of `a`, their sums in
+    the dtype of the weights. With `density` the values of a density, whose integral over the bins is 1.
+
+    >>> np.histogram(np.array([1, 2, 1]), bins=[0, 1, 2, 3])
+    (array([0, 2, 1]), array([0, 1, 2, 3]))
+    """
+    flat, weights = _flat(a, weights)
+    edges = _bins.edges(flat, bins, range, weights is not None)
+    n = len(edges) - 1
+    counts = _add_up(_bin_of(flat, edges), weights, n + 1)[:n]
+    if weights is not None:
+        counts = counts.to(weights.dtype)
+    if density:
+        total = torch.sum(counts)
+        computed = torch.complex128 if counts.is_complex() else torch.float64
+        counts = counts.to(computed) / _widths(edges) / total.to(computed)
+    return counts, edges
+
+
+def _widths(edges: torch.Tensor) -> torch.Tensor:
+    if edges.dtype in _util.UNSIGNED:
+        edges = edges.to(torch.float64)
+    return (edges[1:] - edges[:-1]).to(torch.float64)
+
+
+# --- several dimensions -----------------------------------------------------------------------------------------------
+
+
+def _sample(sample: Any) -> torch.Tensor:
+    """The points as rows: an array of shape (N, D), or a sequence of D arrays of the coordinates."""
+    x = _bins.plain_tensor(sample)
+    if isinstance(sample, (list, tuple)) or x.ndim != 2:
+        x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape)).mT
+    if x.ndim != 2:
+        raise ValueError(f"histogramdd: the sample must have shape (N, D), not {tuple(x.shape)}")
+    return x
+
+
+@public
+def histogramdd(
+    sample: object,
+    bins: object = 10,
+    range: object = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+):
+    """How many points are in each cell of a grid in D dimensions, in float64, and the list of the D arrays of edges.
+
+    `sample` is an array of shape (N, D) or a sequence of D arrays of coordinates. `bins` is the number of bins, or a
+    sequence with a number or the edges for each dimension; `range` a sequence of D pairs or None. `weights` are added
+    up instead of counted; with `density` the values of a density.
+
+    >>> np.histogramdd(np.array([[0.0, 0.0], [1.0, 3.0], [1.0, 2.0]]), bins=(2, 1))[0]
+    array([[1.],
+           [2.]])
+    """
+    x = _sample(sample)
+    dims = x.shape[1]
+    if weights is not None:
+        if not can_cast(weights.dtype, torch.float64):
+            raise TypeError(f"histogramdd: weights of {weights.dtype} cannot be cast to float64")
+        if tuple(weights.shape) != (len(x),):
+            raise ValueError("The weights and list don't have the same length.")
+    try:
+        per_axis = list(bins)  # type: ignore[call-overload]
+    except TypeError:
+        per_axis = [bins] * dims
+    if len(per_axis) != dims:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None] * dims if range is None else list(range)  # type: ignore[call-overload]
+    if len(ranges) != dims:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = [_bins.edges_of_axis(i, x[:, i], per_axis[i], ranges[i]) for i, _ in enumerate(per_axis)]
+    # One cell more along each axis for the points outside.
+    cell = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+    for i, edge in enumerate(edges):
+        cell = cell * len(edge) + _bin_of(x[:, i], edge)
+    shape = [len(edge) for edge in edges]
+    counts = _add_up(cell, weights, math.prod(shape)).to(torch.float64).reshape(shape)
+    for i, edge in enumerate(edges):
+        counts = counts.narrow(i, 0, len(edge) - 1)
+    if density:
+        total = torch.sum(counts)
+        for i, edge in enumerate(edges):
+            counts = counts / _widths(edge).reshape([-1 if dim == i else 1 for dim, _ in enumerate(edges)])
+        counts = counts / total
+    return counts, edges
+
+
+@public
+def histogram2d(
+    x: Opaque,
+    y: Opaque,
+    bins: object = 10,
+    range: object = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+):
+    """How many of the points (x, y) are in each cell of a grid, in float64, and the edges along both axes.
+
+    `bins` is the number of bins, the edges for both axes, or a pair of these. Other arguments as in `histogramdd`.
+    Raises ValueError for `x` and `y` of different lengths.
+
+    >>> np.histogram2d(np.array([0.0, 1.0, 1.0]), np.array([0.0, 3.0, 2.0]), bins=(2, 1))[0]
+    array([[1.],
+           [2.]])
+    """
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    try:
+        count = len(bins)  # type: ignore[arg-type]
+    except TypeError:
+        count = 1
+    if count not in (1, 2):
+        bins = [bins, bins]
+    counts, edges = histogramdd(torch.stack(promote(x, y), 1), bins, range, density, weights)
+    return counts, edges[0], edges[1]
