@@ -9,6 +9,7 @@ from npdec._convert import as_tensor
 from npdec._impl import (
     _host,
     assigning_impl,
+    calculus_impl,
     creation_impl,
     creation_matrices_impl,
     creation_ranges_impl,
@@ -19,6 +20,7 @@ from npdec._impl import (
     elementwise_logic_impl,
     elementwise_math_impl,
     extremes_impl,
+    histogram_impl,
     index_tricks_impl,
     indexing_impl,
     joining_impl,
@@ -33,6 +35,7 @@ from npdec._impl import (
     sets_impl,
     shape_impl,
     sorting_impl,
+    statistics_impl,
 )
 from npdec._normalizer import kernels_of, publish
 from npdec._operators import attach_matmul, attach_methods, attach_operators
@@ -43,6 +46,7 @@ _host.install(as_tensor, _wrap.wrap_array)
 
 CHAPTERS = (
     assigning_impl,
+    calculus_impl,
     creation_impl,
     creation_matrices_impl,
     creation_ranges_impl,
@@ -53,6 +57,7 @@ CHAPTERS = (
     elementwise_logic_impl,
     elementwise_math_impl,
     extremes_impl,
+    histogram_impl,
     index_tricks_impl,
     indexing_impl,
     joining_impl,
@@ -67,6 +72,7 @@ CHAPTERS = (
     sets_impl,
     shape_impl,
     sorting_impl,
+    statistics_impl,
 )
 
 functions: dict[str, Any] = publish("npdec", *CHAPTERS)
