@@ -48,6 +48,8 @@ def _extremum_along(sign: int) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """amax, amin: over one axis, several, or all."""
         x, dim, keepdim = _read(args, kwargs, dim=(), keepdim=False)
+        if not x.value.ndim:
+            return x.clone()
         if dim is None or isinstance(dim, (tuple, list)):
             axes = tuple(dim) if dim else tuple(range(x.value.ndim))
             axes = tuple(a % x.value.ndim for a in axes)
@@ -55,7 +57,7 @@ def _extremum_along(sign: int) -> Function:
             shape = [x.value.shape[a] for a in kept]
             flat = x.permute(*kept, *axes).reshape([*shape, -1])
         else:
-            axes, flat = (dim % max(x.value.ndim, 1),), x.movedim(dim, -1) if x.value.ndim else x.reshape(1)
+            flat = x.movedim(dim, -1)
         value = func(x.value, *args[1:], **kwargs)
         result = _routed(flat, -1, sign, value if not keepdim else value.reshape(flat.value.shape[:-1]), False)
         return result.reshape(tuple(value.shape)) if keepdim else result
@@ -146,6 +148,14 @@ def _read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any
     return found
 
 
+def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A view of another shape is linear; the bits read as integers are something that is looked at."""
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    if isinstance(dtype, torch.dtype) and not (dtype.is_floating_point or dtype.is_complex):
+        return args[0].value.view(dtype)
+    return _law.TaggedRule.of("Linear")(func, args, kwargs)
+
+
 def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """One mask for all parts: the mask is drawn by dropping out ones."""
     x = args[0] if args else kwargs["input"]
@@ -178,4 +188,5 @@ CLOSED_FORMS: dict[str, Function] = {
     "nanmedian": _ordered,
     "mode": _ordered,
     "dropout": _dropout,
+    "view": _view,
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import torch
 from npdec import _batched
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align
+from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
 from npdec._secant import lead, narrowed
@@ -114,11 +114,10 @@ def linear(call: Call) -> Any:
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:
     if value.dtype is not torch.bool:
-        warnings.warn(
+        _util.warn(
             f"{getattr(call.func, '__name__', call.func)}: a result of dtype {value.dtype} cannot carry contributions: "
             "they are dropped",
             DecompositionWarning,
-            stacklevel=6,
         )
 
 
@@ -272,6 +271,7 @@ def quadrature(call: Call) -> Any:
         components,
         [outputs[i] for i in kept],
         [bases[i] for i in kept],
+        whole,
     )
     if isinstance(value, torch.Tensor):
         return pack(value, residual, parts[0], labels, whole)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _memory, _wrap
 from npdec._decomposed import DecomposedTensor
-from npdec._impl import dtypes_impl
+from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
@@ -36,10 +35,9 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
             return _memory.decompose_in_place(array, tensor.labels, tensor)
         return tensor
     if not array._d.is_floating_point and not array._d.is_complex:
-        warnings.warn(
+        _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
-            stacklevel=3,
         )
         return array._t
     return _memory.decompose_in_place(array, value.labels, value)

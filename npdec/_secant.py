@@ -53,13 +53,18 @@ class Slope:
 
     def apply(self, components: torch.Tensor) -> torch.Tensor:
         components = lead(components, self.multiplier.ndim)
-        result = components * self.multiplier
+        if self.singular is not None:
+            finite = torch.where(self.singular, 0, self.multiplier)
+            moved = (components * self.multiplier).detach()  # the gradient of an infinite slope is nowhere defined
+            return torch.where(self.singular & (components != 0), moved, self._times(components, finite))
+        return self._times(components, self.multiplier)
+
+    def _times(self, components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
+        result = components * multiplier
         if self.extreme is not None:
             assert self.difference is not None
             assert self.step is not None
             result = torch.where(self.extreme, self.difference * (components / self.step), result)
-        if self.singular is not None:
-            result = torch.where(self.singular & (components == 0), torch.zeros_like(result), result)
         return result
 
 

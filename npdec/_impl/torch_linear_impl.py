@@ -16,7 +16,7 @@ from npdec._tags import Linear, Multilinear, Opaque, torch_rule
 # Names in torch, torch.Tensor, torch.nn.functional, torch.fft, torch.linalg: each is registered wherever it exists.
 LINEAR = """
     sum mean cumsum neg negative positive trace sum_to_size
-    reshape view view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
+    reshape view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
     flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
     index_select masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
     dsplit unsafe_chunk unsafe_split diagonal diag diag_embed diagflat tril triu clone contiguous detach alias
