@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "gcd", "lcm", "hypot"})
 _SUMMING = frozenset({"add", "multiply"})
+_MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
 
 
 def _check_binary(function: ufunc, method: str) -> None:
@@ -105,6 +106,8 @@ def reduce(
     if axes:
         if folded.shape[0]:
             result = _fold(self, folded)
+            if folded.shape[0] == 1 and self.__name__ in _MAGNITUDES:
+                result = self.compute((result, torch.zeros_like(result)))
         elif self.identity is None and initial is NoValue:
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:

@@ -137,26 +137,12 @@ class Loops:
         """The compute dtype under `dtype=`, if there is such a loop and the operands can be cast to it."""
         operands = tuple(x if isinstance(x, torch.dtype) else scalar_type(x) for x in key)
         if isinstance(self.output, torch.dtype) and dtype is self.output:
-            return self.resolve(key, name)
-        if self.output not in ("same", "real") or self.loop(dtype) is not dtype:
-            raise _no_match(name)
-        computed = dtype
-        if self.output == "real":
-            if kind(dtype) == "c":
-                raise _no_match(name)
-            source = common_dtype(*operands)
-            if (
-                kind(source) == "c"
-                and can_cast(source, complex_dtype(dtype))
-                and real_dtype(complex_dtype(dtype)) is dtype
-            ):
-                computed = complex_dtype(dtype)
-        if self.mixed == "ldexp":
-            narrowest = self.resolve(key, name)
-            if narrowest is None or not can_cast(narrowest, dtype):
-                raise _no_match(name)
-            return dtype
-        for i, x in enumerate(operands):
+            computed = self.resolve(key, name)
+            if computed is None or (self.mixed == "bool" and computed is torch.bool):
+                return computed
+        else:
+            computed = self._forced(key, operands, dtype, name)
+        for i, x in enumerate(operands[:1] if self.mixed == "ldexp" else operands):
             source = common_dtype(x)
             weak = x is int and len(operands) > 1 and computed is not torch.bool
             if not weak and not can_cast(source, computed, casting):
@@ -166,6 +152,25 @@ class Loops:
                     f"dtype('{name_of(computed)}') with casting rule '{casting}'"
                 )
         return computed
+
+    def _forced(
+        self, key: tuple[_Operand, ...], operands: tuple[_Operand, ...], dtype: torch.dtype, name: str
+    ) -> torch.dtype:
+        """The compute dtype of the loop whose result has the dtype; TypeError if there is none."""
+        if self.output not in ("same", "real") or self.loop(dtype) is not dtype:
+            raise _no_match(name)
+        if self.mixed == "ldexp":
+            narrowest = self.resolve(key, name)
+            if narrowest is None or not can_cast(narrowest, dtype):
+                raise _no_match(name)
+        if self.output == "real":
+            if kind(dtype) == "c":
+                raise _no_match(name)
+            source = common_dtype(*operands)
+            wide = complex_dtype(dtype)
+            if kind(source) == "c" and can_cast(source, wide) and real_dtype(wide) is dtype:
+                return wide
+        return dtype
 
     def _refusal(self, name: str, operands: tuple[Operand, ...]) -> TypeError:
         if name == "negative":

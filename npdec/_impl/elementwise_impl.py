@@ -208,7 +208,7 @@ def power(x1: Pointwise, x2: Pointwise):
         return torch.pow(x1, x2)
     if x1.is_complex():
         return _complex_power(x1, x2)
-    if dtypes_impl.kind(x2.dtype) == "i" and is_known_true((x2 < 0).any()):
+    if dtypes_impl.kind(x2.dtype) == "i" and x1.numel() and is_known_true((x2 < 0).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
     if x2.dtype is torch.uint64:
         # An exponent of 2**63 or more does not fit int64. Modulo 2**64 the powers of odd numbers have period 2**62, and
