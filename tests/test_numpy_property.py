@@ -167,7 +167,8 @@ def test_ufunc_options(name, data):
     natural = outcome(lambda: str(ufunc(*operands).dtype))
     target = data.draw(st.sampled_from(DTYPES))
     mask = data.draw(hnp.arrays(bool, shape))
-    casting = data.draw(st.sampled_from(["no", "safe", "same_kind", "unsafe"]))
+    castings = ["no", "safe", "same_kind", "unsafe"]
+    casting = data.draw(st.sampled_from(castings[: 3 if name == "bitwise_count" else 4]))  # uint8 is of no one loop
     way = data.draw(st.sampled_from(["out", "where", "dtype"]))
 
     def call(lib: Any, *x: Any) -> Any:
@@ -184,8 +185,9 @@ def test_ufunc_options(name, data):
 
 
 # ldexp gives floats, which are no exponents: NumPy reduces it for a few dtypes by accident of its table of loops.
-# arctan2.reduce([1., 0., 1.]) is arctan2(1., 1.) in NumPy 2.4.6, unlike the last number of its accumulate: a defect.
-NOT_REDUCED = {"ldexp", "arctan2"}
+# Where NumPy 2.4.6 computes them with vector instructions, arctan2.reduce([1., 0., 1.]) is arctan2(1., 1.) and
+# power.reduce([2., 2., 2.]) is 4, unlike the last numbers of their accumulate: a defect.
+NOT_REDUCED = {"ldexp", "arctan2", "power"}
 REDUCING = [n for n in UFUNCS if getattr(numpy, n).nin == 2 and getattr(numpy, n).nout == 1 and n not in NOT_REDUCED]
 
 
@@ -230,7 +232,10 @@ def test_reduction(name, data):
     options: dict[str, Any] = {}
     if name not in RUNNING:
         if not name.endswith(("argmax", "argmin")):
-            axes += [(0, 1), (-1, 0), (0, 0), (0, 3)] + [()] * (not name.endswith("median"))
+            if x.size or not name.endswith("median"):  # of nothing along several axes it fails to reshape
+                axes += [(0, 1), (-1, 0), (0, 0), (0, 3)]
+            if not name.endswith("median"):
+                axes.append(())
         if shape or not name.endswith("median"):  # of which NumPy makes a 0-d array then, where others give a scalar
             options["keepdims"] = data.draw(st.booleans())
     options["axis"] = data.draw(st.sampled_from(axes))
@@ -243,6 +248,8 @@ def test_reduction(name, data):
 def test_quantiles(name, data):
     dtype = data.draw(st.sampled_from(BOOLS + INTEGERS + FLOATS))
     x = data.draw(arrays(dtype, data.draw(hnp.array_shapes(max_dims=2, max_side=4)), largest=3.0))
+    if x.dtype.kind in "iu":
+        x = x % 10  # NumPy subtracts in the integer's own dtype, and may overflow
     q = data.draw(st.sampled_from([0.0, 0.5, 1.0, 0.3, [0.1, 0.9], [], 1.5, -0.1]))
     axis = data.draw(st.sampled_from([None, 0, -1, (0,), 4]))
     method = data.draw(
