@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
 
@@ -41,10 +41,13 @@ class Composition(ArrayMethods):
     ((2, 2), dtype('float64'), array([1., 3.]))
     """
 
-    __slots__ = ("__weakref__", "_d", "_m", "_ro", "_t")
+    # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro, why
+    # the array is read-only; _src, the array that this copy stands for a view of, and how it is made again.
+    __slots__ = ("__weakref__", "_d", "_m", "_ro", "_src", "_t")
 
     _m: _memory.Family
     _ro: str | None
+    _src: tuple[Composition, Callable[[torch.Tensor], torch.Tensor]]
 
     def __new__(
         cls,

@@ -71,10 +71,7 @@ def getitem(array: Composition, key: Any) -> Any:
         return _wrap.wrap_scalar(tensor.clone())
     if getitem_impl.has_negative_step(items):
         result = _wrap.wrap_array(tensor)
-        result._ro = (
-            "torch has no negative strides, so a reversed slice is a copy. Assign through the slice in one step "
-            "(x[::-1] = ...), or take .copy()"
-        )
+        _memory.mirror(array, result, lambda source: getitem_impl.getitem(source, items))
         return result
     return _memory.view(array, tensor)
 
@@ -90,3 +87,4 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     if tensor.dim() and _memory.shares_storage(tensor, target):
         tensor = tensor.clone()
     getitem_impl.setitem(target, items, tensor)
+    _memory.written(array)

@@ -60,11 +60,11 @@ def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
     if isinstance(target, DecomposedTensor):
         if not target.covers(source.labels):
             labels = union([target, source])
-            _check_alone(target.value)
+            _check_alone(target.value, holders=2)  # the tensor and its value
             target.components = expand_components(target.components, target.labels, labels)
             target.labels = labels
         return target
-    _check_alone(target)
+    _check_alone(target, holders=1)
     plain = target.as_subclass(torch.Tensor) if type(target) is not torch.Tensor else target.view_as(target)
     target.__class__ = DecomposedTensor
     assert isinstance(target, DecomposedTensor)
@@ -84,11 +84,16 @@ def _own(target: DecomposedTensor) -> None:
         target.components = target.components.clone(memory_format=torch.contiguous_format)
 
 
-def _check_alone(value: torch.Tensor) -> None:
-    if value._is_view() and value._base is not None and value._base.numel() != value.numel():
+def _check_alone(value: torch.Tensor, holders: int) -> None:
+    """Raise RuntimeError if more tensors than `holders` (and the base of a view) look at the memory of `value`."""
+    storage = value.untyped_storage()
+    users = torch._C._storage_Use_Count(storage._cdata) - 1  # `storage` itself is one
+    if users > holders + (value._base is not None) or (
+        value._base is not None and value._base.numel() != value.numel()
+    ):
         raise RuntimeError(
-            "writing decomposed numbers into a view of a plain tensor: the tensor it views would not know of them. "
-            "Write into the base (base[index] = ...), or use npdec arrays, whose views follow"
+            "writing decomposed numbers into a tensor that shares its memory with another one (a view of it, or its "
+            "base), which would not know of them. Write before taking views, or use npdec arrays, whose views follow"
         )
 
 

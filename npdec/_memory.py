@@ -7,6 +7,7 @@ decomposed numbers were written into it or into one of its views: then every one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -29,12 +30,14 @@ class Family(list["ref[Composition]"]):
     negative, so that one comparison of lengths tells both.
     """
 
-    __slots__ = ("frozen", "limit")
+    __slots__ = ("frozen", "limit", "mirrors")
 
     def __init__(self) -> None:
         super().__init__()
         self.limit = 64
         self.frozen = False
+        # Copies that stand for views that torch cannot make: they are brought up to date after every write.
+        self.mirrors: list[ref[Composition]] = []
 
     def prune(self) -> None:
         self[:] = [member for i, member in enumerate(self) if not i or member() is not None]  # the owner stays first
@@ -87,6 +90,29 @@ def freeze(array: Composition, reason: str) -> None:
     array._ro = reason
     family = family_of(array)
     family.frozen, family.limit = True, -1
+
+
+def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Make `copy` stand for a view of `source`, of which `again` computes it: read-only, and renewed after writes."""
+    freeze(copy, "it stands for a view that torch cannot make (no negative strides); assign to the original array, or take "
+           ".copy()")  # fmt: skip
+    copy._src = source, again
+    family_of(source).mirrors.append(ref(copy))
+
+
+def written(array: Composition) -> None:
+    """Called after the array's memory was written: copies that stand for views of it follow."""
+    family = getattr(array, "_m", None)
+    if family is None or not family.mirrors:
+        return
+    for copy in [copy for member in family.mirrors if (copy := member()) is not None]:
+        source, again = copy._src
+        fresh = again(source._t)
+        if isinstance(fresh, DecomposedTensor):
+            decompose_in_place(copy, fresh.labels, fresh)
+        copy._t.copy_(fresh)
+        written(copy)
+    family.mirrors[:] = [member for member in family.mirrors if member() is not None]
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -59,11 +59,16 @@ def _wrap_view(source: Any, result: Any) -> Any:
     return _wrap_container(result, lambda item: _wrap_view(source, item))
 
 
-def _wrap_frozen(source: Any, result: Any) -> Any:
-    made = _wrap_view(source, result)
-    for array in made if isinstance(made, (tuple, list)) else (made,):
-        if type(array) is _wrap.ARRAY:
-            _memory.freeze(array, "NumPy gives a view here (take .copy() to have an array to write)")
+def _wrap_frozen(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A read-only array: a view of `source`, or a copy that stands for one and follows it."""
+    if type(source) is not _wrap.ARRAY:
+        return _wrap_view(source, result)
+    if _memory.shares_storage(result, source._t):
+        made = _wrap_view(source, result)
+        _memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
+    else:
+        made = _wrap.wrap_array(result)
+        _memory.mirror(source, made, again)
     return made
 
 
@@ -127,6 +132,7 @@ class _Source:
             "_wrap_frozen": _wrap_frozen,
             "_wrap_scalar": _wrap.wrap_scalar,
             "_write_out": write_out,
+            "_written": _memory.written,
             "_writeable": writeable_tensor,
         }
 
@@ -232,6 +238,8 @@ class _Source:
                 lines.append(f"{p.name} = self._t")
             else:
                 lines += self.conversion(p)
+        written = [p.name for p in self.arrays if p.tag == "InPlace"]
+        lines += [f"_array_{name} = {name}" for name in written]
         for p in self.arrays:
             if p.tag == "InPlace":
                 others = ", ".join(q.name for q in self.arrays if q is not p and not q.sequence)
@@ -244,6 +252,7 @@ class _Source:
             lines.append(f"_r = _ruled{call} if {test} else _kernel{call}")
         else:
             lines.append(f"_r = _kernel{call}")
+        lines += [f"_written(_array_{name})" for name in written]
         lines += self.finish()
         return lines
 
@@ -252,8 +261,10 @@ class _Source:
         out = next((p.name for p in self.parameters if p.tag == "OutArray"), None)
         if out:
             lines.append(f"if {out} is not None: return _write_out({self.spec.name!r}, {out}, _r)")
-        if self.returns in ("View", "Frozen"):
-            lines.append(f"return _wrap_{self.returns.lower()}(_source, _r)")
+        if self.returns == "View":
+            lines.append("return _wrap_view(_source, _r)")
+        elif self.returns == "Frozen":
+            lines.append(f"return _wrap_frozen(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
         elif self.returns == "Array":
             lines.append("return _wrap_array(_r)")
         else:

@@ -71,6 +71,7 @@ def write(name: str, array: Composition, value: torch.Tensor, casting: str = "un
     if mask is not None:
         value = torch.where(mask, value.to(array._d), target)
     target.copy_(value)
+    _memory.written(array)
 
 
 def _broadcast_into(name: str, value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:

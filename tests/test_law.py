@@ -225,3 +225,31 @@ def test_gradients_flow_through_components():
         return (torch.tanh(np.decompose(x, baseline=0.1)) ** 2).components
 
     assert torch.autograd.gradcheck(f, (randn(3).requires_grad_(),))
+
+
+def test_writes_on_the_torch_face():
+    d = np.decompose(torch.tensor([1.0, 2.0, 3.0]), labels=["a", "b", "c"])
+    out = torch.zeros(2, 3)
+    out[0] = d * 2
+    assert isinstance(out, np.DecomposedTensor)
+    assert out.components[:, 0].diagonal().tolist() == [2.0, 4.0, 6.0]
+    out += 1
+    torch.mul(out, 2, out=out)
+    assert out.tolist() == [[6.0, 10.0, 14.0], [2.0, 2.0, 2.0]]
+    assert torch.equal(out.value, out.c_sum())
+    other = np.decompose(torch.tensor(5.0), axis=(), labels=["d"])
+    out[1, 0] = other
+    assert out.labels == ("a", "b", "c", "d")
+    assert torch.equal(out.value, out.c_sum())
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: torch.zeros(3), lambda: np.decompose(torch.zeros(3)) * 1], ids=["plain", "decomposed"]
+)
+def test_a_write_that_views_would_miss_raises(make):
+    out = make()
+    view = out[1:]
+    with pytest.raises(RuntimeError, match="shares its memory"):
+        out[0] = np.decompose(torch.tensor(5.0), axis=())
+    assert view.tolist() == [0.0, 0.0]
+    assert out.tolist() == [0.0, 0.0, 0.0]

@@ -179,6 +179,28 @@ def test_a_reversed_slice_is_read_only():
 
 
 @BOTH
+@pytest.mark.parametrize(
+    "reverse", ["x[::-1]", "x[..., ::-2]", "lib.flip(x)", "lib.flip(x)[1:]", "x[::-1].copy()[::-1]"]
+)
+def test_reversed_arrays_follow_the_original(lib, reverse):
+    x = lib.arange(4.0)
+    y = eval(reverse, {"lib": lib, "x": x})
+    before = y.tolist()
+    x[0] = 9.0
+    x += 1
+    lib.put(x, [3], 7.0)
+    wanted = before if "copy" in reverse else eval(reverse, {"lib": lib, "x": x}).tolist()
+    assert y.tolist() == wanted
+
+
+def test_reversed_arrays_follow_into_decomposition():
+    x = np.zeros(3)
+    y = x[::-1]
+    x[:] = np.decompose(np.array([1.0, 2.0, 3.0]))
+    assert y.components.tolist() == [[0, 0, 1.0], [0, 2.0, 0], [3.0, 0, 0]]
+
+
+@BOTH
 def test_read_only_arrays(lib):
     x = lib.zeros(3)
     x.setflags(write=False)
