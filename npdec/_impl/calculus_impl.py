@@ -34,7 +34,10 @@ def _subtract(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def _steps(a: torch.Tensor, axis: int) -> torch.Tensor:
     """Each element less the one before."""
-    later, earlier = _slice(a, axis, 1, a.shape[axis]), _slice(a, axis, 0, -1)
+    n = a.shape[axis]
+    if n < 2:
+        return a.narrow(axis, 0, 0)
+    later, earlier = a.narrow(axis, 1, n - 1), a.narrow(axis, 0, n - 1)
     return later ^ earlier if a.dtype is torch.bool else _subtract(later, earlier)
 
 

@@ -240,13 +240,13 @@ def all(
     >>> np.all(np.array([[True, False], [True, True]]), axis=0)
     array([ True, False])
     """
-    truth = a if a.dtype is torch.bool else a != 0
+    truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
     if keepdims is NoValue and where is NoValue and axis is None:
         return torch.all(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     if _reduce.has_mask(where):
-        truth = truth | ~_reduce.mask_for(where, a.shape)
-    return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth.clone()
+        truth = (truth != 0) | ~_reduce.mask_for(where, a.shape)
+    return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
 @public(method=True)
@@ -265,13 +265,13 @@ def any(
     >>> np.any(np.array([[0.0, 0.0], [0.5, 0.0]]), axis=1)
     array([False,  True])
     """
-    truth = a if a.dtype is torch.bool else a != 0
+    truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
     if keepdims is NoValue and where is NoValue and axis is None:
         return torch.any(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     if _reduce.has_mask(where):
-        truth = truth & _reduce.mask_for(where, a.shape)
-    return torch.any(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth.clone()
+        truth = (truth != 0) & _reduce.mask_for(where, a.shape)
+    return torch.any(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
 @public

@@ -27,6 +27,7 @@ from npdec._tags import (
 )
 
 _INEXACT = _reduce.INEXACT
+_REAL = _reduce.ORDERED | _util.UNSIGNED
 
 
 # --- slices -----------------------------------------------------------------------------------------------------------
@@ -35,6 +36,8 @@ _INEXACT = _reduce.INEXACT
 def _rows(a: torch.Tensor, axis: Any) -> tuple[torch.Tensor, tuple[int, ...]]:
     """The slices of the array as rows of a last axis, and the axes that they were taken over."""
     axes = _util.normalize_axes(axis, a.ndim)
+    if a.ndim == 1 and axes:
+        return a, axes
     if len(axes) == 1:
         return a.movedim(axes[0], -1), axes
     return (_util.move_axes_last(a, axes) if axes else a.reshape(*a.shape, 1)), axes
@@ -72,9 +75,9 @@ def median(
     if not n:
         return _restore(reduction_impl.mean(rows, -1), a, axes, keepdims)
     rows = _order.sort(rows, -1)
-    middle = reduction_impl.mean(rows[..., (n - 1) // 2 : n // 2 + 1], -1)
+    middle = reduction_impl.mean(rows.narrow(-1, (n - 1) // 2, 2 - n % 2), -1)
     if a.dtype in _INEXACT:
-        last = rows[..., -1]
+        last = rows.select(-1, n - 1)
         middle = torch.where(torch.isnan(last), last, middle)
     return _restore(middle, a, axes, keepdims)
 
@@ -243,10 +246,31 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
     return q, weights
 
 
+def _linear(a: torch.Tensor, q: float, axis: Any, keepdims: Any) -> torch.Tensor:
+    """One quantile by the default definition, of slices that are not empty: what `_quantile` gives, sooner."""
+    rows, axes = _rows(a, axis)
+    ordered, n = _order.sort(rows, -1), rows.shape[-1]
+    before = min(int((n - 1) * q), n - 1)
+    part = (n - 1) * q - before
+    low, high = ordered.select(-1, before), ordered.select(-1, min(before + 1, n - 1))
+    if a.dtype not in _INEXACT:
+        low, high = low.to(torch.float64), high.to(torch.float64)
+    step = high - low
+    r = high - step * (1 - part) if part >= 0.5 else low + step * part
+    if a.dtype in _INEXACT:
+        last = ordered.select(-1, n - 1)
+        r = torch.where(torch.isnan(last), last, r)
+    return _restore(r, a, axes, keepdims)
+
+
 def _quantile(
     a: torch.Tensor, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, percent: bool, skip_nan: bool
 ) -> torch.Tensor:
     weak = type(q) in (int, float)
+    if weak and method == "linear" and weights is None and a.dtype in _REAL and not skip_nan:
+        fraction = q / 100 if percent else q
+        if type(fraction) is float and 0 <= fraction <= 1 and a.numel():
+            return _linear(a, fraction, axis, keepdims)
     q, weights = _check(a, q, axis, method, weights, percent)
     if skip_nan and not a.numel():
         return nan_impl.nanmean(a, axis, None, None, keepdims)
