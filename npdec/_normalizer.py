@@ -23,7 +23,7 @@ from npdec._dtypes import dtype as dtype_class
 from npdec._output import write_out, writeable_tensor
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._tags import NoValue, Spec
-from npdec._ufunc import make_ufunc
+from npdec._ufunc import make_ufunc, ufunc
 
 __all__ = ["compile_function", "compile_method", "publish"]
 
@@ -307,7 +307,24 @@ def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
 
 def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The array method of a declared kernel, under one of its names: the same function with the array as `self`."""
+    if _spec(kernel).loops is not None:
+        return _ufunc_method(name, compile_function(kernel))
     return _Source(kernel, _spec(kernel)).compile(name, f"ndarray.{name}", "npdec", method=True)
+
+
+def _ufunc_method(name: str, function: ufunc) -> Callable[..., Any]:
+    """A ufunc as a method: the array is its first operand."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
+
+    first, *others = inspect.signature(function).parameters.values()
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__module__ = "npdec"
+    method.__doc__ = function.__doc__
+    method.__signature__ = inspect.Signature([first.replace(name="self"), *others])  # type: ignore[attr-defined]
+    return method
 
 
 def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:

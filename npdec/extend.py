@@ -24,6 +24,7 @@ from npdec._tags import (
     ArrayLikeOrScalar,
     AxisLike,
     DTypeLike,
+    Frozen,
     InPlace,
     KeepDims,
     Linear,
@@ -40,9 +41,9 @@ from npdec._tags import (
 )  # fmt: skip
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "InPlace", "KeepDims", "Linear", "Mask",
-    "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation",
-    "ufunc",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Linear",
+    "Mask", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View",
+    "operation", "ufunc",
 ]  # fmt: skip
 
 
