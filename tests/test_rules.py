@@ -1,0 +1,193 @@
+"""The named rules for pointwise functions against their formulas, written out number by number."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+from npdec import _rules
+
+FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
+    "tanh": (np.tanh, math.tanh),
+    "exp": (np.exp, math.exp),
+    "square": (np.square, lambda u: u * u),
+    "absolute": (np.absolute, abs),
+    "floor": (np.floor, math.floor),
+    "relu": (torch.nn.functional.relu, lambda u: max(u, 0.0)),
+    "sigmoid": (torch.sigmoid, lambda u: 1 / (1 + math.exp(-u))),
+}
+ELEMENTS, COMPONENTS = 12, 3
+
+
+def drawn() -> tuple[np.ndarray, list[float], list[list[float]]]:
+    """A decomposed array, its residual and the components of each element; some elements' components nearly cancel."""
+    source = random.Random(3)
+    residual = [source.uniform(-1.5, 1.5) for _ in range(ELEMENTS)]
+    components = [[source.uniform(-1, 1) for _ in range(COMPONENTS)] for _ in range(ELEMENTS)]
+    for row in components[: ELEMENTS // 3]:
+        row[-1] = 0.01 - row[0] - row[1]
+    x = np.decompose(np.array(components), axis=1, labels=["a", "b", "c"]).sum(axis=1) + np.array(residual)
+    return x, residual, components
+
+
+Expected = tuple[list[float], list[list[float]]]
+
+
+def affine(f: Callable, r: float, c: list[float]) -> tuple[float, list[float]]:
+    x = r + sum(c)
+    return f(r), [ci * (f(x) - f(r)) / (x - r) for ci in c]
+
+
+def abs_affine(f: Callable, r: float, c: list[float]) -> tuple[float, list[float]]:
+    x, total = r + sum(c), sum(abs(ci) for ci in c)
+    return f(r), [abs(ci) / total * (f(x) - f(r)) for ci in c]
+
+
+def hybrid_affine(f: Callable, r: float, c: list[float], threshold: float = 0.0) -> tuple[float, list[float]]:
+    cancel = abs(sum(c)) < threshold * sum(abs(ci) for ci in c)
+    return (abs_affine if cancel else affine)(f, r, c)
+
+
+def scaling(f: Callable, r: float, c: list[float]) -> tuple[float, list[float]]:
+    x = r + sum(c)
+    return r * f(x) / x, [ci * f(x) / x for ci in c]
+
+
+def none(f: Callable, r: float, c: list[float]) -> tuple[float, list[float]]:
+    return f(r + sum(c)), [0.0 for _ in c]
+
+
+RULES: list[tuple[str, Callable, dict[str, float]]] = [
+    ("affine", affine, {}),
+    ("abs_affine", abs_affine, {}),
+    ("hybrid_affine", hybrid_affine, {}),
+    ("hybrid_affine", hybrid_affine, {"threshold": 0.2}),
+    ("hybrid_affine", hybrid_affine, {"threshold": 2.0}),
+    ("scaling", scaling, {}),
+    ("none", none, {}),
+]
+each_rule = pytest.mark.parametrize(("name", "formula", "options"), RULES)
+
+
+@each_rule
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_rule_is_its_formula(function, name, formula, options):
+    x, residual, components = drawn()
+    f, scalar = FUNCTIONS[function]
+    with np.rule(name, **options):
+        made = np.asarray(f(x))
+    wanted = [formula(scalar, r, c, **options) for r, c in zip(residual, components, strict=True)]
+    numpy.testing.assert_allclose(numpy.asarray(made.value), numpy.asarray(np.asarray(f(x.value))), rtol=0)
+    numpy.testing.assert_allclose(numpy.asarray(made.residual), [r for r, _ in wanted], rtol=1e-12, atol=1e-13)
+    numpy.testing.assert_allclose(numpy.asarray(made.components).T, [c for _, c in wanted], rtol=1e-9, atol=1e-12)
+    assert made.labels == ("a", "b", "c")
+
+
+@each_rule
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_rule_is_complete(function, name, formula, options):
+    x, _, _ = drawn()
+    with np.rule(name, **options):
+        made = np.asarray(FUNCTIONS[function][0](x))
+    numpy.testing.assert_allclose(numpy.asarray(made.c_sum()), numpy.asarray(made.value), rtol=1e-12, atol=1e-13)
+
+
+@each_rule
+def test_rule_is_complete_at_zero_and_without_a_step(name, formula, options):
+    x = np.decompose(np.array([0.0, 1.0, 2.0]), baseline=np.array([0.0, 1.0, 0.0]))
+    for f in (np.exp, np.tanh, np.square, torch.nn.functional.relu):
+        with np.rule(name, **options):
+            made = np.asarray(f(x))
+        numpy.testing.assert_allclose(numpy.asarray(made.c_sum()), numpy.asarray(made.value), rtol=1e-14, atol=0)
+
+
+def test_rules_leave_products_and_sums_alone():
+    x = np.decompose(np.array([1.0, 2.0]), baseline=0.5)
+    plain = (x * x + 3 * x).components.tolist()
+    for name, _, options in RULES:
+        with np.rule(name, **options):
+            assert (x * x + 3 * x).components.tolist() == plain
+
+
+def test_rule_on_several_decomposed_arguments():
+    """Two decomposed arguments of a pointwise function share out by the law, whatever the rule."""
+    a, b = np.decompose((np.array(2.0), np.array(3.0)), baseline=(1.0, 1.0))
+    plain = np.power(a, b)
+    with np.rule("none"):
+        assert np.power(a, b).components.tolist() == plain.components.tolist()
+
+
+def test_rules_nest_and_decorate():
+    x = np.decompose(np.array([1.0, 2.0]))
+
+    @np.rule("none")
+    def silent(u):
+        return np.exp(u)
+
+    affine_parts = np.exp(x).components.tolist()
+    with np.rule("scaling"):
+        scaled = np.exp(x).components.tolist()
+        with np.rule("affine"):
+            assert np.exp(x).components.tolist() == affine_parts
+        assert np.exp(x).components.tolist() == scaled != affine_parts
+        assert silent(x).components.tolist() == [[0, 0], [0, 0]]
+        assert silent(x).components.tolist() == [[0, 0], [0, 0]]  # a decorated function can be called again
+        assert np.exp(x).components.tolist() == scaled
+    assert np.exp(x).components.tolist() == affine_parts
+
+
+def test_bad_rules_are_refused():
+    with pytest.raises(ValueError, match=r"unknown rule 'secant'.*affine"), np.rule("secant"):
+        pass
+    x = np.decompose(np.array([1.0]))
+    with pytest.raises(TypeError, match="treshold"), np.rule("hybrid_affine", treshold=0.1):
+        np.exp(x)
+    with pytest.raises(ValueError, match="registered already"):
+        np.register_rule("affine")(affine)
+
+
+@pytest.fixture
+def halving() -> Iterator[str]:
+    @np.register_rule("halving")
+    def rule(f, value, residual, components, f_value, others, *, share=0.5):
+        parts = components / components.sum(0) * share
+        return f_value * (1 - share), parts * f_value
+
+    yield "halving"
+    del _rules._rules["halving"]
+
+
+def test_a_registered_rule_is_used_on_both_faces(halving):
+    x = np.decompose(np.array([1.0, 2.0]), axis=(), labels=["x"])
+    with np.rule(halving):
+        assert np.exp(x).components.tolist() == [[math.e / 2, math.exp(2.0) / 2]]
+        assert torch.exp(x.tensor).components.tolist() == [[math.e / 2, math.exp(2.0) / 2]]
+    with np.rule(halving, share=0.25):
+        assert np.exp(x).residual.tolist() == [0.75 * math.e, 0.75 * math.exp(2.0)]
+
+
+@pytest.mark.parametrize("name", ["affine", "scaling", "none"])
+def test_reverse_mode_follows_linear_rules(name):
+    def f(u):
+        return (np.tanh(u * np.array([1.0, -2.0, 0.5])).sum() * 2).sum()
+
+    x = np.array([0.3, 0.4, -1.0])
+    with np.rule(name):
+        forward = f(np.decompose(x, baseline=0.1))
+        reverse = np.attribute(f, x, baseline=0.1)
+    assert reverse.value == forward.value
+    numpy.testing.assert_allclose(float(reverse.residual), float(forward.residual), rtol=1e-14)
+    numpy.testing.assert_allclose(numpy.asarray(reverse.attribution), numpy.asarray(forward.components), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["abs_affine", "hybrid_affine"])
+def test_reverse_mode_refuses_rules_that_are_not_linear(name):
+    with np.rule(name, **({"threshold": 0.1} if name == "hybrid_affine" else {})):
+        with pytest.raises(NotImplementedError, match=f"{name}.*not linear"):
+            np.attribute(lambda u: np.tanh(u).sum(), np.array([1.0, 2.0]))
