@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -11,6 +11,9 @@ from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._impl import _util, creation_impl
+
+if TYPE_CHECKING:
+    from npdec._composition import Composition
 
 __all__ = [
     "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
@@ -59,7 +62,7 @@ def array(
     ndmin: int = 0,
     ndmax: int = 0,
     like: Any = None,
-) -> Any:
+) -> Composition:
     """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
 
     The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False`
@@ -100,7 +103,7 @@ def asarray(
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
-) -> Any:
+) -> Composition:
     """The input as an array: itself if it is one of the dtype and order, sharing memory where that is possible.
 
     >>> x = np.array([1.0, 2.0])
@@ -118,7 +121,8 @@ def asarray(
     if type(a) is _wrap.ARRAY and dtype is None and order is None and device is None:
         return a
     tensor = _laid_out(_converted(a, dtype, device), order)
-    if isinstance(a, ArrayBase) and tensor is a._t:
+    own = a._t if isinstance(a, ArrayBase) else None
+    if tensor is own:
         return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())
     return _wrap.wrap_array(tensor)
 
@@ -131,7 +135,7 @@ def asanyarray(
     device: Any = None,
     copy: bool | None = None,
     like: Any = None,
-) -> Any:
+) -> Composition:
     """The same as `asarray`: arrays have no subclasses.
 
     >>> np.asanyarray([1, 2])
@@ -140,7 +144,7 @@ def asanyarray(
     return asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, contiguous in row-major order.
 
     >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
@@ -150,7 +154,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return result if result.ndim else result.reshape(1)
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, laid out in column-major order.
 
     >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
@@ -160,7 +164,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return result if result.ndim else result.reshape(1)
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Any:
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Composition:
     """The input as an array; raises ValueError if it holds NaN or infinity.
 
     >>> np.asarray_chkfinite([1.0, np.inf])
@@ -174,7 +178,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> An
     return result
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Composition:
     """The input as an array that meets requirements: "C", "F" (order), "A" (aligned), "W" (writeable), "O" (owns).
 
     Raises ValueError for an unknown requirement, or for "C" and "F" together.
@@ -197,7 +201,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return result
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
     """A 1-d array over the memory of an object with the buffer protocol. A buffer that is read-only is copied, and the
     array is read-only too. Raises ValueError where the sizes do not fit.
 
@@ -224,7 +228,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return result
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Composition:
     """A 1-d array of the items of an iterable; `count` of them, or all. Raises ValueError if there are fewer.
 
     >>> np.fromiter((i * i for i in range(4)), dtype=float)
@@ -255,7 +259,7 @@ def fromfunction(
     return function(*[_wrap.wrap_array(grid) for grid in grids], **kwargs)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
     """An array over the memory of any object with the DLPack protocol.
 
     >>> np.from_dlpack(torch.ones(2))

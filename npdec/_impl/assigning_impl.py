@@ -51,7 +51,7 @@ def _repeated(values: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", where: Mask = True):
+def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", where: Mask = True) -> None:
     """Copy `src`, broadcast, into `dst`, everywhere or where a mask (broadcast too) is true.
 
     Raises TypeError if `casting` does not allow the cast, ValueError if the shapes do not fit, OverflowError for a
@@ -88,7 +88,7 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
 
 
 @public
-def putmask(a: InPlace, /, mask: Opaque, values: ArrayLikeOrScalar):
+def putmask(a: InPlace, /, mask: Opaque, values: ArrayLikeOrScalar) -> None:
     """Write values where a mask of the array's size is true: at each place the value of the same row-major number.
 
     Too few values are repeated; none write nothing. Raises ValueError if the mask has another size, TypeError for
@@ -118,7 +118,7 @@ def _check_kind(values: Any, a: torch.Tensor) -> None:
 
 
 @public
-def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar):
+def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar) -> None:
     """Write the values one after the other to the places where a mask of the array's size is true.
 
     Too few values are repeated. Raises ValueError if the mask has another size or if there is no value to write,
@@ -144,7 +144,7 @@ def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar):
 
 
 @public(method=True)
-def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise"):
+def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise") -> None:
     """Write values at indices that count the elements in row-major order.
 
     Too few values are repeated; none write nothing. Of several values for one element the last stays. `mode` says what
@@ -175,7 +175,7 @@ def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> Non
 
 
 @public
-def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axis: int | None):
+def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axis: int | None) -> None:
     """Write into every vector along an axis at its own indices: the inverse of `np.take_along_axis`.
 
     The values are broadcast to the indices. Raises IndexError for an index out of range, ValueError for shapes that
@@ -203,7 +203,7 @@ def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axi
 
 
 @public
-def fill_diagonal(a: InPlace, val: ArrayLikeOrScalar, wrap: bool = False):
+def fill_diagonal(a: InPlace, val: ArrayLikeOrScalar, wrap: bool = False) -> None:
     """Write a value, or values one after the other, to the main diagonal of an array of at least two axes.
 
     With more than two axes all must be of one length, and the diagonal is where all indices are equal. With `wrap` the

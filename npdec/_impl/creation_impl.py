@@ -284,7 +284,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
 
 
 @public
-def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array:
+def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
 
     With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.

@@ -168,7 +168,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
 
 @public
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> View:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[View, ...]:
     """One coordinate array for each vector, which together run over the grid that the vectors span.
 
     A tuple. With `indexing="ij"` the i-th vector runs along axis i; with "xy" the first two axes are exchanged.

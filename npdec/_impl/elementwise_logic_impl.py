@@ -271,7 +271,7 @@ def iscomplex(x: Opaque):
 
 
 @public
-def isrealobj(x: Opaque):
+def isrealobj(x: Opaque) -> bool:
     """Whether the dtype is not complex, whatever the values: a Python bool.
 
     >>> np.isrealobj(np.array([1 + 0j]))
@@ -281,7 +281,7 @@ def isrealobj(x: Opaque):
 
 
 @public
-def iscomplexobj(x: Opaque):
+def iscomplexobj(x: Opaque) -> bool:
     """Whether the dtype is complex, whatever the values: a Python bool.
 
     >>> np.iscomplexobj(np.array([1 + 0j]))
@@ -329,7 +329,7 @@ def allclose(
     rtol: ArrayLikeOrScalar = 1.0e-5,
     atol: ArrayLikeOrScalar = 1.0e-8,
     equal_nan: bool = False,
-):
+) -> bool:
     """Whether all elements are close in the sense of `isclose`: a Python bool.
 
     >>> np.allclose(np.array([1e10, 1e-7]), np.array([1.00001e10, 1e-8]))
@@ -339,7 +339,7 @@ def allclose(
 
 
 @public
-def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False):
+def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and equal elements: a Python bool. nan equals nan if `equal_nan`.
 
     >>> np.array_equal([1, 2], [1, 2]), np.array_equal([1, 2], [[1, 2]])
@@ -354,7 +354,7 @@ def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False):
 
 
 @public
-def array_equiv(a1: Opaque, a2: Opaque):
+def array_equiv(a1: Opaque, a2: Opaque) -> bool:
     """Whether two arrays broadcast against each other and then have equal elements: a Python bool.
 
     >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])

@@ -26,7 +26,7 @@ def coordinates(index: torch.Tensor, shape: tuple[int, ...]) -> tuple[torch.Tens
 
 
 @public
-def diag_indices(n: int, ndim: int = 2) -> Array:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array with `ndim` axes of length n: a tuple of one vector per axis.
 
     >>> np.diag_indices(2)
@@ -36,7 +36,7 @@ def diag_indices(n: int, ndim: int = 2) -> Array:
 
 
 @public
-def diag_indices_from(arr: Opaque) -> Array:
+def diag_indices_from(arr: Opaque) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array: a tuple of one vector per axis.
 
     Raises ValueError unless it has at least two axes, all of one length.
@@ -52,7 +52,7 @@ def diag_indices_from(arr: Opaque) -> Array:
 
 
 @public
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> Array:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The indices of the elements on and below the k-th diagonal of an n-by-m matrix: a tuple of two vectors.
 
     >>> np.tril_indices(2)
@@ -62,7 +62,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Array:
 
 
 @public
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> Array:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The indices of the elements on and above the k-th diagonal of an n-by-m matrix: a tuple of two vectors.
 
     >>> np.triu_indices(2)
@@ -78,7 +78,7 @@ def _matrix_shape(arr: torch.Tensor) -> tuple[int, int]:
 
 
 @public
-def tril_indices_from(arr: Opaque, k: int = 0) -> Array:
+def tril_indices_from(arr: Opaque, k: int = 0) -> tuple[Array, ...]:
     """The indices of the elements on and below the k-th diagonal of a matrix: a tuple of two vectors.
 
     Raises ValueError unless it has two axes.
@@ -91,7 +91,7 @@ def tril_indices_from(arr: Opaque, k: int = 0) -> Array:
 
 
 @public
-def triu_indices_from(arr: Opaque, k: int = 0) -> Array:
+def triu_indices_from(arr: Opaque, k: int = 0) -> tuple[Array, ...]:
     """The indices of the elements on and above the k-th diagonal of a matrix: a tuple of two vectors.
 
     Raises ValueError unless it has two axes.
@@ -104,7 +104,7 @@ def triu_indices_from(arr: Opaque, k: int = 0) -> Array:
 
 
 @public
-def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> Array:
+def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple[Array, ...]:
     """The indices of the elements of an n-by-n matrix that `mask_func(matrix, k)`, say `np.triu`, leaves nonzero.
 
     >>> np.mask_indices(2, np.triu)
@@ -115,7 +115,7 @@ def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> Array:
 
 
 @public
-def ix_(*args: ArrayLike) -> Array:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """The vectors, each along an axis of its own, so that together they index the grid that they span.
 
     Booleans stand for the indices where they are true. A tuple. Raises ValueError unless each has one axis.

@@ -263,7 +263,7 @@ def _length(ary: torch.Tensor, axis: int) -> int:
 
 
 @public
-def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> View:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> list[View]:
     """The array cut along an axis: a list of views.
 
     A number asks for that many parts, of which the first are one longer if the length does not divide; a sequence of
@@ -276,7 +276,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: in
 
 
 @public
-def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> View:
+def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> list[View]:
     """The array cut along an axis into equal parts, or at the given indices: a list of views.
 
     Raises ValueError if the length does not divide by the number of parts.
@@ -291,7 +291,7 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0)
 
 
 @public
-def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array cut along axis 1, a vector along axis 0: a list of views. See `np.split`.
 
     >>> np.hsplit([[1, 2]], 2)
@@ -303,7 +303,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
 
 
 @public
-def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array, of at least two axes, cut along axis 0: a list of views. See `np.split`.
 
     >>> np.vsplit([[1], [2]], 2)
@@ -315,7 +315,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
 
 
 @public
-def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array, of at least three axes, cut along axis 2: a list of views. See `np.split`.
 
     >>> np.dsplit([[[1, 2]]], 2)
@@ -327,7 +327,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> View:
 
 
 @public
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> View:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[View, ...]:
     """The array taken apart along an axis, which the parts do not have: a tuple of views, of a vector 0-d copies.
 
     Raises ValueError for an array without axes, AxisError for an axis out of range.

@@ -34,7 +34,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 @public
-def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /) -> Array:
+def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /) -> Array | tuple[Array, ...]:
     """Elements of `x` where the condition is true (not zero), of `y` elsewhere; all three broadcast.
 
     The dtype is the common one of `x` and `y`, Python scalars being weak. With the condition alone: `nonzero` of it.

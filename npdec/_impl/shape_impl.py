@@ -21,7 +21,7 @@ from npdec.exceptions import AxisError
 
 
 @public
-def ndim(a: Opaque):
+def ndim(a: Opaque) -> int:
     """The number of axes, an int.
 
     >>> np.ndim([[1, 2, 3]])
@@ -41,7 +41,7 @@ def shape(a: Opaque):
 
 
 @public
-def size(a: Opaque, axis: AxisLike | None = None):
+def size(a: Opaque, axis: AxisLike | None = None) -> int:
     """The number of elements, or the length along an axis or the product of the lengths along several; an int.
 
     Raises AxisError for an axis out of range.
@@ -253,7 +253,7 @@ def _at_least(arys: Sequence[torch.Tensor], shape_of: Callable[[tuple[int, ...]]
 
 
 @public
-def atleast_1d(*arys: ArrayLike) -> View:
+def atleast_1d(*arys: ArrayLike) -> View | tuple[View, ...]:
     """Each array, a number as an array of one axis; views. One array gives an array, several give a tuple.
 
     >>> np.atleast_1d(5)
@@ -263,7 +263,7 @@ def atleast_1d(*arys: ArrayLike) -> View:
 
 
 @public
-def atleast_2d(*arys: ArrayLike) -> View:
+def atleast_2d(*arys: ArrayLike) -> View | tuple[View, ...]:
     """Each array with at least two axes, those that it lacks put in front; views. Several arrays give a tuple.
 
     >>> np.atleast_2d([1, 2])
@@ -273,7 +273,7 @@ def atleast_2d(*arys: ArrayLike) -> View:
 
 
 @public
-def atleast_3d(*arys: ArrayLike) -> View:
+def atleast_3d(*arys: ArrayLike) -> View | tuple[View, ...]:
     """Each array with at least three axes; views. Several arrays give a tuple.
 
     A vector of length n gets shape (1, n, 1), a matrix of shape (m, n) gets (m, n, 1).
@@ -334,7 +334,7 @@ def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 @public
-def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> View:
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[View, ...]:
     """All the arrays broadcast against each other: a tuple of views, whose elements share memory.
 
     There are no subclasses, so `subok` makes no difference. Raises ValueError if the shapes do not fit.
