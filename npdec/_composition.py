@@ -7,6 +7,7 @@ kernels that declare them (`npdec._operators`).
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import pickle
@@ -42,12 +43,12 @@ class Composition(ArrayMethods):
     """
 
     # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro, why
-    # the array is read-only; _src, the array that this copy stands for a view of, and how it is made again.
+    # the array is read-only; _src, the array that this copy stands for a view of, and how it is made again (or a copy to keep).
     __slots__ = ("__weakref__", "_d", "_m", "_ro", "_src", "_t")
 
     _m: _memory.Family
     _ro: str | None
-    _src: tuple[Composition, Callable[[torch.Tensor], torch.Tensor]]
+    _src: tuple[Composition, Callable[[torch.Tensor], torch.Tensor] | None]
 
     def __new__(
         cls,
@@ -126,26 +127,27 @@ class Composition(ArrayMethods):
         """The dtype."""
         return dtype_class(self._d)
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
-        if order == "C" and copy is None:
-            try:
-                tensor = self._t.reshape(*shape)
-            except (TypeError, RuntimeError):
-                return super().reshape(*shape)
-            result = _new(Composition)
-            result._t = tensor
-            result._d = self._d
-            try:
-                family = self._m
-            except AttributeError:
-                family = _memory.family_of(self)
-            result._m = family
-            family.append(ref(result))
-            if len(family) > family.limit:
-                _memory.settle(self, result)
-            return result
-        return super().reshape(*shape, order=order, copy=copy)
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        if options:
+            return super().reshape(*shape, **options)
+        try:
+            tensor = self._t.reshape(*shape)
+        except (TypeError, RuntimeError):
+            return super().reshape(*shape)
+        result = _new(Composition)
+        result._t = tensor
+        result._d = self._d
+        try:
+            family = self._m
+        except AttributeError:
+            family = _memory.family_of(self)
+        result._m = family
+        family.append(ref(result))
+        if len(family) > family.limit:
+            _memory.settle(self, result)
+        return result
 
+    reshape.__signature__ = inspect.signature(ArrayMethods.reshape)  # type: ignore[attr-defined]
     reshape.__doc__ = ArrayMethods.reshape.__doc__
 
     # -- indexing -------------------------------------------------------------------------------------------------

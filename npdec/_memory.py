@@ -40,7 +40,7 @@ class Family(list["ref[Composition]"]):
         self.mirrors: list[ref[Composition]] = []
 
     def prune(self) -> None:
-        self[:] = [member for i, member in enumerate(self) if not i or member() is not None]  # the owner stays first
+        self[1:] = [member for member in self[1:] if member() is not None]  # the owner stays first
         self.limit = -1 if self.frozen else max(64, 2 * len(self))
 
     def living(self) -> list[Composition]:
@@ -82,6 +82,8 @@ def settle(source: Composition, result: Composition) -> None:
     family = result._m
     if family.frozen:
         result._ro = getattr(source, "_ro", None)
+        if hasattr(source, "_src"):
+            result._src = source, None  # keeps the copy that is renewed
     family.prune()
 
 
@@ -107,6 +109,7 @@ def written(array: Composition) -> None:
         return
     for copy in [copy for member in family.mirrors if (copy := member()) is not None]:
         source, again = copy._src
+        assert again is not None
         fresh = again(source._t)
         if isinstance(fresh, DecomposedTensor):
             decompose_in_place(copy, fresh.labels, fresh)
