@@ -7,6 +7,8 @@ kernel maps to a block of the result.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import torch.nn.functional as F
 
@@ -33,12 +35,11 @@ def correlate(a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
     length = len(a) - n + 1
     if length * n <= _SMALL:
         return torch.mv(a.unfold(0, n, 1), v)
-    total = None
+    terms = []
     for start in range(0, n, _BLOCK):
         part = v[start : start + _BLOCK]
-        term = _by_blocks(a[start : start + length + len(part) - 1], part)
-        total = term if total is None else total + term
-    return total
+        terms.append(_by_blocks(a[start : start + length + len(part) - 1], part))
+    return functools.reduce(torch.add, terms)
 
 
 def _by_blocks(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -57,9 +58,8 @@ def _by_products(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     n = len(v)
     length = len(a) - n + 1
     step = max(1, _PRODUCTS // length)
-    total = None
+    total = torch.zeros(length, dtype=a.dtype, device=a.device)
     for start in range(0, n, step):
         part = v[start : start + step]
-        term = torch.sum(a[start : start + length + len(part) - 1].unfold(0, len(part), 1) * part, -1)
-        total = term if total is None else total + term
+        total = total + torch.sum(a[start : start + length + len(part) - 1].unfold(0, len(part), 1) * part, -1)
     return total
