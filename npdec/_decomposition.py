@@ -202,5 +202,5 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     change = value - residual
     zeros = change.new_zeros((len(labels), *change.shape))
     index = member.to(device=change.device, dtype=torch.int64)[None].contiguous()
-    components = zeros.scatter(0, index, change[None]) if len(labels) else zeros
+    components = zeros.scatter_(0, index, change[None]) if len(labels) else zeros
     return DecomposedTensor(value, residual, components, labels)
