@@ -22,9 +22,8 @@ from npdec._impl.reduction_impl import std
 _float64 = torch.float64
 
 
-def plain_tensor(x: Any) -> torch.Tensor:
-    """The tensor of an array-like, by its value alone."""
-    x = _host.as_tensor(x)
+def by_value(x: torch.Tensor) -> torch.Tensor:
+    """The tensor without its decomposition: what is counted, and how finely, depends on the value alone."""
     return getattr(x, "value", x)
 
 
@@ -35,7 +34,7 @@ def _limit(x: Any) -> Any:
     """A given limit: a Python number (weak in promotion), or a 0-d tensor."""
     if type(x) in (int, float):
         return float(x)
-    return plain_tensor(x)
+    return _host.as_tensor(x)
 
 
 def _outer(a: torch.Tensor, given: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
@@ -82,7 +81,7 @@ def edges(a: torch.Tensor, bins: Any, limits: Any, weighted: bool) -> torch.Tens
     if isinstance(bins, str):
         return _ruled_edges(a, bins, limits, weighted)
     if not isinstance(bins, int):
-        bins = plain_tensor(bins)
+        bins = _host.as_tensor(bins)
         if bins.ndim == 1:
             return _given_edges(bins, "`bins` must increase monotonically, when an array")
         if bins.ndim:
@@ -105,7 +104,7 @@ def _checked(made: torch.Tensor) -> torch.Tensor:
 def edges_of_axis(i: int, a: torch.Tensor, bins: Any, limits: Any) -> torch.Tensor:
     """The edges along axis i of a histogram in several dimensions."""
     if not isinstance(bins, int):
-        bins = plain_tensor(bins)
+        bins = _host.as_tensor(bins)
         if bins.ndim == 1:
             return _given_edges(bins, f"`bins[{i}]` must be monotonically increasing, when an array")
         if bins.ndim:
@@ -207,20 +206,25 @@ def _ruled_edges(a: torch.Tensor, name: str, limits: Any, weighted: bool) -> tor
     if weighted:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     low, high, dtype = _outer(a, limits)
+    n = _estimate(by_value(a), name, limits, by_value(low), by_value(high))
+    return _checked(_even(low, high, n, dtype))
+
+
+def _estimate(a: torch.Tensor, name: str, limits: Any, low: torch.Tensor, high: torch.Tensor) -> int:
+    """The number of bins by a rule."""
     if limits is not None:
         wide = a.to(result_type(a, low))
         a = a[(wide >= low) & (wide <= high)]
-    n = 1
-    if a.numel():
-        ordered = _util.to_ordered(a)
-        spread = _util.from_ordered(torch.amax(ordered), a.dtype), _util.from_ordered(torch.amin(ordered), a.dtype)
-        if kind(a.dtype) in "ui":
-            difference = torch.full((), float(int(spread[0]) - int(spread[1])), dtype=_float64, device=a.device)
-        else:
-            difference = spread[0] - spread[1]
-        width = _RULES[name](a, difference, (low, high))
-        if kind(a.dtype) in "ui":
-            width = torch.where((width > 0) & (width < 1), 1, width)
-        if float(width):
-            n = int(torch.ceil((high - low) / width))
-    return _checked(_even(low, high, n, dtype))
+    if not a.numel():
+        return 1
+    ordered = _util.to_ordered(a)
+    greatest, least = (_util.from_ordered(x, a.dtype) for x in (torch.amax(ordered), torch.amin(ordered)))
+    whole = kind(a.dtype) in "ui"
+    if whole:
+        spread = torch.full((), float(int(greatest) - int(least)), dtype=_float64, device=a.device)
+    else:
+        spread = greatest - least
+    width = _RULES[name](a, spread, (low, high))
+    if whole:
+        width = torch.where((width > 0) & (width < 1), 1, width)
+    return int(torch.ceil((high - low) / width)) if float(width) else 1

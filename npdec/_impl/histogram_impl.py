@@ -1,6 +1,7 @@
 """Histograms and counts (NumPy's reference: histograms). The edges of bins are in `_bins`.
 
-Counting depends on the data by its value alone; weights are added up, and so pass their contributions on.
+What is in which bin depends on the data by its value alone; edges made from the data, and weights added up, pass their
+contributions on.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _bins, _order, _util
+from npdec._impl import _bins, _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, kind, promote
 from npdec._tags import ArrayLike, Opaque, public
 
@@ -79,6 +80,7 @@ def digitize(x: Opaque, bins: Opaque, right: bool = False):
 
 def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     """The bin of each element, from 0; the last one includes its right edge. Outside of all: the number of bins."""
+    x, edges = _bins.by_value(x), _bins.by_value(edges)
     n = len(edges) - 1
     after = _order.search(edges, x, right=True)
     inside = (after > 0) & (_order.search(edges, x, right=False) <= n)
@@ -102,7 +104,7 @@ def _flat(a: torch.Tensor, weights: Any) -> tuple[torch.Tensor, Any]:
 
 
 @public
-def histogram_bin_edges(a: Opaque, bins: object = 10, range: object = None, weights: Opaque | None = None):
+def histogram_bin_edges(a: ArrayLike, bins: object = 10, range: object = None, weights: Opaque | None = None):
     """The edges of the bins that `histogram` uses for the same arguments, in ascending order, 1-d.
 
     `bins` is the number of bins of equal width over `range` (or from the least to the greatest element), or the edges
@@ -118,7 +120,7 @@ def histogram_bin_edges(a: Opaque, bins: object = 10, range: object = None, weig
 
 @public
 def histogram(
-    a: Opaque, bins: object = 10, range: object = None, density: bool | None = None, weights: ArrayLike | None = None
+    a: ArrayLike, bins: object = 10, range: object = None, density: bool | None = None, weights: ArrayLike | None = None
 ):
     """How many elements are in each bin, and the edges of the bins; for `bins` and `range` see `histogram_bin_edges`.
 
@@ -152,7 +154,7 @@ def _widths(edges: torch.Tensor) -> torch.Tensor:
 
 def _sample(sample: Any) -> torch.Tensor:
     """The points as rows: an array of shape (N, D), or a sequence of D arrays of the coordinates."""
-    x = _bins.plain_tensor(sample)
+    x = _host.as_tensor(sample)
     if isinstance(sample, (list, tuple)) or x.ndim != 2:
         x = x.reshape((1,) * (2 - x.ndim) + tuple(x.shape)).mT
     if x.ndim != 2:
@@ -213,8 +215,8 @@ def histogramdd(
 
 @public
 def histogram2d(
-    x: Opaque,
-    y: Opaque,
+    x: ArrayLike,
+    y: ArrayLike,
     bins: object = 10,
     range: object = None,
     density: bool | None = None,

@@ -9,7 +9,7 @@ import torch
 
 from npdec._impl import _reduce, _util, reduction_impl
 from npdec._impl.dtypes_impl import kind, result_type
-from npdec._tags import ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
+from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 
 
 @public
@@ -76,7 +76,7 @@ def cov(
     aweights: ArrayLike | None = None,
     *,
     dtype: DTypeLike | None = None,
-):
+) -> Array:
     """The covariance matrix of the variables in the rows of `m` (columns, if not `rowvar`), and in `y` besides.
 
     The divisor is the number of observations less `ddof`, which is 1, or 0 with `bias`. `fweights` say how often each
