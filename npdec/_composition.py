@@ -42,8 +42,9 @@ class Composition(ArrayMethods):
     ((2, 2), dtype('float64'), array([1., 3.]))
     """
 
-    # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro, why
-    # the array is read-only; _src, the array that this copy stands for a view of, and how it is made again (or a copy to keep).
+    # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro,
+    # why the array is read-only; _src, the array that this copy stands for a view of, and how it is made again (or a
+    # copy to keep).
     __slots__ = ("__weakref__", "_d", "_m", "_ro", "_src", "_t")
 
     _m: _memory.Family

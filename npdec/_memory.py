@@ -96,8 +96,11 @@ def freeze(array: Composition, reason: str) -> None:
 
 def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Make `copy` stand for a view of `source`, of which `again` computes it: read-only, and renewed after writes."""
-    freeze(copy, "it stands for a view that torch cannot make (no negative strides); assign to the original array, or take "
-           ".copy()")  # fmt: skip
+    freeze(
+        copy,
+        "it stands for a view that torch cannot make (no negative strides); assign to the original array, or take "
+        ".copy()",
+    )
     copy._src = source, again
     family_of(source).mirrors.append(ref(copy))
 

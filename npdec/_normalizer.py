@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from npdec import _law, _memory, _wrap
-from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._base import ArrayBase
+from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
 from npdec._output import write_out, writeable_tensor

@@ -54,8 +54,8 @@ def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 
 def tolerance(dtype: torch.dtype) -> float:
-    """How far completeness may miss, relative to the largest magnitude of the result: 1e-12 in double precision, 1e-5 in
-    single, as many roundings in the others."""
+    """How far completeness may miss, relative to the largest magnitude of the result: 1e-12 in double precision, 1e-5
+    in single, as many roundings in the others."""
     eps = torch.finfo(dtype).eps
     return 1e-12 if eps < 1e-12 else 84 * eps
 
@@ -102,7 +102,7 @@ def _panel(
         points = _at(start, step, a + (b - a) * node)
         try:
             if batched:
-                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+                rates: Sequence[Any] = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
             else:
                 rates = _jvp(function, points, tangents)
         except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
@@ -131,9 +131,9 @@ class _Path(torch.autograd.Function):
         function, nodes, start, step = ctx.path
         total: list[torch.Tensor] = []
         for node, weight in nodes:
-            _, transposed = torch.func.vjp(function, *_at(start, step, node))
+            pulled: tuple[Any, ...] = torch.func.vjp(function, *_at(start, step, node))
             with torch.enable_grad():
-                found = transposed(tuple(g.squeeze(0) * weight for g in grads))
+                found = pulled[1](tuple(g.squeeze(0) * weight for g in grads))
             total = list(found) if not total else [s + f for s, f in zip(total, found, strict=True)]
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 

@@ -43,12 +43,14 @@ def softsign(x):
     return x / (1 + abs(x))
 
 
-# -- functions ----------------------------------------------------------------------------------------------------------
+# -- functions ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_operation_is_a_function_and_a_method():
     @operation(method=True)
-    def toy_mean(a: ArrayLike, axis: AxisLike | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
+    def toy_mean(
+        a: ArrayLike, axis: AxisLike | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None
+    ):
         """The mean of squares.
 
         >>> np.toy_mean([1.0, 2.0])
@@ -121,7 +123,7 @@ def test_linear_and_multilinear_and_opaque_arguments():
     assert made.components.tolist() == [[4.0, 0.0], [3.0, 0.0], [1.0, 0.0]]
 
 
-# -- ufuncs -------------------------------------------------------------------------------------------------------------
+# -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_ufunc_has_all_of_a_ufunc():
@@ -176,7 +178,7 @@ def test_a_ufunc_of_torch_decomposes_with_method_and_operator():
     assert y.tolist() == [-0.5, -2.0]
 
 
-# -- mistakes -----------------------------------------------------------------------------------------------------------
+# -- mistakes ----------------------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_tag_is_refused_at_declaration():

@@ -154,7 +154,7 @@ class Loops:
         return computed
 
     def _forced(
-        self, key: tuple[_Operand, ...], operands: tuple[_Operand, ...], dtype: torch.dtype, name: str
+        self, key: tuple[Operand, ...], operands: tuple[Operand, ...], dtype: torch.dtype, name: str
     ) -> torch.dtype:
         """The compute dtype of the loop whose result has the dtype; TypeError if there is none."""
         if self.output not in ("same", "real") or self.loop(dtype) is not dtype:
