@@ -40,5 +40,5 @@ _wrap.NAMESPACE.append(_sys.modules[__name__])
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
-del annotations  # noqa: F821
+del annotations
 __all__ = [name for name in globals() if not name.startswith("_")]

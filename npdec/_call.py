@@ -70,7 +70,7 @@ class Call:
                         self.leaves.append(_Leaf(key, i, tag, item))
             if arg and not any(type(item) is DecomposedTensor for item in arg):
                 self._constant(key, tag)
-        elif isinstance(arg, (torch.Tensor, int, float, complex)):
+        elif tag is not None and isinstance(arg, (torch.Tensor, int, float, complex)):
             self._constant(key, tag)
 
     def _constant(self, key: int | str, tag: str | None) -> None:

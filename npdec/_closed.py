@@ -9,6 +9,7 @@ import torch
 
 from npdec import _law
 from npdec._decomposed import DecomposedTensor
+from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 
 __all__ = ["CLOSED_FORMS"]
@@ -30,7 +31,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     # The value is the quotient itself, not the product with a rounded reciprocal.
     x_value = x.value if isinstance(x, DecomposedTensor) else x
     x_residual = x.residual if isinstance(x, DecomposedTensor) else x
-    with torch.set_grad_enabled(torch.is_grad_enabled() and not product.whole):
+    with no_graph(product.whole):
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
     return DecomposedTensor(value, residual, product.components, product.labels, product.whole)
 
@@ -86,7 +87,7 @@ def _pairwise(sign: int) -> Function:
         """maximum, minimum, fmax, fmin: two lines, and the part of the path on which each one leads."""
         a, b = (args[0], args[1]) if len(args) > 1 else (args[0], kwargs["other"])
         plain = [t.value if isinstance(t, DecomposedTensor) else t for t in (a, b)]
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not _whole(a, b)):
+        with no_graph(_whole(a, b)):
             value = func(*plain)
             base = func(*[t.residual if isinstance(t, DecomposedTensor) else t for t in (a, b)])
         pair = cast(DecomposedTensor, torch.stack([_spread(a, value), _spread(b, value)]))

@@ -159,6 +159,8 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
 
 def align(parts: Sequence[DecomposedTensor]) -> tuple[Labels, list[torch.Tensor]]:
     """The union of the labels, and the components of each tensor under it."""
+    if len(parts) == 1:
+        return parts[0].labels, [parts[0].components]
     labels = union(parts)
     return labels, [expand_components(part.components, part.labels, labels) for part in parts]
 

@@ -134,6 +134,9 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     rule = _law.rules.get(func)
     if rule is None:
         rule = _find(func)
+    if not torch.is_grad_enabled() and _law.is_reverse(args):  # a model's own no_grad is about its parameters
+        with torch.enable_grad():
+            return rule(func, args, kwargs)
     return rule(func, args, kwargs)
 
 

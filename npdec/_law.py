@@ -7,7 +7,6 @@ tags allow (DESIGN: the table of tags); the general case is `npdec._quadrature`.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import torch
 from npdec import _batched
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align
+from npdec._gradients import graft, no_graph
 from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
@@ -44,36 +44,19 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
     return value
 
 
-# -- reverse mode ------------------------------------------------------------------------------------------------------
-
-
-class _Graft(torch.autograd.Function):
-    """A tensor of known value on the graph of another one of its shape."""
-
-    @staticmethod
-    def forward(ctx: Any, numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
-        return numeric.view_as(numeric) if base is None else numeric - base
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return None, None, grads[0]
-
-
-def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
-    """`numeric` (less `base`), through which gradients flow as through `carrier`."""
-    return _Graft.apply(numeric, base, carrier)
+# -- reverse mode ----------------------------------------------------------------------------------------------------
 
 
 def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
-    with torch.no_grad():
+    with no_graph(True):
         residual = _residual(call, tensors)
-    with torch.enable_grad():
-        carriers = [graft(t.value.detach(), None, t.components.squeeze(0)) for t in tensors]
-        carrier = call(*carriers)
-        value = carrier.detach()
-        components = graft(value, residual, carrier)[None]
-    return pack(value, residual, components, tensors[0].labels, True)
+    carrier = call(*[graft(t.value.detach(), None, t.components.squeeze(0)) for t in tensors])
+    if not (carrier.is_floating_point() or carrier.is_complex()):
+        _warn_dropped(call, carrier)
+        return carrier
+    value = carrier.detach()
+    return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), tensors[0].labels, True)
 
 
 def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
@@ -95,12 +78,11 @@ def linear(call: Call) -> Any:
     tensors = call.tensors
     if call.whole and call.func not in _batched.ELEMENTWISE and call.leaves[0].tag == "Multilinear":
         return _product_whole(call, tensors)
-    with _no_graph(call.whole):
+    with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
-    if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
-        _warn_dropped(call, value)
-        return value
-    with _no_graph(call.whole):
+        if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
+            _warn_dropped(call, value)
+            return value
         residual = _residual(call, tensors)
     labels, components = align(tensors)
     return pack(
@@ -131,7 +113,7 @@ def multilinear(call: Call) -> Any:
     factors = [i for i, leaf in enumerate(call.leaves) if leaf.tag == "Multilinear"]
     if not factors or len(tensors) == 1:
         return linear(call)
-    with _no_graph(call.whole):
+    with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         residual = call(*[t.residual for t in tensors])
     labels, components = align(tensors)
@@ -150,9 +132,14 @@ def multilinear(call: Call) -> Any:
     return pack(value, residual, functools.reduce(_added, terms), labels, call.whole)
 
 
-def _no_graph(whole: bool) -> contextlib.AbstractContextManager[Any]:
-    """Reverse mode differentiates components alone: values and residuals need no graph of the parameters."""
-    return torch.no_grad() if whole else contextlib.nullcontext()
+def is_reverse(args: Sequence[Any]) -> bool:
+    """Whether one of the arguments (or an item of a sequence among them) is a tensor in reverse mode."""
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            return arg.whole
+        if isinstance(arg, (tuple, list)) and is_reverse(arg):
+            return True
+    return False
 
 
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
@@ -176,7 +163,7 @@ def pointwise(call: Call) -> Any:
     (tensor,) = call.tensors
     if (tensor.value.is_complex() or call.leaves[0].place is not None) and call.func not in HOLOMORPHIC:
         return quadrature(call)
-    with _no_graph(tensor.whole):
+    with no_graph(tensor.whole):
         value = call(tensor.value)
     rule, options = current_rule(tensor.whole)
     others, f = _as_function(call)
@@ -201,7 +188,7 @@ def two_orders(call: Call) -> Any:
     once, and the two orders are averaged, which is the Shapley value of the two."""
     a, b = call.tensors
     labels, (c_a, c_b) = align([a, b])
-    with _no_graph(call.whole):
+    with no_graph(call.whole):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
         only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
@@ -245,7 +232,7 @@ def quadrature(call: Call) -> Any:
     """Any differentiable function: the path integral of its Jacobian-vector product."""
     tensors = call.tensors
     whole = call.whole
-    with _no_graph(whole):
+    with no_graph(whole):
         value = call(*[t.value for t in tensors])
     outputs = value if isinstance(value, (tuple, list)) else (value,)
     kept = [
@@ -253,7 +240,7 @@ def quadrature(call: Call) -> Any:
     ]
     if not kept:
         return value
-    with _no_graph(whole):
+    with no_graph(whole):
         residual = call(*[t.residual for t in tensors])
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)

@@ -98,8 +98,7 @@ def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor
     """Make `copy` stand for a view of `source`, of which `again` computes it: read-only, and renewed after writes."""
     freeze(
         copy,
-        "it stands for a view that torch cannot make (no negative strides); assign to the original array, or take "
-        ".copy()",
+        "it stands for a view that torch cannot make (no negative strides): assign to the original, or take .copy()",
     )
     copy._src = source, again
     family_of(source).mirrors.append(ref(copy))

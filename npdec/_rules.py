@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from npdec._gradients import no_graph
 from npdec._secant import lead, narrowed, secant
 
 __all__ = ["current_rule", "register_rule", "rule"]
@@ -108,7 +109,7 @@ def affine(
     others: tuple[torch.Tensor, ...],
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """c_i · (f(x) − f(r)) / (x − r)."""
-    with torch.set_grad_enabled(torch.is_grad_enabled() and not _reverse(value, components)):
+    with no_graph(_reverse(value, components)):
         if others:
             f_residual = f(residual, *others)
         else:  # equal rows need one of them

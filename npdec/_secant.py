@@ -100,14 +100,13 @@ def secant(
     step = x - r
     function = getattr(f, "function", None)
     if function in SLOPES and not x.is_complex():
-        return _bounded(SLOPES[function](x, r, step, fx, fr), fx, fr, step)
+        return _bounded(SLOPES[function](step, fx, fr), fx, fr, step)
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
     slope = difference / step
     if function in PIECEWISE_LINEAR:
-        zero = step == 0
-        slope = _fill_zero(f, x, slope, zero, others) if bool(zero.any()) else slope
+        slope = slope if bool(step.all()) else _fill_zero(f, x, slope, step == 0, others)
         return _bounded(slope, fx, fr, step)
     info = torch.finfo(slope.dtype)
     zero = step == 0
@@ -134,8 +133,10 @@ def _ranged(slope: Slope, difference: torch.Tensor, step: torch.Tensor) -> Slope
 
 def _bounded(slope: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor, step: torch.Tensor) -> Slope:
     """A slope that is bounded, so that it can leave the exponent range only where a step is very long."""
-    if bool(step.abs().amax() > _LONG) if step.numel() else False:
-        return _ranged(Slope(slope), fx - fr, step.expand(slope.shape))
+    if step.numel():
+        least, most = torch.aminmax(step)
+        if bool(most > _LONG) or bool(least < -_LONG):
+            return _ranged(Slope(slope), fx - fr, step.expand(slope.shape))
     return Slope(slope)
 
 

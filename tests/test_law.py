@@ -253,3 +253,14 @@ def test_a_write_that_views_would_miss_raises(make):
         out[0] = np.decompose(torch.tensor(5.0), axis=())
     assert view.tolist() == [0.0, 0.0]
     assert out.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_reverse_mode_looks_through_no_grad():
+    def f(x):
+        with torch.no_grad():
+            return (torch.tanh(x) * x).sum()
+
+    x = randn(4)
+    made = np.attribute(f, x)
+    torch.testing.assert_close(made.attribution.sum(), made.value - made.residual)
+    assert (made.attribution != 0).all()

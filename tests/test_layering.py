@@ -20,6 +20,7 @@ LAW = {
     "_closed",
     "_decomposed",
     "_dispatch",
+    "_gradients",
     "_inplace",
     "_law",
     "_quadrature",

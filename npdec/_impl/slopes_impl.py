@@ -1,7 +1,7 @@
 """Slopes of pointwise functions between two points, in closed forms that keep their digits.
 
-A slope takes (x, r, step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms
-follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms follow
+from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _over_step(numerator: torch.Tensor, step: torch.Tensor, limit: float) -> torch.Tensor:
@@ -20,11 +20,11 @@ def _over_step(numerator: torch.Tensor, step: torch.Tensor, limit: float) -> tor
     return quotient if bool(step.all()) else torch.where(step == 0, limit, quotient)
 
 
-def tanh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+def tanh(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     return _over_step(torch.tanh(step), step, 1.0) * (1 - fx * fr)
 
 
-def sigmoid(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+def sigmoid(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The sigmoid is (1 + tanh(x / 2)) / 2."""
     return _over_step(torch.tanh(step / 2), step, 0.5) * (fx * (1 - fr) + fr * (1 - fx))
 

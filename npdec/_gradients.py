@@ -1,0 +1,44 @@
+"""What reverse mode needs of autograd: graphs where contributions flow, none elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["graft", "no_graph"]
+
+
+class no_graph:
+    """Reverse mode differentiates components alone: values and residuals need no graph of the parameters. (This is
+    torch.no_grad, which takes longer to make than a small operation to run.)"""
+
+    __slots__ = ("before",)
+
+    def __init__(self, whole: bool) -> None:
+        self.before = torch.is_grad_enabled() if whole else None
+
+    def __enter__(self) -> None:
+        if self.before:
+            torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.before:
+            torch._C._set_grad_enabled(True)
+
+
+class _Graft(torch.autograd.Function):
+    """A tensor of known value on the graph of another one of its shape."""
+
+    @staticmethod
+    def forward(ctx: Any, numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
+        return numeric.view_as(numeric) if base is None else numeric - base
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, None, grads[0]
+
+
+def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
+    """`numeric` (less `base`), through which gradients flow as through `carrier`."""
+    return _Graft.apply(numeric, base, carrier)
