@@ -201,15 +201,15 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return result
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
-    """A 1-d array over the memory of an object with the buffer protocol. A buffer that is read-only is copied, and the
-    array is read-only too. Raises ValueError where the sizes do not fit.
+def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
+    """A 1-d array over the memory of an object with the buffer protocol, of float64 unless `dtype` is given. A buffer
+    that is read-only is copied, and the array is read-only too. Raises ValueError where the sizes do not fit.
 
     >>> np.frombuffer(b"\\x01\\x02\\x03", dtype=np.uint8, count=2)
     array([1, 2], dtype=uint8)
     """
     _check("frombuffer", None, like)
-    target = as_dtype(dtype)
+    target = torch.float64 if dtype is None else as_dtype(dtype)
     memory = memoryview(buffer)
     if offset < 0 or offset > memory.nbytes:
         raise ValueError("offset must be non-negative and no greater than buffer length (" + str(memory.nbytes) + ")")
@@ -260,18 +260,18 @@ def fromfunction(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
-    """An array over the memory of any object with the DLPack protocol.
+    """An array over the memory of any object with the DLPack protocol; of an npdec array a view, contributions and all.
 
     >>> np.from_dlpack(torch.ones(2))
     array([1., 1.], dtype=float32)
     """
-    tensor = torch.from_dlpack(x._t if isinstance(x, ArrayBase) else x)
+    tensor = x._t if isinstance(x, ArrayBase) else torch.from_dlpack(x)
     if device is not None:
         moved = tensor.to(device)
         if copy is False and moved is not tensor:
             raise ValueError("from_dlpack: another device needs a copy")
         tensor = moved
-    return _wrap.wrap_array(tensor.clone() if copy else tensor)
+    return _wrap.wrap_array(tensor.clone()) if copy else _memory.view(x, tensor)
 
 
 def _span(tensor: torch.Tensor) -> tuple[int, int]:

@@ -101,7 +101,7 @@ class ufunc:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return _signature(self._parameters)
+        return _signature(self._parameters, self.nout)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -225,10 +225,10 @@ def _check_broadcast(tensors: list[torch.Tensor]) -> None:
         raise ValueError(f"operands could not be broadcast together with shapes {shapes} ") from None
 
 
-def _signature(parameters: tuple[Parameter, ...]) -> inspect.Signature:
+def _signature(parameters: tuple[Parameter, ...], nout: int) -> inspect.Signature:
     P = inspect.Parameter
     words = [P(p.name, P.POSITIONAL_ONLY) for p in parameters]
-    words.append(P("out", P.POSITIONAL_OR_KEYWORD, default=None))
+    words.append(P("out", P.POSITIONAL_OR_KEYWORD, default=None if nout == 1 else (None,) * nout))
     keywords = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True, "signature": None}
     words += [P(name, P.KEYWORD_ONLY, default=default) for name, default in keywords.items()]
     return inspect.Signature(words)

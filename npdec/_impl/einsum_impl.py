@@ -349,7 +349,8 @@ def describe(
         largest = max(largest, _volume(result, sizes))
         contraction = f"{','.join(map(text, used))}->{text(result)}"
         then = f"{','.join(map(text, remaining))}->{text(output)}"
-        lines.append(f"\n{scalings[-1]:4d} {contraction:>24} {then:>40}")
+        lines.append(f"\n{scalings[-1]:4d}    {contraction:>24} {then:>40}")
+    total = sum(costs) + 1  # NumPy counts one more
     labels = {label for term in terms for label in term}
     naive = _cost(labels, sizes, len(terms), labels != set(output))
     head = [
@@ -357,8 +358,8 @@ def describe(
         f"         Naive scaling:  {len(labels)}\n",
         f"     Optimized scaling:  {max(scalings)}\n",
         f"      Naive FLOP count:  {naive:.3e}\n",
-        f"  Optimized FLOP count:  {sum(costs):.3e}\n",
-        f"   Theoretical speedup:  {naive / (sum(costs) or 1):.3f}\n",
+        f"  Optimized FLOP count:  {total:.3e}\n",
+        f"   Theoretical speedup:  {naive / total:.3f}\n",
         f"  Largest intermediate:  {largest:.3e} elements\n",
         "-" * 74 + "\n",
         f"{'scaling':>6} {'current':>24} {'remaining':>40}\n",

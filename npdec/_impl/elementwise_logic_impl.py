@@ -205,7 +205,12 @@ def isfinite(x: Opaque):
 
 @ufunc(loops="datetime")
 def isnat(x: Opaque):
-    """Raises TypeError: it asks for a missing date, and there are no dates here."""
+    """Raises TypeError: it asks for a missing date, and there are no dates here.
+
+    >>> np.isnat(np.array([1.0]))
+    Traceback (most recent call last):
+    TypeError: ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.
+    """
     del x
     raise TypeError("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.")
 
