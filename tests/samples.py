@@ -286,11 +286,6 @@ CREATION = {
     "tril_indices_from": [call(M), call(X, 1)],
     "triu_indices_from": [call(M), call(X, -1)],
     "mask_indices": [call(3, Made(lambda lib: lib.triu)), call(3, Made(lambda lib: lib.tril), -1)],
-    "bartlett": [call(6), call(1), call(0)],
-    "blackman": [call(6), call(1)],
-    "hamming": [call(6), call(1)],
-    "hanning": [call(6), call(1)],
-    "kaiser": [call(6, 8.6), call(1, 2.0)],
 }  # fmt: skip
 
 MOVEMENT = {
@@ -375,9 +370,6 @@ MOVEMENT = {
     "ix_": [call([0, 2], [1, 3]), call([True, False, True], [2])],
     "ravel_multi_index": [call(([0, 1], [2, 1]), (2, 3)), call(([5], [-1]), (2, 3), mode=("wrap", "clip"), order="F")],
     "unravel_index": [call([5, 2], (2, 3)), call(4, (2, 3), order="F")],
-    "astype": [call(X, "float32"), call(N, float), call(X, float, copy=False)],
-    "unpackbits": [call(arr([[2], [7]], "uint8")), call(arr([[2], [7]], "uint8"), axis=1, count=5, bitorder="little")],
-    "packbits": [call(arr([1, 0, 1, 1], "uint8")), call(booleans(2, 9), axis=1, bitorder="little")],
 }  # fmt: skip
 for _name in ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"):
     MOVEMENT[_name] = [s.of(writes=True) for s in MOVEMENT[_name]]
@@ -429,7 +421,6 @@ ELEMENTWISE = {
                    call(with_nan(V), nan=1.5, posinf=2.0).of(base="nowhere"), call(X)],
     "real_if_close": [call(C), call(arr([1 + 1e-20j, 2.0], "complex128")).of(freezes="whether imaginary parts vanish is decided at the value"),
                       call(X)],
-    "unwrap": [call(arr([0.0, 2.0, 5.5, 9.0, 1.0])), call(arr([[0.0, 3.0, 7.0]]), period=4.0)],
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
     "invert": whole(1),
     "bitwise_count": whole(1),
@@ -647,13 +638,8 @@ OTHER = {
     "format_float_positional": [call(3.14159), call(2.0, trim="-"), call(1234.5678, precision=2)],
     "format_float_scientific": [call(31415.9), call(0.00012, precision=1)],
     "get_printoptions": [call()],
-    "binary_repr": [call(5), call(-3, width=6)],
-    "base_repr": [call(255, 16), call(5, padding=3)],
-    "iterable": [call(X), call(3)],
-    "isfortran": [call(X), call(M)],
     "may_share_memory": [call(X, Y), call(X, X)],
     "shares_memory": [call(X, Y), call(X, X)],
-    "typename": [call("f"), call("d")],
 }  # fmt: skip
 
 CHAPTERS: dict[str, dict[str, list[Sample]]] = {

@@ -26,7 +26,6 @@ FREEZES: dict[str, str] = {
 }
 # Functions without a derivative.
 NOT_DIFFERENTIABLE: dict[str, str] = {
-    "from_dlpack": "DLPack hands out no graph",
     "trim_zeros": "the shape depends on what is zero",
     "unique": "the shape depends on what is equal",
     "union1d": "the shape depends on what is equal",

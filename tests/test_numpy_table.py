@@ -188,6 +188,7 @@ NOT_METHODS = {
     "getfield": "torch has no structured dtypes",
     "setfield": "torch has no structured dtypes",
     "dump": "text and file input and output",
+    "tofile": "text and file input and output",
     "ctypes": "memory is handed out by __dlpack__ and data_ptr of the tensor",
     "data": "memory is handed out by __dlpack__ and data_ptr of the tensor",
 }
@@ -202,6 +203,8 @@ METHOD_CASES = [
     (name, sample)
     for name, sample in CASES
     if callable(getattr(numpy.ndarray, name, None)) and sample.args and isinstance(sample.args[0], samples.Arr)
+    # NumPy's method gives the array itself where there is nothing to conjugate.
+    if name != "conjugate" or isinstance(sample.args[0].data, list)
 ]
 
 
