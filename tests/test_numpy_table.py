@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -260,3 +261,96 @@ def test_name_and_docs(name):
     assert len(doc.split()) > 5, "no docstring"
     assert ">>> " in doc, "no example"
     assert reference is None or doc != inspect.getdoc(reference)
+
+
+# -- the same samples in other forms ------------------------------------------------------------------------------------
+
+
+def _converted(item: Any, convert: Callable[[samples.Arr], Any]) -> Any:
+    if isinstance(item, samples.Arr):
+        return convert(item)
+    if isinstance(item, (list, tuple)):
+        return type(item)(_converted(i, convert) for i in item)
+    return item
+
+
+def in_form(sample: samples.Sample, convert: Callable[[samples.Arr], Any]) -> samples.Sample:
+    """The sample with its arrays converted."""
+    return dataclasses.replace(
+        sample,
+        args=tuple(_converted(a, convert) for a in sample.args),
+        kwargs={k: _converted(v, convert) for k, v in sample.kwargs.items()},
+    )
+
+
+def _outcome(lib: Any, name: str, sample: samples.Sample) -> Any:
+    try:
+        return run(lib, name, sample)
+    except Exception as error:
+        return error
+
+
+def compare_outcomes(name: str, sample: samples.Sample, reference: samples.Sample | None = None) -> None:
+    """Run the sample on both libraries (NumPy may be given another form of it): the same result or kind of error."""
+    want = _outcome(numpy, name, reference or sample)
+    got = _outcome(np, name, sample)
+    if isinstance(want, Exception):
+        assert isinstance(got, Exception), f"{got!r} instead of {want!r}"
+        kinds = {cls.__name__ for cls in type(want).__mro__} - {"Exception", "BaseException", "object"}
+        assert type(got).__name__ in kinds, f"{got!r} instead of {want!r}"
+    else:
+        if isinstance(got, Exception):
+            raise got
+        compare(got, want, 0.0 if name in EXACT else None, sample)
+
+
+NAMES = list(dict(CASES))
+each_name = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int64", "int8", "uint16", "bool"])
+@each_name
+def test_in_another_dtype(name, dtype):
+    def convert(a: samples.Arr) -> Any:
+        if a.dtype != "float64":
+            return a
+        with numpy.errstate(all="ignore"):
+            x = abs(numpy.array(a.data)) if dtype == "uint16" else numpy.array(a.data)
+            return samples.Arr(numpy.nan_to_num(x).astype(dtype).tolist(), dtype)
+
+    for sample in samples.SAMPLES[name]:
+        compare_outcomes(name, in_form(sample, convert))
+
+
+@each_name
+def test_of_nothing(name):
+    """Arrays without rows."""
+    for sample in samples.SAMPLES[name]:
+        compare_outcomes(name, in_form(sample, lambda a: Empty(a)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Empty(samples.Made):
+    like: samples.Arr
+
+    def __init__(self, like: samples.Arr) -> None:
+        shape = numpy.shape(like.data)
+        object.__setattr__(self, "like", like)
+        object.__setattr__(self, "make", lambda lib: lib.zeros((0, *shape[1:]) if shape else (), dtype=like.dtype))
+
+
+FORMS: dict[str, Callable[[samples.Arr], Any]] = {
+    "numpy": lambda a: samples.Made(lambda lib: numpy.array(a.data, dtype=a.dtype)),
+    "torch": lambda a: samples.Made(lambda lib: torch.tensor(a.data, dtype=getattr(torch, a.dtype))),
+    "strided": lambda a: samples.Made(lambda lib: lib.repeat(lib.array(a.data, dtype=a.dtype)[..., None], 2, -1)[..., 1]),
+    "column-major": lambda a: samples.Made(lambda lib: lib.array(a.data, dtype=a.dtype, order="F")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@each_name
+def test_in_another_form(name, form):
+    """Arrays of NumPy and of torch, and arrays that are not contiguous, are taken like any."""
+    for sample in samples.SAMPLES[name]:
+        if not (sample.writes and form in ("numpy", "torch")):
+            compare_outcomes(name, in_form(sample, FORMS[form]), sample)
