@@ -205,7 +205,9 @@ def test_freezing_functions_freeze(name):
 
 @pytest.mark.parametrize(("name", "sample"), [case for case in CASES if case[1].freezes], ids=samples.case_id)
 def test_freezing_samples_freeze(name, sample):
-    assert any(_residual_differs(*choice) for choice in CHOICES if choice[1] is sample), "it does not: off with the hint"
+    assert any(_residual_differs(*choice) for choice in CHOICES if choice[1] is sample), (
+        "it does not: off with the hint"
+    )
 
 
 def _total(outputs: list[Any]) -> Any:
