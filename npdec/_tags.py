@@ -8,6 +8,7 @@ imports nothing of npdec, so that kernels can declare themselves without knowing
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,19 +89,16 @@ else:
     Frozen = TypeVar("Frozen")  # a View that cannot be written: NumPy's is read-only, or a view where torch has to copy
 
 
-class _NoValueType:
+class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
     """The default of a parameter for which None is a value of its own."""
 
-    __slots__ = ()
+    NO_VALUE = "no value"
 
     def __repr__(self) -> str:
         return "<no value>"
 
-    def __reduce__(self) -> str:
-        return "NoValue"
 
-
-NoValue: Any = _NoValueType()
+NoValue: Any = _NoValueType.NO_VALUE
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
