@@ -56,7 +56,7 @@ def _extremum_along(sign: int) -> Function:
             axes = tuple(a % x.value.ndim for a in axes)
             kept = [a for a in range(x.value.ndim) if a not in axes]
             shape = [x.value.shape[a] for a in kept]
-            flat = x.permute(*kept, *axes).reshape([*shape, -1])
+            flat = x.permute((*kept, *axes)).reshape([*shape, -1])
         else:
             flat = x.movedim(dim, -1)
         value = func(x.value, *args[1:], **kwargs)

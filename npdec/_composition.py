@@ -68,7 +68,7 @@ class Composition(ArrayMethods):
                 raise ValueError("ndarray: offset and strides need a buffer")
             if order == "F":
                 return _wrap.wrap_array(
-                    torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(*reversed(range(len(size))))
+                    torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(tuple(reversed(range(len(size)))))
                 )
             return _wrap.wrap_array(torch.empty(size, dtype=torch_dtype))
         if isinstance(buffer, ArrayBase):
@@ -81,7 +81,7 @@ class Composition(ArrayMethods):
                 raise TypeError("buffer is too small for requested array")
             tensor = flat[: math.prod(size)]
             if order == "F":
-                return _wrap.wrap_array(tensor.reshape(tuple(reversed(size))).permute(*reversed(range(len(size)))))
+                return _wrap.wrap_array(tensor.reshape(tuple(reversed(size))).permute(tuple(reversed(range(len(size))))))
             return _wrap.wrap_array(tensor.reshape(size))
         steps = tuple(operator.index(s) for s in strides)
         if any(s < 0 or s % torch_dtype.itemsize for s in steps):
@@ -333,7 +333,7 @@ class Flags:
     @property
     def f_contiguous(self) -> bool:
         tensor = self._array._t
-        return tensor.permute(*reversed(range(tensor.ndim))).is_contiguous()
+        return tensor.permute(tuple(reversed(range(tensor.ndim)))).is_contiguous()
 
     contiguous = c_contiguous
 

@@ -36,7 +36,7 @@ def _laid_out(tensor: torch.Tensor, order: str | None) -> torch.Tensor:
     """The tensor in the asked memory order; itself if it is in it already."""
     if order == "C" and not tensor.is_contiguous():
         return tensor.contiguous()
-    if order == "F" and not tensor.permute(*reversed(range(tensor.dim()))).is_contiguous():
+    if order == "F" and not tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous():
         return creation_impl.copy(tensor, "F")
     return tensor
 

@@ -69,7 +69,7 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
     @property
     def T(self) -> Any:
         """The transpose: a view with the axes reversed."""
-        return _memory.view(self, self._t.permute(*reversed(range(self._t.dim())))) if self._t.dim() else self
+        return _memory.view(self, self._t.permute(tuple(reversed(range(self._t.dim()))))) if self._t.dim() else self
 
     @property
     def mT(self) -> Any:
@@ -165,7 +165,7 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         """The elements' memory, in row-major ("C") or column-major ("F") order."""
         tensor = (self._t.value if type(self._t) is DecomposedTensor else self._t).detach().resolve_conj().resolve_neg()
         if order == "F" or (order == "A" and not tensor.is_contiguous() and tensor.T.is_contiguous()):
-            tensor = tensor.permute(*reversed(range(tensor.dim())))
+            tensor = tensor.permute(tuple(reversed(range(tensor.dim()))))
         elif order not in ("C", "A", "K", None):
             raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
         flat = tensor.cpu().contiguous().reshape(-1)

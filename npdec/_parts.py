@@ -1,12 +1,15 @@
-"""Real and imaginary parts: whatever has the attributes is asked for them, Python numbers included."""
+"""Real and imaginary parts: arrays and scalars are asked for them, and so are Python numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from npdec._base import ArrayBase
 from npdec._creation import asarray
 
 __all__ = ["imag", "real"]
+
+_WITH_PARTS = (ArrayBase, int, float, complex)
 
 
 def real(val: Any) -> Any:
@@ -15,7 +18,7 @@ def real(val: Any) -> Any:
     >>> np.real(np.array([1 + 2j])), np.real(3.0)
     (array([1.]), 3.0)
     """
-    return val.real if hasattr(val, "real") else asarray(val).real
+    return val.real if isinstance(val, _WITH_PARTS) else asarray(val).real
 
 
 def imag(val: Any) -> Any:
@@ -24,4 +27,4 @@ def imag(val: Any) -> Any:
     >>> np.imag(np.array([1 + 2j])), np.imag(3.0)
     (array([2.]), 0.0)
     """
-    return val.imag if hasattr(val, "imag") else asarray(val).imag
+    return val.imag if isinstance(val, _WITH_PARTS) else asarray(val).imag

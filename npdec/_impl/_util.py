@@ -37,7 +37,7 @@ def normalize_axes(
 def move_axes_last(x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     """`x` with the axes, counted from the front, merged into one last axis."""
     kept = [dim for dim in range(x.ndim) if dim not in axes]
-    return x.permute(*kept, *axes).reshape([x.shape[dim] for dim in kept] + [-1 if x.numel() else _size(x, axes)])
+    return x.permute((*kept, *axes)).reshape([x.shape[dim] for dim in kept] + [-1 if x.numel() else _size(x, axes)])
 
 
 def restore_axes(x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:

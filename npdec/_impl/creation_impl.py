@@ -53,7 +53,7 @@ def allocate(
     if axes == sorted(axes):
         return torch.empty(shape, **options)
     base = torch.empty([shape[axis] for axis in axes], **options)
-    return base.permute(*sorted(range(len(axes)), key=axes.__getitem__))
+    return base.permute(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def _allocate_like(
@@ -150,7 +150,7 @@ def _filled(memory: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
     strides = memory.stride()
     axes = sorted(range(memory.ndim), key=lambda axis: -strides[axis])
     inverse = sorted(range(memory.ndim), key=axes.__getitem__)
-    return expanded.permute(*axes).clone(memory_format=torch.contiguous_format).permute(*inverse)
+    return expanded.permute(axes).clone(memory_format=torch.contiguous_format).permute(inverse)
 
 
 @public

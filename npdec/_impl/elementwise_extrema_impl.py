@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._impl._util import UNSIGNED, from_ordered, to_ordered
+from npdec._impl._util import UNSIGNED, broadcast_shapes, from_ordered, to_ordered
 from npdec._impl.elementwise_logic_impl import complex_less
 from npdec._tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
 
@@ -112,6 +112,7 @@ def clip(
     if bounds and a.dtype in (torch.float32, torch.float64) and all(map(_is_plain_number, bounds)):
         return torch.clamp(a, low, high)
     a, *bounds = dtypes_impl.promote(a, *bounds)
+    broadcast_shapes(*[x.shape for x in (a, *bounds)])
     if not bounds:
         return torch.clone(a)
     if low is not None:

@@ -181,6 +181,8 @@ def histogramdd(
            [2.]])
     """
     x = _sample(sample)
+    if x.is_complex():
+        raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
     dims = x.shape[1]
     if weights is not None:
         if not can_cast(weights.dtype, torch.float64):
