@@ -18,7 +18,7 @@ import samples
 
 RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "complex128": 1e-12}
 # Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
-EXACT = samples.MOVEMENT.keys() | samples.SORTING.keys()
+EXACT = (samples.MOVEMENT.keys() | samples.SORTING.keys()) - {"pad"}
 CASES = samples.cases()
 each_case = pytest.mark.parametrize(("name", "sample"), CASES, ids=samples.case_id)
 FUNCTIONS = [name for name in samples.public_callables() if samples.find(numpy, name) is not None]
@@ -52,7 +52,7 @@ def test_samples_and_reasons_are_not_stale():
 def test_public_names_are_numpys_or_npdecs_own():
     own = {
         "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution",
-        "bfloat16", "decompose", "extend", "overrides", "register_rule", "rule",
+        "bfloat16", "decompose", "explain", "extend", "overrides", "register_rule", "rule",
     }  # fmt: skip
     for lib, reference, extra in ((np, numpy, own), (np.linalg, numpy.linalg, set()), (np.fft, numpy.fft, set())):
         leaked = {name for name in dir(lib) if not name.startswith("_")} - set(dir(reference)) - extra
@@ -290,7 +290,9 @@ def _outcome(lib: Any, name: str, sample: samples.Sample) -> Any:
         return error
 
 
-def compare_outcomes(name: str, sample: samples.Sample, reference: samples.Sample | None = None) -> None:
+def compare_outcomes(
+    name: str, sample: samples.Sample, reference: samples.Sample | None = None, rtol: float | None = None
+) -> None:
     """Run the sample on both libraries (NumPy may be given another form of it): the same result or kind of error."""
     want = _outcome(numpy, name, reference or sample)
     got = _outcome(np, name, sample)
@@ -301,7 +303,7 @@ def compare_outcomes(name: str, sample: samples.Sample, reference: samples.Sampl
     else:
         if isinstance(got, Exception):
             raise got
-        compare(got, want, 0.0 if name in EXACT else None, sample)
+        compare(got, want, 0.0 if name in EXACT else rtol, sample)
 
 
 NAMES = list(dict(CASES))
@@ -318,25 +320,43 @@ def test_in_another_dtype(name, dtype):
             x = abs(numpy.array(a.data)) if dtype == "uint16" else numpy.array(a.data)
             return samples.Arr(numpy.nan_to_num(x).astype(dtype).tolist(), dtype)
 
+    refused = 0
     for sample in samples.SAMPLES[name]:
-        compare_outcomes(name, in_form(sample, convert))
+        converted = in_form(sample, convert)
+        refusal = REFUSED.get((name, dtype))
+        got = _outcome(np, name, converted) if refusal else None
+        if refusal and (refusal is DIFFERS or isinstance(got, TypeError)):
+            assert refusal is DIFFERS or refusal in str(got)
+            refused += 1
+        else:  # NumPy rounds some factors and differences to the precision of the input
+            compare_outcomes(name, converted, rtol=RTOL.get(dtype))
+    assert bool(refused) is ((name, dtype) in REFUSED)
 
 
-@each_name
+DIFFERS = "differs"
+# What npdec refuses with a message of its own, or does otherwise.
+REFUSED: dict[tuple[str, str], str] = {
+    ("histogram", "complex64"): "complex values have no order",
+    ("histogram_bin_edges", "complex64"): "complex values have no order",
+    ("histogram2d", "complex64"): "complex values have no order",
+    ("histogramdd", "complex64"): "complex values have no order",
+    ("interp", "complex64"): "must be real",
+    ("poly", "complex64"): DIFFERS,  # NumPy makes the result real where the roots' values are in conjugate pairs
+    ("linalg.eig", "bool"): DIFFERS,  # equal eigenvalues, whose vectors are not unique
+}
+
+
+def _empty(a: samples.Arr) -> samples.Made:
+    shape = numpy.shape(a.data)
+    return samples.Made(lambda lib: lib.zeros((0, *shape[1:]) if shape else (), dtype=a.dtype))
+
+
+# NumPy returns uninitialised memory.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("fft.irfft", "fft.hfft")])
 def test_of_nothing(name):
     """Arrays without rows."""
     for sample in samples.SAMPLES[name]:
-        compare_outcomes(name, in_form(sample, lambda a: Empty(a)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Empty(samples.Made):
-    like: samples.Arr
-
-    def __init__(self, like: samples.Arr) -> None:
-        shape = numpy.shape(like.data)
-        object.__setattr__(self, "like", like)
-        object.__setattr__(self, "make", lambda lib: lib.zeros((0, *shape[1:]) if shape else (), dtype=like.dtype))
+        compare_outcomes(name, in_form(sample, _empty))
 
 
 FORMS: dict[str, Callable[[samples.Arr], Any]] = {
@@ -353,4 +373,5 @@ def test_in_another_form(name, form):
     """Arrays of NumPy and of torch, and arrays that are not contiguous, are taken like any."""
     for sample in samples.SAMPLES[name]:
         if not (sample.writes and form in ("numpy", "torch")):
-            compare_outcomes(name, in_form(sample, FORMS[form]), sample)
+            converted = in_form(sample, FORMS[form])
+            compare_outcomes(name, converted, sample if form in ("numpy", "torch") else None)
