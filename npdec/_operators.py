@@ -134,10 +134,10 @@ def attach_operators(functions: Iterable[Any]) -> None:
 
 
 def _unary(function: ufunc) -> Callable[..., Any]:
-    def operator(self: Any) -> Any:
-        return function(self)
-
-    return operator
+    # The ufunc is a global of the operator, not in its closure, because torch.compile traces the former only.
+    scope: dict[str, Any] = {"_function": function}
+    exec("def operator(self): return _function(self)", scope)
+    return scope["operator"]  # type: ignore[no-any-return]
 
 
 def _fast(function: ufunc, stem: str, prefix: str = "") -> Callable[..., Any]:
