@@ -7,8 +7,9 @@ torch function.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -24,13 +25,46 @@ from npdec._ufunc import ufunc
 __all__ = ["attach_matmul", "attach_methods", "attach_operators"]
 
 _UNARY = {"neg", "pos", "abs", "invert"}
-_COMPARISONS = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul"}
+_COMPLEX = frozenset({torch.complex64, torch.complex128})
 _WITH_NUMBER = {"add", "sub", "mul", "truediv", "pow", "lt", "le", "gt", "ge", "eq", "ne"}
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 
-_FAST = """
-def {name}(self, other):
+# The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
+# torch.compile traces ufuncs and classes only where it can name them.
+_SOURCES = {
+    "unary": """
+def operator(self):
+    return _function(self)
+""",
+    "binary": """
+def operator(self, other):
+    return _function._general((self, other)) if _accepts(other) else NotImplemented
+""",
+    "reflected": """
+def operator(self, other):
+    return _function._general((other, self)) if _accepts(other) else NotImplemented
+""",
+    # Whatever is no number is unequal to every element.
+    "comparison": """
+def operator(self, other):
+    if _accepts(other):
+        return _function._general((self, other))
+    if _unlike is not None and (other is None or isinstance(other, str)):
+        return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
+    return NotImplemented
+""",
+    "in place": """
+def operator(self, other):
+    if not _accepts(other):
+        return NotImplemented
+    _check_writeable(_stem, self)
+    _write(_stem, self, _function.compute((self._t, _operand(other))), "same_kind")
+    return self
+""",
+    "fast": """
+def operator(self, other):
     d = self._d
     if type(other) is _Array:
         if d is not other._d or d not in _arrays:
@@ -43,10 +77,17 @@ def {name}(self, other):
     except (RuntimeError, OverflowError):
         return _slow(self, other)
     if type(r) is _Tensor and r.dim():
-        c = _new(_Array); c._t = r; c._d = {dtype}
+        c = _new(_Array); c._t = r; c._d = d
         return c
     return _wrap(r)
-"""
+""",
+}
+_SOURCES["fast comparison"] = _SOURCES["fast"].replace("c._d = d", "c._d = r.dtype")
+
+
+@functools.cache
+def _code(kind: str) -> Any:
+    return compile(_SOURCES[kind], f"<{kind} operator>", "exec")
 
 
 def _accepts(other: Any) -> bool:
@@ -65,47 +106,29 @@ def _operand(other: Any) -> Any:
     return other if type(other) in _PYTHON_SCALARS else as_tensor(other)
 
 
+def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
+    """The operator `name` of a kind, for a ufunc."""
+    scope: dict[str, Any] = {
+        "_function": function,
+        "_accepts": _accepts,
+        "_operand": _operand,
+        "_wrap": _wrap.wrap,
+        "_full": torch.full,
+        "_check_writeable": check_writeable,
+        "_write": write,
+        "_stem": function.__name__,
+        **more,
+    }
+    exec(_code(kind), scope)
+    return _name(scope["operator"], name, f"The operator of np.{function.__name__}.")
+
+
 def _name(function: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
     function.__name__ = name
     function.__qualname__ = f"ndarray.{name}"
     function.__module__ = "npdec"
     function.__doc__ = text
     return function
-
-
-def _binary(function: ufunc, reflected: bool) -> Callable[..., Any]:
-    def slow(self: Any, other: Any) -> Any:
-        if not _accepts(other):
-            return NotImplemented
-        return function._general((other, self) if reflected else (self, other))
-
-    return slow
-
-
-def _comparison(function: ufunc, stem: str) -> Callable[..., Any]:
-    """As `_binary`; whatever is no number is unequal to every element."""
-
-    def slow(self: Any, other: Any) -> Any:
-        if _accepts(other):
-            return function._general((self, other))
-        if stem in ("eq", "ne") and (other is None or isinstance(other, str)):
-            return _wrap.wrap(torch.full(tuple(self._t.shape), stem == "ne", device=self._t.device))
-        return NotImplemented
-
-    return slow
-
-
-def _in_place(function: ufunc, stem: str) -> Callable[..., Any]:
-    name = function.__name__
-
-    def operator(self: Any, other: Any) -> Any:
-        if not _accepts(other):
-            return NotImplemented
-        check_writeable(name, self)
-        write(name, self, function.compute((self._t, _operand(other))), "same_kind")
-        return self
-
-    return operator
 
 
 def attach_operators(functions: Iterable[Any]) -> None:
@@ -116,47 +139,38 @@ def attach_operators(functions: Iterable[Any]) -> None:
         stem = function.__kernel__.__npdec__.operator  # type: ignore[attr-defined]
         if stem is None:
             continue
-        text = f"The operator of np.{function.__name__}."
+        plain, reflected, in_place = f"__{stem}__", f"__r{stem}__", f"__i{stem}__"
         if stem in _UNARY:
-            _attach(ArrayMethods, f"__{stem}__", _name(_unary(function), f"__{stem}__", text))
+            _attach(ArrayMethods, plain, _make("unary", function, plain))
             continue
         if stem in _COMPARISONS:
-            _attach(ArrayMethods, f"__{stem}__", _name(_comparison(function, stem), f"__{stem}__", text))
+            unlike = {"eq": False, "ne": True}.get(stem)
+            _attach(ArrayMethods, plain, _make("comparison", function, plain, _unlike=unlike))
         else:
-            _attach(ArrayMethods, f"__{stem}__", _name(_binary(function, False), f"__{stem}__", text))
-            _attach(ArrayMethods, f"__r{stem}__", _name(_binary(function, True), f"__r{stem}__", text))
+            _attach(ArrayMethods, plain, _make("binary", function, plain))
+            _attach(ArrayMethods, reflected, _make("reflected", function, reflected))
             if function.nout == 1:
-                _attach(Composition, f"__i{stem}__", _name(_in_place(function, stem), f"__i{stem}__", text))
+                _attach(Composition, in_place, _make("in place", function, in_place))
         if function._direct and function._torch is not None:
-            _attach(Composition, f"__{stem}__", _name(_fast(function, stem), f"__{stem}__", text))
+            _attach(Composition, plain, _fast(function, stem, plain, function._direct))
             if stem in _COMMUTATIVE:
-                _attach(Composition, f"__r{stem}__", _name(_fast(function, stem, "r"), f"__r{stem}__", text))
+                _attach(Composition, reflected, _fast(function, stem, reflected, function._direct - _COMPLEX))
 
 
-def _unary(function: ufunc) -> Callable[..., Any]:
-    # The ufunc is a global of the operator, not in its closure, because torch.compile traces the former only.
-    scope: dict[str, Any] = {"_function": function}
-    exec("def operator(self): return _function(self)", scope)
-    return scope["operator"]  # type: ignore[no-any-return]
-
-
-def _fast(function: ufunc, stem: str, prefix: str = "") -> Callable[..., Any]:
-    assert function._torch is not None
-    name = f"__{prefix}{stem}__"
-    scope: dict[str, Any] = {
-        "_Array": Composition,
-        "_Tensor": torch.Tensor,
-        "_arrays": function._arrays,
-        "_direct": function._direct - {torch.complex64, torch.complex128} if prefix else function._direct,
-        "_new": object.__new__,
-        "_numbers": frozenset({int, float}) if stem in _WITH_NUMBER else frozenset(),
-        "_slow": getattr(ArrayMethods, name),
-        "_torch": function._torch,
-        "_wrap": _wrap.wrap,
-    }
-    expression = "r.dtype" if stem in _COMPARISONS else "d"
-    exec(compile(_FAST.format(name=name, dtype=expression), f"<operator {name}>", "exec"), scope)
-    return cast(Callable[..., Any], scope[name])
+def _fast(function: ufunc, stem: str, name: str, direct: frozenset[torch.dtype]) -> Callable[..., Any]:
+    return _make(
+        "fast comparison" if stem in _COMPARISONS else "fast",
+        function,
+        name,
+        _Array=Composition,
+        _Tensor=torch.Tensor,
+        _arrays=function._arrays,
+        _direct=direct,
+        _new=object.__new__,
+        _numbers=frozenset({int, float}) if stem in _WITH_NUMBER else frozenset(),
+        _slow=getattr(ArrayMethods, name),
+        _torch=function._torch,
+    )
 
 
 def attach_matmul(matmul: Callable[..., Any]) -> None:
