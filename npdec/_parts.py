@@ -9,7 +9,7 @@ from npdec._creation import asarray
 
 __all__ = ["imag", "real"]
 
-_WITH_PARTS = (ArrayBase, int, float, complex)
+_WITH_PARTS: Any = (ArrayBase, int, float, complex)
 
 
 def real(val: Any) -> Any:
