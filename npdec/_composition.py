@@ -81,7 +81,9 @@ class Composition(ArrayMethods):
                 raise TypeError("buffer is too small for requested array")
             tensor = flat[: math.prod(size)]
             if order == "F":
-                return _wrap.wrap_array(tensor.reshape(tuple(reversed(size))).permute(tuple(reversed(range(len(size))))))
+                return _wrap.wrap_array(
+                    tensor.reshape(tuple(reversed(size))).permute(tuple(reversed(range(len(size)))))
+                )
             return _wrap.wrap_array(tensor.reshape(size))
         steps = tuple(operator.index(s) for s in strides)
         if any(s < 0 or s % torch_dtype.itemsize for s in steps):

@@ -263,7 +263,7 @@ def test_name_and_docs(name):
     assert reference is None or doc != inspect.getdoc(reference)
 
 
-# -- the same samples in other forms ------------------------------------------------------------------------------------
+# -- the same samples in other forms -----------------------------------------------------------------------------------
 
 
 def _converted(item: Any, convert: Callable[[samples.Arr], Any]) -> Any:
@@ -362,7 +362,9 @@ def test_of_nothing(name):
 FORMS: dict[str, Callable[[samples.Arr], Any]] = {
     "numpy": lambda a: samples.Made(lambda lib: numpy.array(a.data, dtype=a.dtype)),
     "torch": lambda a: samples.Made(lambda lib: torch.tensor(a.data, dtype=getattr(torch, a.dtype))),
-    "strided": lambda a: samples.Made(lambda lib: lib.repeat(lib.array(a.data, dtype=a.dtype)[..., None], 2, -1)[..., 1]),
+    "strided": lambda a: samples.Made(
+        lambda lib: lib.repeat(lib.array(a.data, dtype=a.dtype)[..., None], 2, -1)[..., 1]
+    ),
     "column-major": lambda a: samples.Made(lambda lib: lib.array(a.data, dtype=a.dtype, order="F")),
 }
 
