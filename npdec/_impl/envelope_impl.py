@@ -22,21 +22,25 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
     top = residual.amax(dim, keepdim=True)
     minus = torch.full_like(slope, -torch.inf)
     leader = torch.where(residual == top, slope, minus).argmax(dim, keepdim=True)
-    now = torch.zeros_like(top)
+    # A time is kept as its distance from the start and from the end of the path, which may be small beside the path.
+    now, left = torch.zeros_like(top), torch.ones_like(top)
     for _ in range(value.shape[dim]):
-        height, pitch = residual.gather(dim, leader), slope.gather(dim, leader)
+        height, pitch, goal = residual.gather(dim, leader), slope.gather(dim, leader), value.gather(dim, leader)
         steeper = slope > pitch
         crossing = torch.where(steeper, (height - residual) / (slope - pitch), torch.inf).clamp(min=0)
-        following = crossing.amin(dim, keepdim=True)
+        ahead = torch.where(steeper, (value - goal) / (slope - pitch), -torch.inf).clamp(max=1)
+        following, after = crossing.amin(dim, keepdim=True), ahead.amax(dim, keepdim=True)
+        early = following < 0.5
         # Among the lines that cross first, the steepest goes on as the leader.
-        successor = torch.where(steeper & (crossing == following), slope, minus).argmax(dim, keepdim=True)
-        until = following.clamp(max=1).maximum(now)
+        first = steeper & torch.where(early, crossing == following, ahead == after)
+        successor = torch.where(first, slope, minus).argmax(dim, keepdim=True)
+        until, rest = following.clamp(max=1).maximum(now), after.clamp(min=0).minimum(left)
         same = (residual == height) & (slope == pitch)
-        share = (until - now) / same.sum(dim, keepdim=True)
+        share = torch.where(now < 0.5, until - now, left - rest) / same.sum(dim, keepdim=True)
         fractions = fractions + torch.where(same, share, torch.zeros_like(share))
-        going_on = following < 1
+        going_on = rest > 0
         if not bool(going_on.any()):
             break
         leader = torch.where(going_on, successor, leader)
-        now = until
+        now, left = until, rest
     return fractions
