@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "clamp_max": (0.3,),
     "threshold": (0.3, -1.0),
 }
+CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")  # pointwise between bounds that are not decomposed
 ORDER_FIRST = {"polygamma": 1}
 NOT_HERE = {
     "mvlgamma": "takes a dimension, and is defined above it only",
@@ -71,7 +72,7 @@ def decomposed(x: torch.Tensor, r: torch.Tensor) -> np.DecomposedTensor:
 
 def torch_functions() -> dict[str, Callable[..., Any]]:
     found = {}
-    for name in torch_pointwise_impl.POINTWISE:
+    for name in (*torch_pointwise_impl.POINTWISE, *CLAMPS):
         for owner in (torch.special, F, torch):
             function = getattr(owner, name, None)
             if callable(function):
@@ -122,7 +123,13 @@ def test_contributions_add_up_to_the_last_digits(name, dtype):
         apply(name, x)
     except (NotImplementedError, RuntimeError):
         pytest.skip(f"torch has no {name} of {dtype}")
-    made = apply(name, decomposed(x, r))
+    finite = check(name, x, r, apply(name, decomposed(x, r)), dtype)
+    assert finite.sum() >= 20
+
+
+def check(name: str, x: torch.Tensor, r: torch.Tensor, made: Any, dtype: torch.dtype) -> Any:
+    """Every element is complete to the last digits, and has no components where it has no step. Returns which elements
+    are finite."""
     value, residual, components = (t.numpy().astype(WIDE[dtype]) for t in (made.value, made.residual, made.components))
     finite = numpy.isfinite(value) & numpy.isfinite(residual)
     with numpy.errstate(all="ignore"):
@@ -132,10 +139,49 @@ def test_contributions_add_up_to_the_last_digits(name, dtype):
         wrong = finite & ~(error <= BOUND[dtype] * scale + 64 * torch.finfo(dtype).tiny * torch.finfo(dtype).eps)
     worst = [(float(a), float(b), float(v), float(s), c.tolist()) for a, b, v, s, c in
              zip(x[wrong], r[wrong], made.value[wrong], made.residual[wrong], made.components.T[wrong])]  # fmt: skip
-    assert finite.sum() >= 20
-    assert not worst, f"{len(worst)} of {finite.sum()}: (x, r, f(x), f(r), components) = {worst[:3]}"
+    assert not worst, f"{name}: {len(worst)} of {finite.sum()}: (x, r, f(x), f(r), components) = {worst[:3]}"
     equal = (x == r).numpy() & finite
     assert (components[:, equal] == 0).all()
+    return finite
+
+
+# -- two arguments, one of them decomposed ------------------------------------------------------------------------------
+
+OTHERS = [0.7, 2.0, -1.5, 3.0, 1e-3, 40.0]
+POSITIVE_FIRST = {"power": (0.0, numpy.inf), "float_power": (0.0, numpy.inf)}
+BINARY = """add subtract multiply divide power float_power floor_divide remainder fmod logaddexp logaddexp2 arctan2
+    hypot maximum minimum fmax fmin copysign heaviside ldexp""".split()
+
+
+def test_every_ufunc_of_two_arguments_is_here():
+    """Those of integers, those that compare, and nextafter, which moves by one unit of the last digit, aside."""
+    found = set()
+    for name, function in samples.public_callables().items():
+        if isinstance(function, np.ufunc) and (function.nin, function.nout) == (2, 1) and name in samples.SAMPLES:
+            try:
+                made = function(np.array(2.0), 1)
+            except TypeError:  # of integers
+                continue
+            found |= {name} if made.dtype == np.float64 else set()
+    assert found == set(BINARY) | {"nextafter"}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", BINARY)
+def test_contributions_of_one_of_two_arguments_add_up(name, dtype, place):
+    if name == "ldexp" and place:
+        return  # an integer
+    x, r = pairs(dtype, POSITIVE_FIRST.get(name, (-numpy.inf, numpy.inf)) if not place else (-numpy.inf, numpy.inf))
+    marked = np.asarray(decomposed(x, r))
+    for other in OTHERS:
+        if name == "ldexp":
+            other = int(other)
+        if name in POSITIVE_FIRST and place:
+            other = abs(other)
+        constant = np.asarray(torch.tensor(other, dtype=torch.int32 if name == "ldexp" else dtype))
+        made = getattr(np, name)(*((marked, constant) if not place else (constant, marked))).tensor
+        check(f"{name} with {other}", x, r, made, dtype)
 
 
 # -- the slope itself --------------------------------------------------------------------------------------------------
