@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -96,6 +97,12 @@ class Call:
     def __call__(self, *tensors: Any) -> Any:
         """The function with these tensors in place of the decomposed ones."""
         return self._with(tensors, [], linear_only=False)
+
+    def of(self, func: Function) -> Call:
+        """The same call of another function."""
+        other = copy.copy(self)
+        other.func = func
+        return other
 
     def linear_part(self, *tensors: Any) -> Any:
         """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product

@@ -12,7 +12,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 
-__all__ = ["CLOSED_FORMS"]
+__all__ = ["CLOSED_FORMS", "by_position", "read", "routed"]
 
 Function = Callable[..., Any]
 
@@ -20,9 +20,9 @@ Function = Callable[..., Any]
 def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """x / y: linear in x; in y, and in both, the product of x with the reciprocal of y, whose slope is −1 / (x y)."""
     rounding = kwargs.get("rounding_mode")
-    x, y = args
+    x, y = read(args, kwargs, other=None)
     if rounding is not None:
-        return _law.TaggedRule.of("Stepwise", "Stepwise")(func, args, kwargs)
+        return _law.TaggedRule.of("Stepwise", "Stepwise")(torch.div, (x, y), {"rounding_mode": rounding})
     if func is torch.Tensor.__rtruediv__ or func is getattr(torch.Tensor, "__rdiv__", None):
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
@@ -36,7 +36,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(value, residual, product.components, product.labels, product.whole)
 
 
-def _routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, keepdim: bool) -> DecomposedTensor:
+def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, keepdim: bool) -> DecomposedTensor:
     """The maximum (sign 1) or minimum (−1) along an axis, each element passing on what it has for the part it leads."""
     x, r = values.value, values.residual
     base = r.amax(dim, keepdim) if sign > 0 else r.amin(dim, keepdim)
@@ -48,8 +48,8 @@ def _routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, 
 def _extremum_along(sign: int) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """amax, amin: over one axis, several, or all."""
-        x, dim, keepdim = _read(args, kwargs, dim=(), keepdim=False)
-        if not x.value.ndim:
+        x, dim, keepdim = read(args, kwargs, dim=(), keepdim=False)
+        if not x.ndim:
             return x.clone()
         if dim is None or isinstance(dim, (tuple, list)):
             axes = tuple(dim) if dim else tuple(range(x.value.ndim))
@@ -60,7 +60,7 @@ def _extremum_along(sign: int) -> Function:
         else:
             flat = x.movedim(dim, -1)
         value = func(x.value, *args[1:], **kwargs)
-        result = _routed(flat, -1, sign, value if not keepdim else value.reshape(flat.value.shape[:-1]), False)
+        result = routed(flat, -1, sign, value if not keepdim else value.reshape(flat.value.shape[:-1]), False)
         return result.reshape(tuple(value.shape)) if keepdim else result
 
     return rule
@@ -69,15 +69,17 @@ def _extremum_along(sign: int) -> Function:
 def _max_or_min(sign: int) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """torch.max and torch.min in their three forms: of all elements, along an axis with indices, of two tensors."""
-        x, dim, keepdim = _read(args, kwargs, dim=None, keepdim=False)
+        x, dim, keepdim = read(args, kwargs, dim=None, keepdim=False)
         other = kwargs.get("other", dim)
         if isinstance(other, torch.Tensor) or (isinstance(x, torch.Tensor) and not isinstance(x, DecomposedTensor)):
             return _pairwise(sign)(torch.maximum if sign > 0 else torch.minimum, (x, other), {})
         if dim is None:
             value = func(x.value)
-            return _routed(x.reshape(-1), 0, sign, value, False)
+            return routed(x.reshape(-1), 0, sign, value, False)
         made = func(x.value, dim, keepdim)
-        return type(made)((_routed(x, dim, sign, made.values, keepdim), made.indices))
+        if not x.ndim:
+            return type(made)((x.clone(), made.indices))
+        return type(made)((routed(x, dim, sign, made.values, keepdim), made.indices))
 
     return rule
 
@@ -85,13 +87,13 @@ def _max_or_min(sign: int) -> Function:
 def _pairwise(sign: int) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """maximum, minimum, fmax, fmin: two lines, and the part of the path on which each one leads."""
-        a, b = (args[0], args[1]) if len(args) > 1 else (args[0], kwargs["other"])
+        a, b = read(args, kwargs, other=None)
         plain = [t.value if isinstance(t, DecomposedTensor) else t for t in (a, b)]
         with no_graph(_whole(a, b)):
             value = func(*plain)
             base = func(*[t.residual if isinstance(t, DecomposedTensor) else t for t in (a, b)])
         pair = cast(DecomposedTensor, torch.stack([_spread(a, value), _spread(b, value)]))
-        result = _routed(pair, 0, sign, value, False)
+        result = routed(pair, 0, sign, value, False)
         result.residual = base
         return result
 
@@ -109,7 +111,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
 
 def _clamp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
-    x, low, high = _read(args, kwargs, min=None, max=None)
+    x, low, high = read(args, kwargs, min=None, max=None)
     if not isinstance(low, DecomposedTensor) and not isinstance(high, DecomposedTensor):
         return _law.TaggedRule.of("Pointwise")(func, args, kwargs)
     if low is not None:
@@ -123,7 +125,9 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     """sort, topk, kthvalue, median, mode: the order is the values'; the parts follow it (residual included)."""
     x = args[0]
     made = func(x.value, *args[1:], **kwargs)
-    if isinstance(made, torch.Tensor):  # median of all elements
+    if not x.ndim:
+        return x.clone() if isinstance(made, torch.Tensor) else type(made)((x.clone(), made.indices))
+    if isinstance(made, torch.Tensor) and func.__name__ != "msort":  # median of all elements
         flat = x.reshape(-1)
         _, index = func(flat.value, 0)
         return flat[index]
@@ -140,9 +144,8 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     return type(made)((DecomposedTensor(made.values, residual, components, x.labels, x.whole), made.indices))
 
 
-def _read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:
+def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:
     """The first argument and the named ones after it, wherever they stand."""
-    args = list(args) if args else [kwargs["input"]]
     found = [args[0]]
     for i, (name, default) in enumerate(names.items(), 1):
         found.append(args[i] if len(args) > i else kwargs.get(name, default))
@@ -157,37 +160,98 @@ def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _law.TaggedRule.of("Linear")(func, args, kwargs)
 
 
-def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """One mask for all parts: the mask is drawn by dropping out ones."""
-    x = args[0] if args else kwargs["input"]
-    rest = args[1:]
-    kept = {k: v for k, v in kwargs.items() if k not in ("input", "inplace")}
-    mask = func(torch.ones_like(x.value), *rest, **kept)
-    return torch.mul(x, mask)
+def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
+    x = args[0]
+    components = x.components if x.whole else x.components.detach()
+    return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.whole)
+
+
+def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Numbers put at places, added to what is there (linear), or multiplied with it."""
+    x, dim, index, src, reduce = read(args, kwargs, dim=None, index=None, src=kwargs.get("value"), reduce=None)
+    index = index.value if isinstance(index, DecomposedTensor) else index
+    if not isinstance(src, torch.Tensor):
+        src = torch.full(tuple(index.shape), src, dtype=x.dtype, device=x.device)
+    src = src[tuple([slice(0, n) for n in index.shape])]  # the rest is not used, and autograd refuses it
+    if reduce == "multiply":
+        if isinstance(src, DecomposedTensor):
+            raise NotImplementedError("scatter: contributions do not pass through src with reduce='multiply'")
+        factor = torch.scatter_reduce(torch.ones_like(x.value), dim, index, src, "prod")
+        components = cast(DecomposedTensor, torch.mul(x, factor)).components
+        with no_graph(x.whole):
+            value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+        return DecomposedTensor(value, residual, components, x.labels, x.whole)
+    function = torch.scatter if reduce is None and not func.__name__.startswith("scatter_add") else torch.scatter_add
+    return _SCATTERED(function, (x, dim, index, src), {})
+
+
+_SCATTERED = _law.TaggedRule.of("Linear", None, "Opaque", "Linear")
+
+
+def _floor_divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return _divide(torch.div, args, {**kwargs, "rounding_mode": "floor"})  # floor_divide itself has no derivative
+
+
+def _remainder(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, y = read(args, kwargs, other=None)
+    if not isinstance(x, torch.Tensor):
+        x = torch.as_tensor(x, dtype=y.dtype, device=y.device)  # of a number, remainder has no derivative
+    return _law.TaggedRule.of("Stepwise", "Stepwise")(torch.remainder, (x, y), {})
+
+
+def _clamp_one(name: str) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """clamp_min, clamp_max."""
+        x, bound = read(args, kwargs, **{name: None})
+        return torch.clamp(x, **{name: bound})
+
+    return rule
+
+
+def by_position(rule: Function) -> Function:
+    """The rule, with the first argument always the first."""
+
+    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if not args:
+            kwargs = dict(kwargs)
+            args = (kwargs.pop("input"),)
+        return rule(func, args, kwargs)
+
+    return applied
 
 
 CLOSED_FORMS: dict[str, Function] = {
-    "div": _divide,
-    "divide": _divide,
-    "true_divide": _divide,
-    "__rtruediv__": _divide,
-    "__rdiv__": _divide,
-    "amax": _extremum_along(1),
-    "amin": _extremum_along(-1),
-    "max": _max_or_min(1),
-    "min": _max_or_min(-1),
-    "maximum": _pairwise(1),
-    "minimum": _pairwise(-1),
-    "fmax": _pairwise(1),
-    "fmin": _pairwise(-1),
-    "clamp": _clamp,
-    "clip": _clamp,
-    "sort": _ordered,
-    "topk": _ordered,
-    "kthvalue": _ordered,
-    "median": _ordered,
-    "nanmedian": _ordered,
-    "mode": _ordered,
-    "dropout": _dropout,
-    "view": _view,
+    name: by_position(rule)
+    for name, rule in {
+        "div": _divide,
+        "divide": _divide,
+        "true_divide": _divide,
+        "__rtruediv__": _divide,
+        "__rdiv__": _divide,
+        "amax": _extremum_along(1),
+        "amin": _extremum_along(-1),
+        "max": _max_or_min(1),
+        "min": _max_or_min(-1),
+        "maximum": _pairwise(1),
+        "minimum": _pairwise(-1),
+        "fmax": _pairwise(1),
+        "fmin": _pairwise(-1),
+        "clamp": _clamp,
+        "clip": _clamp,
+        "sort": _ordered,
+        "topk": _ordered,
+        "kthvalue": _ordered,
+        "median": _ordered,
+        "nanmedian": _ordered,
+        "mode": _ordered,
+        "view": _view,
+        "detach": _detach,
+        "scatter": _scatter,
+        "scatter_add": _scatter,
+        "floor_divide": _floor_divide,
+        "remainder": _remainder,
+        "clamp_min": _clamp_one("min"),
+        "clamp_max": _clamp_one("max"),
+    }.items()
 }

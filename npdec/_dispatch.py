@@ -6,16 +6,17 @@ in-place method computes out of place and writes; anything else goes by quadratu
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch._jit_internal import boolean_dispatched
 
-from npdec import _decomposed, _inplace, _law
+from npdec import _closed, _closed_nn, _decomposed, _inplace, _law
 from npdec._call import Call
-from npdec._closed import CLOSED_FORMS
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._signature import read_parameters
@@ -53,7 +54,7 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
-    for name, form in CLOSED_FORMS.items():
+    for name, form in (*_closed.CLOSED_FORMS.items(), *_closed_nn.CLOSED_FORMS.items()):
         for function in _everywhere(name):
             rules.setdefault(function, form)
     for module in (torch_linear_impl, torch_pointwise_impl):
@@ -81,6 +82,12 @@ def _load_rules() -> None:
             getter = getattr(getattr(torch.Tensor, name, None), "__get__", None)
             if getter is not None:
                 rules.setdefault(getter, rule)
+    for function in vars(F).values():
+        if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
+            position = list(inspect.signature(function).parameters).index("inplace")
+            rules[function] = _inplace.flagged(position, rules.get(function) or _body(function))
+    data: Any = torch.Tensor.data
+    rules[data.__get__] = _closed.CLOSED_FORMS["detach"]
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
     for function, rule in _inplace.RULES.items():
         rules[function] = rule
@@ -89,17 +96,26 @@ def _load_rules() -> None:
 def _body(func: types.FunctionType) -> Function:
     """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
     decomposed tensors instead."""
-    scope = dict(func.__globals__)
-    for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
-        if name in scope:
-            scope[name] = _never
-    made = types.FunctionType(func.__code__, scope, func.__name__, func.__defaults__, func.__closure__)
-    made.__kwdefaults__ = func.__kwdefaults__
+    made = _without_tests(func)
 
     def through(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return made(*args, **kwargs)
 
     return through
+
+
+def _without_tests(func: types.FunctionType) -> types.FunctionType:
+    scope = dict(func.__globals__)
+    for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+        if name in scope:
+            scope[name] = _never
+    closure = func.__closure__
+    if func in boolean_dispatched:  # it chooses between two functions that test themselves
+        cells = [cell.cell_contents for cell in closure or ()]
+        closure = tuple([types.CellType(_without_tests(c) if isinstance(c, types.FunctionType) else c) for c in cells])
+    made = types.FunctionType(func.__code__, scope, func.__name__, func.__defaults__, closure)
+    made.__kwdefaults__ = func.__kwdefaults__
+    return made
 
 
 def _never(*_: Any) -> bool:
@@ -109,8 +125,8 @@ def _never(*_: Any) -> bool:
 def _find(func: Function) -> Function:
     """The rule of a function that has none registered; it is kept for the next call."""
     name = getattr(func, "__name__", "")
-    if name.endswith("_") and not name.endswith("__") and hasattr(torch.Tensor, name[:-1]):
-        rule: Function = _inplace.method(name[:-1])
+    if name.endswith("_") and not name.endswith("__"):
+        rule: Function = _inplace.method(name)
     elif isinstance(func, types.FunctionType):
         rule = _body(func)
     else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from npdec._decomposed import DecomposedTensor, expand_components, is_broadcast, union
 from npdec._secant import lead
@@ -16,14 +17,60 @@ __all__ = ["RULES", "method", "write_outputs"]
 Function = Callable[..., Any]
 
 
+_DRAWN = frozenset("random_ normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_".split())
+
+
 def method(name: str) -> Function:
-    """The rule of the in-place method `name_`: the out-of-place one, written into the tensor."""
-    function = getattr(torch.Tensor, name)
+    """The rule of the in-place method `name`: the out-of-place one, written into the tensor."""
+    if name in _DRAWN:
+        return _draw
+    found = [getattr(owner, name[:-1], None) for owner in (torch.Tensor, F, torch)]
+    functions = [function for function in found if callable(function)]
+    if not functions:
+        return _no_inplace
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return assign(args[0], function(*args, **kwargs))
+        return _applied(functions[0], args, kwargs)
 
     return rule
+
+
+def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The function's result, written into its first argument."""
+    args = list(args) if args else [kwargs["input"]]
+    kwargs = {key: item for key, item in kwargs.items() if key != "input"}
+    target = args[0]
+    if any(isinstance(arg, DecomposedTensor) and arg.whole for arg in args):
+        args[0] = target.clone()  # backward will want what is overwritten
+    return assign(target, function(*args, **kwargs))
+
+
+def flagged(position: int, rule: Function) -> Function:
+    """The rule of a function with an argument `inplace`, which stands at this position."""
+
+    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        inplace = kwargs.get("inplace", args[position] if len(args) > position else False)
+        args = (*args[:position], *args[position + 1 :])
+        kwargs = {key: item for key, item in kwargs.items() if key != "inplace"}
+        if inplace:
+            return _applied(lambda *a, **k: rule(func, a, k), args, kwargs)
+        return rule(func, args, kwargs)
+
+    return applied
+
+
+def _draw(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Random numbers: they depend on no input."""
+    target, *rest = args
+    if any(isinstance(arg, DecomposedTensor) for arg in (*rest, *kwargs.values())) or not isinstance(
+        target, DecomposedTensor
+    ):
+        return _no_inplace(func, args, kwargs)
+    return assign(target, func(torch.empty_like(target.value), *rest, **kwargs))
+
+
+def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise NotImplementedError(f"{func.__name__}: a decomposed tensor has no such in-place operation")
 
 
 def write_outputs(result: Any, out: Any) -> Any:
@@ -146,6 +193,20 @@ def _zero(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return assign(args[0], torch.zeros_like(args[0].value))
 
 
+def _requires_grad(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Of the value: contributions do not depend on it."""
+    args[0].value.requires_grad_(*args[1:], **kwargs)
+    return args[0]
+
+
+def _fill_diagonal(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def fill(target: Any, fill_value: Any, wrap: bool = False) -> Any:
+        mask = torch.zeros(target.shape, dtype=torch.bool, device=target.device).fill_diagonal_(True, wrap)
+        return assign(target, torch.masked_fill(target, mask, fill_value))
+
+    return fill(*args, **kwargs)
+
+
 def _no_inplace_view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     raise RuntimeError(f"{func.__name__}: a decomposed tensor keeps its shape in place; use the out-of-place function")
 
@@ -155,6 +216,8 @@ RULES: dict[Function, Function] = {
     torch.Tensor.copy_: _copy,
     torch.Tensor.fill_: _fill,
     torch.Tensor.zero_: _zero,
+    torch.Tensor.fill_diagonal_: _fill_diagonal,
+    torch.Tensor.requires_grad_: _requires_grad,
     **{
         getattr(torch.Tensor, name): _no_inplace_view
         for name in "t_ transpose_ squeeze_ unsqueeze_ swapaxes_ swapdims_ resize_ resize_as_ set_ as_strided_".split()

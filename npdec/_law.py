@@ -228,8 +228,11 @@ def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
     return tuple(others), f
 
 
-def quadrature(call: Call) -> Any:
-    """Any differentiable function: the path integral of its Jacobian-vector product."""
+def quadrature(call: Call, formula: Function | None = None) -> Any:
+    """Any differentiable function: the path integral of its Jacobian-vector product.
+
+    `formula` is the same function in a form that torch differentiates, where the function itself is not.
+    """
     tensors = call.tensors
     whole = call.whole
     with no_graph(whole):
@@ -244,9 +247,10 @@ def quadrature(call: Call) -> Any:
         residual = call(*[t.residual for t in tensors])
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
+    path = call if formula is None else call.of(formula)
 
     def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        made = call(*points)
+        made = path(*points)
         made = made if isinstance(made, (tuple, list)) else (made,)
         return tuple(made[i] for i in kept)
 
@@ -298,10 +302,10 @@ class TaggedRule:
                 self.optional |= {i, p.name}
 
     @classmethod
-    def of(cls, *tags: str) -> TaggedRule:
+    def of(cls, *tags: str | None) -> TaggedRule:
         """The rule of a function whose first arguments carry the tags."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        names = ("input", "other")
+        names = ("input", "other", "2", "3")
         return cls([Parameter(names[i], kind, kind, tag, None, False, False) for i, tag in enumerate(tags)])
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ LAW = {
     "_batched",
     "_call",
     "_closed",
+    "_closed_nn",
     "_decomposed",
     "_dispatch",
     "_gradients",

@@ -19,9 +19,9 @@ LINEAR = """
     reshape view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
     flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
     index_select masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
-    dsplit unsafe_chunk unsafe_split diagonal diag diag_embed diagflat tril triu clone contiguous detach alias
+    dsplit unsafe_chunk unsafe_split diagonal diag diag_embed diagflat tril triu clone contiguous alias
     as_strided unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag
-    view_as_real view_as_complex resolve_conj resolve_neg conj adjoint matrix_transpose __getitem__ pad avg_pool1d
+    view_as_real view_as_complex resolve_conj resolve_neg conj adjoint matrix_transpose __getitem__ avg_pool1d
     avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate upsample pixel_shuffle
     pixel_unshuffle channel_shuffle
     fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift
@@ -30,7 +30,7 @@ LINEAR = """
 """.split()
 
 # Attributes of tensors that are linear functions of them.
-LINEAR_ATTRIBUTES = "T mT H mH real imag data".split()
+LINEAR_ATTRIBUTES = "T mT H mH real imag".split()
 
 
 @torch_rule(torch.cat, torch.concat, torch.concatenate, torch.stack, torch.hstack, torch.vstack, torch.row_stack,
@@ -84,10 +84,6 @@ def index_add(input: Linear, dim: int, index: Opaque, source: Linear, *, alpha: 
 def index_copy(input: Linear, dim: int, index: Opaque, source: Linear): ...
 
 
-@torch_rule(torch.scatter, torch.Tensor.scatter, torch.scatter_add, torch.Tensor.scatter_add)
-def scatter(input: Linear, dim: int, index: Opaque, src: Linear): ...
-
-
 @torch_rule(torch.select_scatter, torch.Tensor.select_scatter, torch.slice_scatter, torch.Tensor.slice_scatter,
             torch.diagonal_scatter, torch.Tensor.diagonal_scatter)  # fmt: skip
 def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any): ...
@@ -131,7 +127,3 @@ def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias
 
 @torch_rule(F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
 def conv(input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any): ...
-
-
-@torch_rule(F.embedding)
-def embedding(input: Opaque, weight: Linear, *args: Any, **kwargs: Any): ...

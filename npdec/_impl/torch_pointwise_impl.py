@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._impl import _interpolate
 from npdec._tags import Pointwise, Stepwise, torch_rule
@@ -21,20 +20,19 @@ POINTWISE = """
     abs absolute exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal sin cos tan asin acos atan arcsin
     arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh erf erfc erfinv erfcx lgamma gammaln digamma
     psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit round floor ceil trunc fix frac sign sgn deg2rad rad2deg nan_to_num
-    clamp clip clamp_min clamp_max mvlgamma entr bessel_j0 bessel_j1 angle
+    mvlgamma entr bessel_j0 bessel_j1 angle
 """.split()
 
 
 @torch_rule(torch.pow, torch.Tensor.pow, torch.Tensor.__rpow__, torch.float_power, torch.Tensor.float_power,
             torch.atan2, torch.Tensor.atan2, torch.arctan2, torch.hypot, torch.Tensor.hypot, torch.logaddexp,
-            torch.Tensor.logaddexp, torch.logaddexp2, torch.Tensor.logaddexp2, torch.xlogy, torch.special.xlogy,
-            F.prelu)  # fmt: skip
+            torch.Tensor.logaddexp, torch.logaddexp2, torch.Tensor.logaddexp2, torch.xlogy,
+            torch.special.xlogy)  # fmt: skip
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any): ...
 
 
-@torch_rule(torch.fmod, torch.Tensor.fmod, torch.remainder, torch.Tensor.remainder, torch.copysign,
-            torch.Tensor.copysign, torch.heaviside, torch.Tensor.heaviside, torch.floor_divide,
-            torch.Tensor.floor_divide)  # fmt: skip
+@torch_rule(torch.fmod, torch.Tensor.fmod, torch.copysign,
+            torch.Tensor.copysign, torch.heaviside, torch.Tensor.heaviside)  # fmt: skip
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any): ...
 
 

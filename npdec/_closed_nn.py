@@ -1,0 +1,163 @@
+"""Closed forms of the law for functions of networks: pooling, padding, dropout, attention, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec import _law
+from npdec._call import Call
+from npdec._closed import by_position, read, routed
+from npdec._decomposed import DecomposedTensor
+from npdec._gradients import no_graph
+
+__all__ = ["CLOSED_FORMS"]
+
+Function = Callable[..., Any]
+
+
+def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """One mask for all parts: the mask is drawn by dropping out ones."""
+    x, *rest = args
+    return torch.mul(x, func(torch.ones_like(x.value), *rest, **kwargs))
+
+
+def _each(setting: Any, count: int) -> list[int]:
+    """A setting of a pool for each of its axes."""
+    numbers = list(setting) if isinstance(setting, (tuple, list)) else [setting]
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """max_pool and adaptive_max_pool, with indices or without: the maximum of each window."""
+    x = args[0]
+    with no_graph(x.whole):
+        made = func(x.value, *args[1:], **kwargs)
+    value = made if isinstance(made, torch.Tensor) else made[0]
+    name = func.__name__
+    count = int(name.partition("pool")[2][0])
+    x, kernel, stride, padding, dilation = read(args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1)
+    settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]
+    windows = x
+    for i in range(count):
+        axis = i - count
+        length, outputs = x.shape[axis], value.shape[axis]
+        if name.startswith("adaptive"):
+            places = _adaptive_windows(length, outputs)
+        else:
+            places = _windows(length, outputs, *[setting[i] for setting in settings])
+        axis -= i  # the axes within the windows come after
+        taken = windows.index_select(axis, places.to(value.device).reshape(-1))
+        windows = taken.unflatten(axis, (outputs, -1)).movedim(axis, -1)
+    result = routed(windows.flatten(-count), -1, 1, value, False)
+    return result if isinstance(made, torch.Tensor) else (result, *made[1:])
+
+
+def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> torch.Tensor:
+    """The places that each window looks at, (outputs, kernel); where it hangs over, one of its places again."""
+    starts = torch.arange(outputs)[:, None] * stride - padding
+    places = starts + torch.arange(kernel) * dilation
+    inside = (places >= 0) & (places < length)
+    return torch.where(inside, places, places.gather(1, inside.to(torch.int8).argmax(1, keepdim=True)))
+
+
+def _adaptive_windows(length: int, outputs: int) -> torch.Tensor:
+    i = torch.arange(outputs)[:, None]
+    first, last = i * length // outputs, -(-(i + 1) * length // outputs) - 1
+    longest = int((last - first).max()) + 1 if outputs else 0
+    return (first + torch.arange(longest)).minimum(last)
+
+
+def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Padding is linear but for the constant that it pads with, which is no component's."""
+    x, pad, mode, value = read(args, kwargs, pad=None, mode="constant", value=None)
+    made = _law.TaggedRule.of("Linear")(F.pad, (x, pad, mode), {})
+    if mode == "constant" and value:
+        with no_graph(x.whole):
+            made = DecomposedTensor(
+                func(x.value, pad, mode, value), func(x.residual, pad, mode, value), made.components, x.labels, x.whole
+            )
+    return made
+
+
+def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, weight * x)
+
+
+def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """prelu: the weight is one number, or one for each channel."""
+    x, weight = read(args, kwargs, weight=None)
+    if weight.numel() > 1 and x.ndim > 1:
+        weight = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.ndim)])
+    return _law.TaggedRule.of("Pointwise", "Pointwise")(_leaky, (x, weight), {})
+
+
+def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """rrelu outside training has the slope in the middle; in training it draws one for each negative element."""
+    x, lower, upper, training = read(args, kwargs, lower=1 / 8, upper=1 / 3, training=False)
+    if not training:
+        return F.leaky_relu(x, (lower + upper) / 2)
+    with no_graph(x.whole):
+        value = func(x.value, lower, upper, True)
+    slope = torch.where(x.value < 0, value / x.value, torch.ones_like(value))
+    made: Any = torch.mul(x, slope)
+    return DecomposedTensor(value, made.residual, made.components, x.labels, x.whole)
+
+
+def _embedding(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Rows of the weight. What the other arguments say of gradients (padding_idx) is not about contributions."""
+    index, weight = read(args, kwargs, weight=None)
+    index = index.value if isinstance(index, DecomposedTensor) else index
+    if not isinstance(weight, DecomposedTensor):
+        return func(index, weight, *args[2:], **{k: v for k, v in kwargs.items() if k != "weight"})
+    rows = weight.index_select(0, index.reshape(-1))
+    return rows.reshape((*index.shape, weight.shape[-1]))
+
+
+def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """By quadrature, of the formula that torch can differentiate; with dropout, step by step."""
+    q, k, v, mask, dropout_p, is_causal = read(
+        args, kwargs, key=None, value=None, attn_mask=None, dropout_p=0.0, is_causal=False
+    )
+    if not dropout_p:
+        call = Call(func, None, args, kwargs)
+        return _law.quadrature(call, _attention_formula)
+    scores = torch.matmul(q, k.transpose(-2, -1)) * (kwargs.get("scale") or q.shape[-1] ** -0.5)
+    if is_causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
+    return torch.matmul(F.dropout(torch.softmax(scores, -1), dropout_p), v)
+
+
+def _attention_formula(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    formula = torch.ops.aten._scaled_dot_product_attention_math
+    made: tuple[torch.Tensor, ...] = formula(
+        query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
+    )
+    return made[0]
+
+
+_POOLS = [f"{kind}max_pool{n}d{rest}" for kind in ("", "adaptive_") for n in "123" for rest in ("", "_with_indices")]
+
+CLOSED_FORMS: dict[str, Function] = {
+    **dict.fromkeys(_POOLS, by_position(_max_pool)),
+    "dropout": by_position(_dropout),
+    "embedding": by_position(_embedding),
+    "pad": by_position(_pad),
+    "prelu": by_position(_prelu),
+    "rrelu": by_position(_rrelu),
+    "scaled_dot_product_attention": _attention,
+}
