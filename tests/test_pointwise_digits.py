@@ -145,7 +145,7 @@ def check(name: str, x: torch.Tensor, r: torch.Tensor, made: Any, dtype: torch.d
     return finite
 
 
-# -- two arguments, one of them decomposed ------------------------------------------------------------------------------
+# -- two arguments, one of them decomposed -----------------------------------------------------------------------------
 
 OTHERS = [0.7, 2.0, -1.5, 3.0, 1e-3, 40.0]
 POSITIVE_FIRST = {"power": (0.0, numpy.inf), "float_power": (0.0, numpy.inf)}
