@@ -10,7 +10,9 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed import DecomposedTensor, expand_components, is_broadcast, union
+from npdec._impl import _util
 from npdec._secant import lead
+from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
 
@@ -82,6 +84,7 @@ def write_outputs(result: Any, out: Any) -> Any:
 
 def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
     """Copy `source`, which broadcasts, into all the parts of `target`."""
+    source = _fitting(target, source)
     if isinstance(source, DecomposedTensor):
         target = ready(target, source)
     if not isinstance(target, DecomposedTensor):
@@ -97,6 +100,17 @@ def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
     target.residual.copy_(source.residual)
     target.components.copy_(lead(expand_components(source.components, source.labels, target.labels), target.value.ndim))
     return target
+
+
+def _fitting(target: torch.Tensor, source: Any) -> Any:
+    """What `target` can hold of `source`: integers hold no contributions."""
+    if not isinstance(source, DecomposedTensor) or target.is_floating_point() or target.is_complex():
+        return source
+    _util.warn(
+        f"writing decomposed numbers into a tensor of dtype {target.dtype} drops their contributions",
+        DecompositionWarning,
+    )
+    return source.value
 
 
 def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
@@ -147,6 +161,7 @@ def _check_alone(value: torch.Tensor, holders: int) -> None:
 def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
     index = _plain_index(index)
+    source = _fitting(target, source)
     if isinstance(source, DecomposedTensor):
         target = ready(target, source)
     if isinstance(target, DecomposedTensor):
@@ -165,6 +180,8 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
 def _set_components(target: DecomposedTensor, index: Any, components: torch.Tensor | None) -> None:
     """Write components (zero for None) at an index of the value, which the components' axis precedes."""
+    if components is not None and components.untyped_storage()._cdata == target.components.untyped_storage()._cdata:
+        components = components.clone()  # `y[0] += 1` writes what it is a view of
     items = index if isinstance(index, tuple) else (index,)
     if all(isinstance(item, (int, slice)) or item is None or item is Ellipsis for item in items):
         place = (slice(None), *items)

@@ -42,14 +42,18 @@ def attribute(f: Callable[[Any], Any], x: Any, *, baseline: Any = 0.0, output: A
     >>> np.attribute(lambda x: x[0] * x[1], np.array([3.0, 4.0]))
     Attribution(value=np.float64(12.0), residual=np.float64(0.0), attribution=array([6., 6.]))
     """
+    with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about the caller's gradients
+        return _attribute(f, x, baseline, output)
+
+
+def _attribute(f: Callable[[Any], Any], x: Any, baseline: Any, output: Any) -> Attribution:
     as_torch = isinstance(x, torch.Tensor)
     value, residual = split_input("attribute", x, baseline)
     value, residual = value.detach(), residual.detach()
     change = value - residual
-    with torch.enable_grad():
-        carrier = change.clone().requires_grad_()
-        marked = DecomposedTensor(value, residual, carrier[None], _WHOLE, whole=True)
-        result = f(marked if as_torch else _wrap.wrap_array(marked))
+    carrier = change.clone().requires_grad_()
+    marked = DecomposedTensor(value, residual, carrier[None], _WHOLE, whole=True)
+    result = f(marked if as_torch else _wrap.wrap_array(marked))
     made = result._t if isinstance(result, ArrayBase) else result
     if not isinstance(made, torch.Tensor):
         raise TypeError(f"attribute: the function returned {type(result).__name__}, not an array or scalar")

@@ -26,6 +26,12 @@ def written(f):
     return g
 
 
+def rows(y):
+    y[0] += 1
+    y[1] *= y[2]
+    y[:, 0] = y[:, 1]
+
+
 def into_plain(x):
     y = B.clone()
     y.mul_(x)
@@ -53,6 +59,7 @@ CALLS = {
     "elu in place": written(lambda y: F.elu(y, 0.5, True)),
     "hardtanh_": written(F.hardtanh_),
     "fill_diagonal_": written(lambda y: y.fill_diagonal_(3.0)),
+    "rows in place": written(rows),
     "into a plain tensor": into_plain,
     "in-place network": torch.nn.Sequential(
         torch.nn.Linear(4, 4), torch.nn.ReLU6(True), torch.nn.Linear(4, 4), torch.nn.SiLU(True)
@@ -91,6 +98,27 @@ def test_random_numbers_depend_on_no_input():
     assert torch.equal(d.residual, d.value)
     with pytest.raises(NotImplementedError, match="map_"):
         d.map_(torch.ones(3), max)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_attribute_within_a_mode_without_gradients(mode):
+    with mode():
+        x = torch.tensor([1.0, 2.0])
+        made = np.attribute(lambda x: (x * x).sum(), x)
+    assert made.attribution.tolist() == [1.0, 4.0]
+
+
+def test_integer_tensors_hold_no_contributions():
+    d = np.decompose(torch.tensor([1.0, 2.0]))
+    out = torch.zeros(2, dtype=torch.int64)
+    for write in (
+        lambda: out.copy_(d),
+        lambda: torch.add(d, 0, out=out.double().long()),
+        lambda: out.__setitem__(0, d[0]),
+    ):
+        with pytest.warns(np.DecompositionWarning, match="torch.int64 drops"):
+            write()
+    assert type(out) is torch.Tensor
 
 
 def test_threads_attribute_at_once():
