@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -81,7 +82,13 @@ class ufunc:
     __call__: Callable[..., Any]
 
     def __init__(
-        self, kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str, nout: int
+        self,
+        kernel: Callable[..., Any],
+        function: Callable[..., Any] | None,
+        spec: Spec,
+        parameters: tuple[Parameter, ...],
+        module: str,
+        nout: int,
     ) -> None:
         self.__name__ = self.__qualname__ = spec.name
         self.__module__ = module
@@ -93,7 +100,7 @@ class ufunc:
         self.identity = spec.identity
         self._loops = str(spec.loops)
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
-        self._torch = spec.torch
+        self._torch = function
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = _law.ruled(kernel, parameters) if ruled else kernel
         self._opaque = all(p.tag == "Opaque" for p in parameters)
@@ -218,6 +225,8 @@ def _common_device(operands: tuple[Any, ...]) -> torch.device | None:
 
 
 def _check_broadcast(tensors: list[torch.Tensor]) -> None:
+    if len({t.shape for t in tensors if isinstance(t, torch.Tensor) and t.dim()}) < 2:
+        return  # asking torch takes longer than the operation
     try:
         torch.broadcast_shapes(*[t.shape for t in tensors if isinstance(t, torch.Tensor)])
     except RuntimeError:
@@ -243,15 +252,19 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     """The ufunc of a kernel that declares its loops. Its torch function takes the tags of the kernel as its rule."""
     if any(p.sequence or not p.is_array for p in parameters) or not 1 <= len(parameters) <= 3:
         raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
-    if spec.torch is not None:
-        _law.register_ufunc(spec.torch, parameters)
+    function = spec.torch
+    if function is not None:
+        _law.register_ufunc(function, parameters)
+        # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
+        if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
+            function = _law.ruled(function, parameters)
     table = dtypes_impl.LOOPS[str(spec.loops)]
     direct, arrays = _direct_dtypes(spec, len(parameters))
     namespace = {
         "_Array": _wrap.ARRAY,
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
-        "_torch": spec.torch,
+        "_torch": function,
         "_arrays": arrays,
         "_direct": direct,
         "_wrap": _wrap.wrap,
@@ -275,4 +288,4 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
 
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)
-    return cls(kernel, spec, parameters, module, table.nout)
+    return cls(kernel, function, spec, parameters, module, table.nout)
