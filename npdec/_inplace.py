@@ -78,7 +78,9 @@ def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def write_outputs(result: Any, out: Any) -> Any:
     """`out=` of a torch function."""
     if isinstance(out, (tuple, list)):
-        return type(out)(assign(o, r) for o, r in zip(out, result, strict=True))
+        return type(out)(write_outputs(r, o) for o, r in zip(out, result, strict=True))
+    if not out.numel() and type(out) is torch.Tensor:
+        out.resize_(result.shape)  # as torch does with an empty one
     return assign(out, result)
 
 

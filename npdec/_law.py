@@ -254,16 +254,25 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         made = made if isinstance(made, (tuple, list)) else (made,)
         return tuple(made[i] for i in kept)
 
-    parts = integrate(
-        getattr(call.func, "__name__", str(call.func)),
-        function,
-        [t.value for t in tensors],
-        [t.residual for t in tensors],
-        components,
-        [outputs[i] for i in kept],
-        [bases[i] for i in kept],
-        whole,
-    )
+    name = getattr(call.func, "__name__", str(call.func))
+    try:
+        parts = integrate(
+            name,
+            function,
+            [t.value for t in tensors],
+            [t.residual for t in tensors],
+            components,
+            [outputs[i] for i in kept],
+            [bases[i] for i in kept],
+            whole,
+        )
+    except RuntimeError as error:  # NotImplementedError is one
+        if "derivative for" not in str(error):
+            raise
+        raise NotImplementedError(
+            f"{name}: contributions pass through by derivatives that torch does not have for it. Compute it by other "
+            "functions, or register a rule (np.overrides.register_function)"
+        ) from error
     if isinstance(value, torch.Tensor):
         return pack(value, residual, parts[0], labels, whole)
     found = dict(zip(kept, parts, strict=True))

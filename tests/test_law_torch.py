@@ -100,6 +100,18 @@ def test_random_numbers_depend_on_no_input():
         d.map_(torch.ones(3), max)
 
 
+def test_an_empty_out_takes_the_shape():
+    d = np.decompose(torch.tensor([1.0, 2.0]))
+    out = torch.empty(0)
+    torch.mul(d, 2, out=out)
+    assert out.components.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+
+
+def test_a_function_without_derivatives_says_so():
+    with pytest.raises(NotImplementedError, match=r"pdist: .*register_function"):
+        F.pdist(np.decompose(torch.randn(3, 2)))
+
+
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_attribute_within_a_mode_without_gradients(mode):
     with mode():
