@@ -1,7 +1,7 @@
 """Operators and methods of arrays and scalars, made from the kernels that declare them.
 
 `ufunc(operator="add")` gives `__add__`, `__radd__` and, on arrays, `__iadd__`; `public(method=True)` gives the method.
-Between plain arrays of one dtype that torch computes itself, and with a Python number, an operator goes straight to the
+Between operands of one dtype that torch computes itself, and with a Python number, an operator goes straight to the
 torch function.
 """
 
@@ -20,15 +20,17 @@ from npdec._convert import as_tensor
 from npdec._methods import ArrayMethods
 from npdec._normalizer import compile_method
 from npdec._output import check_writeable, write
+from npdec._scalars import CONCRETE
 from npdec._ufunc import ufunc
 
 __all__ = ["attach_matmul", "attach_methods", "attach_operators"]
 
 _UNARY = {"neg", "pos", "abs", "invert"}
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
-_COMMUTATIVE = {"add", "mul"}
+_COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
-_WITH_NUMBER = {"add", "sub", "mul", "truediv", "pow", "lt", "le", "gt", "ge", "eq", "ne"}
+_WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
+_HOLDERS = frozenset({Composition, *CONCRETE})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 
 # The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
@@ -66,11 +68,12 @@ def operator(self, other):
     "fast": """
 def operator(self, other):
     d = self._d
-    if type(other) is _Array:
+    kind = type(other)
+    if kind in _holders:
         if d is not other._d or d not in _arrays:
             return _slow(self, other)
         other = other._t
-    elif d not in _direct or type(other) not in _numbers:
+    elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
         return _slow(self, other)
     try:
         r = _torch(self._t, other)
@@ -145,30 +148,36 @@ def attach_operators(functions: Iterable[Any]) -> None:
             continue
         if stem in _COMPARISONS:
             unlike = {"eq": False, "ne": True}.get(stem)
-            _attach(ArrayMethods, plain, _make("comparison", function, plain, _unlike=unlike))
-        else:
-            _attach(ArrayMethods, plain, _make("binary", function, plain))
-            _attach(ArrayMethods, reflected, _make("reflected", function, reflected))
-            if function.nout == 1:
-                _attach(Composition, in_place, _make("in place", function, in_place))
-        if function._direct and function._torch is not None:
-            _attach(Composition, plain, _fast(function, stem, plain, function._direct))
-            if stem in _COMMUTATIVE:
-                _attach(Composition, reflected, _fast(function, stem, reflected, function._direct - _COMPLEX))
+            _attach(ArrayMethods, plain, _fast(function, _make("comparison", function, plain, _unlike=unlike)))
+            continue
+        _attach(ArrayMethods, plain, _fast(function, _make("binary", function, plain)))
+        slow = _make("reflected", function, reflected)
+        _attach(ArrayMethods, reflected, _fast(function, slow, _COMPLEX) if stem in _COMMUTATIVE else slow)
+        if function.nout == 1:
+            _attach(Composition, in_place, _make("in place", function, in_place))
 
 
-def _fast(function: ufunc, stem: str, name: str, direct: frozenset[torch.dtype]) -> Callable[..., Any]:
+def _fast(
+    function: ufunc, slow: Callable[..., Any], without: frozenset[torch.dtype] = frozenset()
+) -> Callable[..., Any]:
+    """The operator that leaves to torch what torch does as NumPy, and the rest to `slow`."""
+    if function._torch is None or not function._arrays:
+        return slow
+    direct = function._direct - without
+    # Beside int64 torch takes a Python int for one too. From 2**63 on it would wrap around.
+    numbers = {int: direct | (function._arrays & {torch.int64}), float: direct}
     return _make(
-        "fast comparison" if stem in _COMPARISONS else "fast",
+        "fast comparison" if function._loops == "compare" else "fast",
         function,
-        name,
+        slow.__name__,
+        _arrays=function._arrays,
+        _holders=_HOLDERS,
         _Array=Composition,
         _Tensor=torch.Tensor,
-        _arrays=function._arrays,
-        _direct=direct,
         _new=object.__new__,
-        _numbers=frozenset({int, float}) if stem in _WITH_NUMBER else frozenset(),
-        _slow=getattr(ArrayMethods, name),
+        _numbers=numbers if slow.__name__ not in _WITHOUT_NUMBER else {},
+        _highest=torch.iinfo(torch.int64).max,
+        _slow=slow,
         _torch=function._torch,
     )
 

@@ -255,17 +255,17 @@ class complex128(complexfloating):
     _torch_dtype = torch.complex128
 
 
-_CONCRETE: tuple[type[generic], ...] = (
+CONCRETE: tuple[type[generic], ...] = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
 _ABSTRACT = (generic, number, integer, signedinteger, unsignedinteger, inexact, floating, complexfloating)
 
-for _cls in _CONCRETE:
+for _cls in CONCRETE:
     assert _cls._torch_dtype is not None
     SCALARS[_cls._torch_dtype] = _cls
     SPELLINGS[_cls] = _cls._torch_dtype
-for _cls in _CONCRETE + _ABSTRACT:
+for _cls in CONCRETE + _ABSTRACT:
     _cls.__module__ = "npdec"
 bool_.__name__ = bool_.__qualname__ = "bool"
 

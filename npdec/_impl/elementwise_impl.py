@@ -261,11 +261,13 @@ def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
 # --- quotients and remainders -----------------------------------------------------------------------------------------
 
 
-def _divisor(x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Integers to divide by, with 1 in place of 0 and -1, and where that is.
+def _divisor(x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Integers to divide by, with 1 in place of 0 and -1, and where that is; None if all are known to be positive.
 
     torch raises on a zero divisor, and the lowest integer by -1 overflows. A remainder by 1 is 0, which is NumPy's too.
     """
+    if is_known_true((x2 > 0).all()):
+        return x2, None
     replaced = x2 == 0
     if dtypes_impl.kind(x2.dtype) == "i":
         replaced = replaced | (x2 == -1)
@@ -307,7 +309,8 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
     if x1.dtype in _WIDE_UNSIGNED:
         return floor_divide(to_int64(x1), to_int64(x2)).to(x1.dtype)
     divisor, replaced = _divisor(x2)
-    return torch.where(replaced, x1 * x2, torch.floor_divide(x1, divisor))
+    quotient = torch.floor_divide(x1, divisor)
+    return quotient if replaced is None else torch.where(replaced, x1 * x2, quotient)
 
 
 def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from npdec._impl._util import UNSIGNED, from_int64, to_int64
+from npdec._impl._util import UNSIGNED, from_int64, is_known_true, to_int64
 from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod
 from npdec._tags import Opaque, ufunc
 
@@ -55,10 +55,15 @@ def invert(x: Opaque):
     return torch.bitwise_not(x)
 
 
-def _shift(x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Bits and distances in int64, and whether the distance is one within the width; others are replaced by 0."""
+def _shift(x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Bits and distances in int64, and whether the distance is one within the width; others are replaced by 0.
+
+    None stands for all of them, as far as can be known.
+    """
     bits, distance = to_int64(x1), to_int64(x2)
     within = (distance >= 0) & (distance < x1.dtype.itemsize * 8)
+    if is_known_true(within.all()):
+        return bits, distance, None
     return bits, torch.where(within, distance, torch.zeros_like(distance)), within
 
 
@@ -71,7 +76,9 @@ def left_shift(x1: Opaque, x2: Opaque):
     """
     bits, distance, within = _shift(x1, x2)
     moved = bits << distance
-    return from_int64(torch.where(within, moved, torch.zeros_like(moved)), x1.dtype)
+    if within is not None:
+        moved = torch.where(within, moved, torch.zeros_like(moved))
+    return from_int64(moved, x1.dtype)
 
 
 @ufunc(loops="shift", operator="rshift", aliases=("bitwise_right_shift",))
@@ -86,8 +93,11 @@ def right_shift(x1: Opaque, x2: Opaque):
     if x1.dtype is torch.uint64:  # int64 would repeat its sign bit: a first step by hand, then it is clear
         first = (distance > 0).to(torch.int64)
         moved = torch.where(first > 0, (bits >> 1) & _HIGHEST, bits) >> (distance - first)
-        return from_int64(torch.where(within, moved, torch.zeros_like(moved)), x1.dtype)
-    return torch.where(within, bits >> distance, bits >> 63).to(x1.dtype)
+        if within is not None:
+            moved = torch.where(within, moved, torch.zeros_like(moved))
+        return from_int64(moved, x1.dtype)
+    moved = bits >> distance
+    return (moved if within is None else torch.where(within, moved, bits >> 63)).to(x1.dtype)
 
 
 @ufunc(loops="bit_count")
