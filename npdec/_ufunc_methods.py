@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "gcd", "lcm", "hypot"})
 _SUMMING = frozenset({"add", "multiply"})
+_BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 _MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
 
 
@@ -193,20 +194,28 @@ def at(self: ufunc, a: Any, indices: Any, b: Any = NoValue, /) -> None:
     where = positions[keys].reshape(-1)
     flat = array._t.reshape(-1)
     values = None if b is NoValue else torch.broadcast_to(as_tensor(b), tuple(positions[keys].shape)).reshape(-1)
+    if (
+        values is not None
+        and self._torch is torch.add
+        and flat.dtype in self._arrays
+        and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
+    ):
+        result = torch.index_add(flat, 0, where, values.to(flat.dtype))
+        write(self.__name__, array, result.reshape(tuple(array._t.shape)))
+        return
     result = flat.clone()
     # Each round applies the ufunc once at every position that is still due: repeated indices take several rounds.
     order = torch.argsort(where, stable=True)
     placed = where[order]
-    starts = torch.searchsorted(placed, placed)
-    rank = torch.empty_like(where)
-    rank[order] = torch.arange(len(where), device=where.device) - starts
-    for turn in range(int(rank.max()) + 1 if len(where) else 0):
-        due = rank == turn
+    rank = torch.arange(len(where), device=where.device) - torch.searchsorted(placed, placed)
+    rounds = torch.bincount(rank).tolist()
+    for due in order[torch.argsort(rank, stable=True)].split(rounds):
         spots = where[due]
         operands = (result[spots],) if values is None else (result[spots], values[due])
         update = self.compute(operands).to(flat.dtype)
         if isinstance(update, DecomposedTensor) or isinstance(result, DecomposedTensor):
             result = torch.index_put(result, (spots,), update)
         else:
-            result[spots] = update
+            bits = _BITS.get(flat.dtype, flat.dtype)
+            result.view(bits).index_copy_(0, spots, update.view(bits))
     write(self.__name__, array, result.reshape(tuple(array._t.shape)))
