@@ -68,6 +68,26 @@ def test_where_0d_results_are_scalars_and_where_arrays(lib):
     assert type(lib.transpose(z)) is lib.ndarray
 
 
+@BOTH
+def test_python_integers_beside_int64(lib):
+    for x in (lib.int64(3), lib.array([3])):
+        assert (x + 2**62 == 3 + 2**62) & (2**62 ^ x == 3 + 2**62) & (x < 2**63) & (x > -(2**70))
+        for combine in (operator.add, operator.sub, operator.mul, operator.and_, operator.xor):
+            with pytest.raises(OverflowError):  # which torch would take for a negative number
+                combine(x, 2**63)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "uint32", "uint64", "int64", "float32", "complex64"])
+def test_at_counts_repeated_indices(lib, dtype):
+    indices = lib.array([0, 2, 0, 0, 2])
+    sums, largest = lib.ones(3, dtype=dtype), lib.zeros(3, dtype=dtype)
+    lib.add.at(sums, indices, lib.ones(5, dtype=dtype))
+    lib.maximum.at(largest, indices, lib.array([1, 0, 3, 2, 1]).astype(dtype))
+    assert sums.tolist() == numpy.array([4, 1, 3]).astype(dtype).tolist()
+    assert largest.tolist() == numpy.array([3, 0, 1]).astype(dtype).tolist()
+
+
 def test_scalars_carry_gradients_and_contributions():
     t = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     (np.asarray(t)[0] * 3.0).tensor.backward()
