@@ -138,6 +138,17 @@ class _Path(torch.autograd.Function):
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 
 
+def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """x − r, which is zero where both are the same infinity (a mask)."""
+    return torch.where(x == r, 0, x - r)
+
+
+def _largest(out: torch.Tensor) -> float:
+    """The largest finite magnitude."""
+    sizes = out.detach().abs()
+    return float(torch.where(sizes == torch.inf, 0, sizes).max()) if out.numel() else 0.0
+
+
 def integrate(
     name: str,
     function: Function,
@@ -158,17 +169,17 @@ def integrate(
     count = len(components[0])
     if not count or not any(out.numel() for out in result):
         return [out.new_zeros((count, *out.shape)) for out in result]
-    step = tuple(x - r for x, r in zip(values, residuals, strict=True))
+    step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
     detached_start, detached_step = [r.detach() for r in residuals], tuple(d.detach() for d in step)
     _load_jvp()
-    scale = [float(torch.maximum(out.detach().abs().max(), r0.detach().abs().max())) if out.numel() else 0.0
-             for out, r0 in zip(result, base, strict=True)]  # fmt: skip
+    scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]
     bound = rtol or max(tolerance(out.dtype) for out in result)
 
     def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
         total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False)
         missing = [
-            (h - lo - s.detach()).abs().max() if s.numel() else 0.0 for h, lo, s in zip(high, low, total, strict=True)
+            torch.where((h == lo) & torch.isinf(h), 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
+            for h, lo, s in zip(high, low, total, strict=True)
         ]
         error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
         return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)

@@ -109,7 +109,7 @@ def secant(
         slope = slope if bool(step.all()) else _fill_zero(f, x, slope, step == 0, others)
         return _bounded(slope, fx, fr, step)
     info = torch.finfo(slope.dtype)
-    zero = step == 0
+    zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
     close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
     if not bool(close.any()):
         return _ranged(Slope(slope), difference, step)

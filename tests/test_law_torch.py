@@ -73,6 +73,11 @@ CALLS = {
     "max_pool2d dilated": lambda x: torch.max_pool2d(x[None], 2, 1, 1, 2),
     "max_pool2d indices": lambda x: F.max_pool2d(x[None], (3, 2), return_indices=True)[0],
     "adaptive_max_pool2d": torch.nn.AdaptiveMaxPool2d((2, 3)),
+    "masked softmax": lambda x: torch.softmax(x.masked_fill(B > 0.5, -torch.inf), 1),
+    "masked log-sum": lambda x: torch.logsumexp(
+        x + torch.zeros(4, dtype=x.dtype).index_fill(0, INDEX[0], -torch.inf), 1
+    ),
+    "masked exp": lambda x: torch.exp(x.masked_fill(B > 0.5, -torch.inf)),
     "attention": lambda x: F.scaled_dot_product_attention(x[None, None], B[None, None], x[None, None], is_causal=True),
 }
 
