@@ -224,6 +224,56 @@ def test_method_is_numpys(name, sample):
         compare(run_method(np), want, 0.0 if name in EXACT else None, sample)
 
 
+# -- printing ----------------------------------------------------------------------------------------------------------
+
+PRINTED = {
+    "floats": samples.real(2, 3),
+    "spread": samples.arr([1e-10, 1.0, 123456.789]),
+    "special": samples.arr([float("nan"), float("inf"), -1.0]),
+    "float32": samples.real(3).to("float32"),
+    "float16": samples.real(3).to("float16"),
+    "integers": samples.integers(2, 3),
+    "uint8": samples.integers(3, low=0, dtype="uint8"),
+    "booleans": samples.booleans(2, 2),
+    "complex": samples.compl(3),
+    "long": samples.real(40, 30),
+    "cube": samples.real(2, 2, 2),
+    "0-d": samples.real(),
+    "nothing": samples.real(0),
+}
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"precision": 2},
+    {"suppress": True, "threshold": 5},
+    {"floatmode": "fixed", "sign": "+", "linewidth": 40},
+    {"nanstr": "?", "infstr": "!", "edgeitems": 1},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", PRINTED)
+def test_text_is_numpys(name, options):
+    texts = []
+    for lib in (np, numpy):
+        x = samples.make(lib, PRINTED[name])
+        with lib.printoptions(**options):
+            texts.append((repr(x), str(x), [repr(s) for s in x.ravel()[:2]], [str(s) for s in x.ravel()[:2]]))
+            assert lib.get_printoptions()["precision"] == options.get("precision", 8)
+    assert texts[0] == texts[1]
+
+
+def test_set_printoptions_is_numpys():
+    before = numpy.get_printoptions()
+    try:
+        for lib in (np, numpy):
+            lib.set_printoptions(precision=3)
+        assert repr(np.array([1 / 3])) == repr(numpy.array([1 / 3])) == "array([0.333])"
+    finally:
+        for lib in (np, numpy):
+            lib.set_printoptions(**before)
+    assert repr(np.array([1 / 3])) == "array([0.33333333])"
+
+
 # -- signatures and docs -----------------------------------------------------------------------------------------------
 
 # Public functions whose signature differs from NumPy's, and why.
