@@ -103,6 +103,8 @@ def logaddexp2(x1: Pointwise, x2: Pointwise):
     >>> np.logaddexp2(np.array([3.0, 0.0]), 3.0)
     array([4.       , 3.169925])
     """
+    if x1.dtype in (torch.float16, torch.bfloat16):
+        return logaddexp2(x1.float(), x2.float()).to(x1.dtype)
     # torch's own loses digits where the result is near zero. Equal operands (infinities too) differ by nothing.
     equal = x1 == x2
     distance = torch.where(equal, torch.zeros_like(x1 + x2), torch.abs(x1 - x2))
