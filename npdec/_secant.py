@@ -100,7 +100,12 @@ def secant(
     step = x - r
     function = getattr(f, "function", None)
     if function in SLOPES and not x.is_complex():
-        return _bounded(SLOPES[function](step, fx, fr), fx, fr, step)
+        slope = SLOPES[function](step, fx, fr)
+        info = torch.finfo(slope.dtype)
+        if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
+            return Slope(slope)
+        zero = torch.broadcast_to(x == r, slope.shape)
+        return _ranged(Slope(_fill_zero(f, x, slope, zero, others)), fx - fr, step.expand(slope.shape))
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)

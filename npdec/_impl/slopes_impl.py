@@ -1,7 +1,7 @@
 """Slopes of pointwise functions between two points, in closed forms that keep their digits.
 
-A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), finite at step = 0. The forms follow
-from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0.
+The forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 """
 
 from __future__ import annotations
@@ -14,22 +14,15 @@ import torch.nn.functional as F
 Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def _over_step(numerator: torch.Tensor, step: torch.Tensor, limit: float) -> torch.Tensor:
-    """numerator / step, and its limit where the step is zero."""
-    quotient = numerator / step
-    return quotient if bool(step.all()) else torch.where(step == 0, limit, quotient)
-
-
 def tanh(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
-    return _over_step(torch.tanh(step), step, 1.0) * (1 - fx * fr)
+    return torch.tanh(step) / step * (1 - fx * fr)
 
 
 def sigmoid(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The sigmoid is (1 + tanh(x / 2)) / 2."""
-    return _over_step(torch.tanh(step / 2), step, 0.5) * (fx * (1 - fr) + fr * (1 - fx))
+    return torch.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
 
 
-# Bounded slopes: neither they nor their products with ordinary components leave the exponent range.
 SLOPES: dict[Callable[..., torch.Tensor], Slope] = {
     torch.tanh: tanh,
     torch.Tensor.tanh: tanh,
