@@ -17,7 +17,7 @@ import torch
 from npdec import _batched
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align
-from npdec._gradients import graft, no_graph
+from npdec._gradients import graft, no_graph, stand_in
 from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
@@ -51,7 +51,7 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
     with no_graph(True):
         residual = _residual(call, tensors)
-    carrier = call(*[graft(t.value.detach(), None, t.components.squeeze(0)) for t in tensors])
+    carrier = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
     if not (carrier.is_floating_point() or carrier.is_complex()):
         _warn_dropped(call, carrier)
         return carrier
@@ -282,7 +282,8 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
 # Complex functions with a complex derivative, whose slope is a complex number.
 HOLOMORPHIC = frozenset(
     {torch.exp, torch.log, torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh, torch.sqrt,
-     torch.square, torch.reciprocal, torch.log1p, torch.expm1, torch.log2, torch.log10, torch.exp2}
+     torch.square, torch.reciprocal, torch.log1p, torch.expm1, torch.log2, torch.log10, torch.exp2,
+     torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh}
 )  # fmt: skip
 
 
