@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["graft", "no_graph"]
+__all__ = ["graft", "no_graph", "stand_in"]
 
 
 class no_graph:
@@ -28,17 +28,24 @@ class no_graph:
 
 
 class _Graft(torch.autograd.Function):
-    """A tensor of known value on the graph of another one of its shape."""
+    """The difference of two tensors of known value, on the graph of a third one of their shape."""
 
     @staticmethod
-    def forward(ctx: Any, numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
-        return numeric.view_as(numeric) if base is None else numeric - base
+    def forward(ctx: Any, value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+        return value - base
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         return None, None, grads[0]
 
 
-def graft(numeric: torch.Tensor, base: torch.Tensor | None, carrier: torch.Tensor) -> torch.Tensor:
-    """`numeric` (less `base`), through which gradients flow as through `carrier`."""
-    return _Graft.apply(numeric, base, carrier)
+def graft(value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+    """`value - base`, through which gradients flow as through `carrier`."""
+    return _Graft.apply(value, base, carrier)
+
+
+def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """`value` on the graph of the only component: an argument for a function that only reads it."""
+    carrier = components.squeeze(0)
+    carrier.data = value
+    return carrier
