@@ -104,15 +104,15 @@ def secant(
         info = torch.finfo(slope.dtype)
         if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
             return Slope(slope)
-        zero = torch.broadcast_to(x == r, slope.shape)
-        return _ranged(Slope(_fill_zero(f, x, slope, zero, others)), fx - fr, step.expand(slope.shape))
+        return _patched(f, x, r, slope, fx - fr, step.expand(slope.shape), others)
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
     slope = difference / step
     if function in PIECEWISE_LINEAR:
-        slope = slope if bool(step.all()) else _fill_zero(f, x, slope, step == 0, others)
-        return _bounded(slope, fx, fr, step)
+        if not slope.numel() or (bool(step.all()) and _is_short(step)):
+            return Slope(slope)
+        return _patched(f, x, r, slope, difference, step, others)
     info = torch.finfo(slope.dtype)
     zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
     close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
@@ -136,13 +136,24 @@ def _ranged(slope: Slope, difference: torch.Tensor, step: torch.Tensor) -> Slope
     return slope
 
 
-def _bounded(slope: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor, step: torch.Tensor) -> Slope:
-    """A slope that is bounded, so that it can leave the exponent range only where a step is very long."""
-    if step.numel():
-        least, most = torch.aminmax(step)
-        if bool(most > _LONG) or bool(least < -_LONG):
-            return _ranged(Slope(slope), fx - fr, step.expand(slope.shape))
-    return Slope(slope)
+def _is_short(step: torch.Tensor) -> bool:
+    """Whether no step is so long (or NaN) that a slope over it leaves the exponent range."""
+    least, most = torch.aminmax(step)
+    return bool(least > -_LONG) and bool(most < _LONG)
+
+
+def _patched(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The slope with the derivative where there is no step, and a note of where it leaves the exponent range."""
+    zero = torch.broadcast_to(x == r, slope.shape)  # where both are the same infinity, the step is NaN
+    return _ranged(Slope(_fill_zero(f, x, slope, zero, others)), difference, step)
 
 
 def _fill_zero(

@@ -264,3 +264,12 @@ def test_reverse_mode_looks_through_no_grad():
     made = np.attribute(f, x)
     torch.testing.assert_close(made.attribution.sum(), made.value - made.residual)
     assert (made.attribution != 0).all()
+
+
+@pytest.mark.parametrize("f", [torch.relu, torch.tanh, torch.sigmoid, torch.exp, F.softplus])
+def test_an_infinity_that_stays_contributes_nothing(f):
+    x, base = torch.tensor([-torch.inf, 1.0, 0.5]), torch.tensor([-torch.inf, 0.5, 0.5])
+    components = torch.tensor([[0.0, 0.5, 0.0]])
+    made = f(np.DecomposedTensor(x, base, components, ("a",)))
+    assert made.components[0, ::2].tolist() == [0.0, 0.0]
+    torch.testing.assert_close(made.components[0, 1], f(x)[1] - f(base)[1])
