@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _new = object.__new__
 
 
+def _alive(members: list[ref[Composition]]) -> list[ref[Composition]]:
+    return [member for member in members if member() is not None]
+
+
 class Family(list["ref[Composition]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
@@ -40,7 +44,7 @@ class Family(list["ref[Composition]"]):
         self.mirrors: list[ref[Composition]] = []
 
     def prune(self) -> None:
-        self[1:] = [member for member in self[1:] if member() is not None]  # the owner stays first
+        self[1:] = _alive(self[1:])  # the owner stays first
         self.limit = -1 if self.frozen else max(64, 2 * len(self))
 
     def living(self) -> list[Composition]:
@@ -101,7 +105,10 @@ def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor
         "it stands for a view that torch cannot make (no negative strides): assign to the original, or take .copy()",
     )
     copy._src = source, again
-    family_of(source).mirrors.append(ref(copy))
+    mirrors = family_of(source).mirrors
+    mirrors.append(ref(copy))
+    if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
+        mirrors[:] = _alive(mirrors)
 
 
 def written(array: Composition) -> None:
@@ -117,7 +124,7 @@ def written(array: Composition) -> None:
             decompose_in_place(copy, fresh.labels, fresh)
         copy._t.copy_(fresh)
         written(copy)
-    family.mirrors[:] = [member for member in family.mirrors if member() is not None]
+    family.mirrors[:] = _alive(family.mirrors)
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -213,6 +213,18 @@ def test_reversed_arrays_follow_the_original(lib, reverse):
     assert y.tolist() == wanted
 
 
+def test_reversed_arrays_that_are_gone_leave_nothing_behind():
+    x = np.arange(4.0)
+    kept = [x[::-1] for _ in range(3)]
+    for _ in range(1000):
+        x[::-1]
+        x[1:]
+    assert len(x._m.mirrors) < 100
+    assert len(x._m) < 100
+    x[0] = 9.0
+    assert [y[-1] for y in kept] == [9.0, 9.0, 9.0]
+
+
 def test_reversed_arrays_follow_into_decomposition():
     x = np.zeros(3)
     y = x[::-1]
