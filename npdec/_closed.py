@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 
@@ -155,7 +155,7 @@ def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]
 def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A view of another shape is linear; the bits read as integers are something that is looked at."""
     dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-    if isinstance(dtype, torch.dtype) and not (dtype.is_floating_point or dtype.is_complex):
+    if isinstance(dtype, torch.dtype) and not carries(dtype):
         return args[0].value.view(dtype)
     return _law.TaggedRule.of("Linear")(func, args, kwargs)
 

@@ -18,6 +18,7 @@ __all__ = [
     "InputLabel",
     "Labels",
     "align",
+    "carries",
     "decompose_storage",
     "expand_components",
     "is_broadcast",
@@ -130,6 +131,11 @@ class DecomposedTensor(torch.Tensor):
 
 # Set once by `npdec._dispatch`, which imports this module.
 dispatch: list[Any] = []
+
+
+def carries(dtype: torch.dtype) -> bool:
+    """Whether numbers of the dtype can carry contributions: integers and booleans cannot."""
+    return dtype.is_floating_point or dtype.is_complex
 
 
 def is_broadcast(tensor: torch.Tensor) -> bool:

@@ -12,7 +12,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels, is_broadcast
+from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast
 from npdec._impl import _util
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
     value = as_tensor(x)
     if type(value) is DecomposedTensor:
         raise ValueError(f"{name}: the array is decomposed already; take its .value to start anew")
-    if not (value.is_floating_point() or value.is_complex()):
+    if not carries(value.dtype):
         raise TypeError(
             f"{name}: contributions are real numbers, which dtype {_wrap.dtype_repr(value.dtype)} cannot hold: convert "
             "with .astype(float) first"

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed import DecomposedTensor, expand_components, is_broadcast, union
+from npdec._decomposed import DecomposedTensor, carries, expand_components, is_broadcast, union
 from npdec._impl import _util
 from npdec._secant import lead
 from npdec.exceptions import DecompositionWarning
@@ -106,7 +106,7 @@ def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
 
 def _fitting(target: torch.Tensor, source: Any) -> Any:
     """What `target` can hold of `source`: integers hold no contributions."""
-    if not isinstance(source, DecomposedTensor) or target.is_floating_point() or target.is_complex():
+    if not isinstance(source, DecomposedTensor) or carries(target.dtype):
         return source
     _util.warn(
         f"writing decomposed numbers into a tensor of dtype {target.dtype} drops their contributions",

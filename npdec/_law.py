@@ -2,7 +2,7 @@
 
 Every function here answers a call in which at least one argument is decomposed. The value is computed by the function
 itself on the values, the residual by the function on the residuals, and the components by the closed form that the
-tags allow (DESIGN: the table of tags); the general case is `npdec._quadrature`.
+tags allow (the README has their table); the general case is `npdec._quadrature`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from npdec import _batched
 from npdec._call import Call
-from npdec._decomposed import DecomposedTensor, Labels, align
+from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._gradients import graft, no_graph, stand_in
 from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, integrate
@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool) -> Any:
     """The decomposed result; for several outputs, a tuple (of the type that the function returns)."""
     if isinstance(value, torch.Tensor):
-        if not (value.is_floating_point() or value.is_complex()):
+        if not carries(value.dtype):
             return value
         return DecomposedTensor(value, residual, components, labels, whole)
     if isinstance(value, (tuple, list)):
@@ -52,7 +52,7 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     with no_graph(True):
         residual = _residual(call, tensors)
     carrier = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
-    if not (carrier.is_floating_point() or carrier.is_complex()):
+    if not carries(carrier.dtype):
         _warn_dropped(call, carrier)
         return carrier
     value = carrier.detach()
@@ -80,7 +80,7 @@ def linear(call: Call) -> Any:
         return _product_whole(call, tensors)
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
-        if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
+        if isinstance(value, torch.Tensor) and not carries(value.dtype):
             _warn_dropped(call, value)
             return value
         residual = _residual(call, tensors)
@@ -124,8 +124,11 @@ def multilinear(call: Call) -> Any:
             call, lambda c: call.linear_part(*held[:i], c, *held[i + 1 :]), [components[i]], value, [call.leaves[i].key]
         )
 
-    nothing = [torch.zeros_like(t.value) for t in tensors]
-    terms = [moving(i, nothing) for i in range(len(tensors)) if i not in factors]
+    terms: list[Any] = []
+    nothing: list[torch.Tensor] = []
+    if len(factors) < len(tensors):
+        nothing = [torch.zeros_like(t.value) for t in tensors]
+        terms = [moving(i, nothing) for i in range(len(tensors)) if i not in factors]
     for node, weight in gauss_legendre((len(factors) + 1) // 2):
         points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
         terms += [_scaled(moving(i, points), weight) for i in factors]
@@ -169,7 +172,7 @@ def pointwise(call: Call) -> Any:
     others, f = _as_function(call)
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
-        if not (value.is_floating_point() or value.is_complex()):
+        if not carries(value.dtype):
             return value
         residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
         return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
@@ -238,9 +241,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     with no_graph(whole):
         value = call(*[t.value for t in tensors])
     outputs = value if isinstance(value, (tuple, list)) else (value,)
-    kept = [
-        i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex())
-    ]
+    kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and carries(v.dtype)]
     if not kept:
         return value
     with no_graph(whole):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _memory, _wrap
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import DecompositionWarning
 
@@ -34,7 +34,7 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
         if type(tensor) is DecomposedTensor and tensor.has_broadcast_parts():
             return _memory.decompose_in_place(array, tensor.labels, tensor)
         return tensor
-    if not array._d.is_floating_point and not array._d.is_complex:
+    if not carries(array._d):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
