@@ -22,6 +22,7 @@ import torch
 from npdec._base import ArrayBase
 from npdec._impl import dtypes_impl
 from npdec._impl._util import cast
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_axis", "as_dtype", "as_shape", "as_tensor"]
 
@@ -65,6 +66,12 @@ _REFUSED_WORDS = {
     "T": "text", "g": "extended-precision floats", "G": "extended-precision complex numbers",
 }  # fmt: skip
 
+_REFUSED_NAMES = {
+    object: "objects", str: "text", bytes: "bytes", memoryview: "records",
+    "object": "objects", "str": "text", "bytes": "bytes", "void": "records", "longdouble": "extended-precision floats",
+    "clongdouble": "extended-precision complex numbers", "datetime64": "dates", "timedelta64": "time spans",
+}  # fmt: skip
+
 
 def as_dtype(obj: Any) -> torch.dtype:
     """The torch dtype that `obj` names, in any spelling that NumPy accepts. Raises TypeError if there is none.
@@ -75,10 +82,14 @@ def as_dtype(obj: Any) -> torch.dtype:
     try:
         found = SPELLINGS.get(obj)
     except TypeError:  # unhashable: the description of a record
-        raise TypeError(
+        raise AbsentDTypeError(
             f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no records"
         ) from None
     if found is None:
+        if word := _REFUSED_NAMES.get(obj):
+            raise AbsentDTypeError(
+                f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no {word}"
+            )
         found = _dtype_of_text(obj) if isinstance(obj, str) else _dtype_of_object(obj)
         SPELLINGS[obj] = found
     return found
@@ -90,10 +101,10 @@ def _dtype_of_text(text: str) -> torch.dtype:
     if found is None:
         word = _REFUSED_WORDS.get(code[:1])
         if word and (len(code) == 1 or not code[1:2].isalpha()):
-            raise TypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
+            raise AbsentDTypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
         raise TypeError(f"data type {text!r} not understood")
     if order == _FOREIGN_ORDER and found.itemsize > 1:
-        raise TypeError(
+        raise AbsentDTypeError(
             f"data type {text!r} is not supported: torch holds numbers in this machine's byte order only; "
             f"use {code!r}, and convert such data with .astype({code!r}) in NumPy first"
         )
@@ -137,7 +148,7 @@ def _dtype_of_numpy(dtype: Any) -> torch.dtype:
         hint = "no records; pass the fields one by one"
     else:
         hint = "numbers and booleans only; convert with .astype(float), or keep the data in NumPy"
-    raise TypeError(f"Cannot interpret '{dtype!r}' as a data type: torch holds {hint}")
+    raise AbsentDTypeError(f"Cannot interpret '{dtype!r}' as a data type: torch holds {hint}")
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
@@ -365,7 +376,7 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     return as_tensor(number, dtype)
 
 
-def _no_numbers(obj: Any) -> TypeError:
+def _no_numbers(obj: Any) -> AbsentDTypeError:
     shown = repr(obj)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     if isinstance(obj, (str, bytes)):
@@ -378,7 +389,7 @@ def _no_numbers(obj: Any) -> TypeError:
         hint = "give a dtype (dtype=float)"
     else:
         hint = "pass numbers, arrays, or nested lists of them"
-    return TypeError(
+    return AbsentDTypeError(
         f"cannot make an array of {shown} of type {type(obj).__name__!r}: NumPy would make an array of objects or "
         f"text, and torch holds numbers and booleans only; {hint}"
     )

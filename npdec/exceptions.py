@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
+    "AbsentDTypeError",
+    "AbsentError",
+    "AbsentNameError",
     "AxisError",
     "ComplexWarning",
     "DecompositionWarning",
@@ -11,6 +14,21 @@ __all__ = [
     "RankWarning",
     "VisibleDeprecationWarning",
 ]
+
+
+class AbsentError(Exception):
+    """NumPy has it and npdec does not, since torch cannot hold or do it; the message says why and what to do instead.
+
+    It is raised as one of its two kinds, which are also what NumPy's callers expect there.
+    """
+
+
+class AbsentDTypeError(AbsentError, TypeError):
+    """Objects, text, dates, records, extended precision, foreign byte order: dtypes that torch cannot hold."""
+
+
+class AbsentNameError(AbsentError, AttributeError):
+    """A name of NumPy that stands for what torch cannot hold or do."""
 
 
 class AxisError(ValueError, IndexError):
