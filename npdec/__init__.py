@@ -6,10 +6,12 @@ which declares its public name where it is written.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import math as _math
 import sys as _sys
+from typing import Any as _Any
 
-from npdec import _dispatch, _main, _wrap, exceptions, extend, overrides
+from npdec import _absent, _dispatch, _main, _wrap, exceptions, extend, overrides
 from npdec._composition import Composition
 from npdec._creation import *
 from npdec._decomposed import DecomposedTensor
@@ -39,6 +41,22 @@ globals().update(_main.functions)
 _wrap.NAMESPACE.append(_sys.modules[__name__])
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
+
+# Imported when first used, which keeps the import of npdec short.
+_LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "strings", "testing", "typing")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _importlib.import_module(f"npdec.{name}")
+    if name in _absent.ABSENT:
+        raise _absent.absent(name)
+    raise AttributeError(f"module 'npdec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
 
 del annotations
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -100,7 +100,9 @@ def _dtype_of_text(text: str) -> torch.dtype:
     found = SPELLINGS.get(code) if len(code) <= 3 else None
     if found is None:
         word = _REFUSED_WORDS.get(code[:1])
-        if word and (len(code) == 1 or not code[1:2].isalpha()):
+        if word is None or (len(code) > 1 and code[1].isalpha()):
+            word = _REFUSED_NAMES.get(code.partition("[")[0])
+        if word:
             raise AbsentDTypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
         raise TypeError(f"data type {text!r} not understood")
     if order == _FOREIGN_ORDER and found.itemsize > 1:
