@@ -107,10 +107,14 @@ class Composition(ArrayMethods):
         except AttributeError:
             return None
         owner = family[0]() if family else None
+        if owner is not None and owner is not self:
+            if _memory.shares_storage(owner._t, self._t):
+                return owner if owner.base is None else owner.base
+        elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
+            source = self._src[0]
+            return source if source.base is None else source.base
         if owner is self:
             return None
-        if owner is not None and _memory.shares_storage(owner._t, self._t):
-            return owner
         root = self._t._base
         return None if root is None else _memory.view(self, root)
 

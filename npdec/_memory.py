@@ -7,6 +7,7 @@ decomposed numbers were written into it or into one of its views: then every one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -30,11 +31,11 @@ def _alive(members: list[ref[Composition]]) -> list[ref[Composition]]:
 class Family(list["ref[Composition]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
-    `frozen` says that one of them is read-only, so that a view has to look whether its source is; `limit` is then
-    negative, so that one comparison of lengths tells both.
+    `frozen` says that one of them is read-only, so that a view has to look whether its source is. `limit` is then, and
+    for copies that stand for views, negative, so that one comparison of lengths tells it all.
     """
 
-    __slots__ = ("frozen", "limit", "mirrors")
+    __slots__ = ("frozen", "limit", "mirrors", "origin")
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,10 +43,12 @@ class Family(list["ref[Composition]"]):
         self.frozen = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.
         self.mirrors: list[ref[Composition]] = []
+        # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
+        self.origin: ref[Composition] | None = None
 
     def prune(self) -> None:
         self[1:] = _alive(self[1:])  # the owner stays first
-        self.limit = -1 if self.frozen else max(64, 2 * len(self))
+        self.limit = -1 if self.frozen or self.origin is not None else max(64, 2 * len(self))
 
     def living(self) -> list[Composition]:
         return [array for member in self if (array := member()) is not None]
@@ -86,8 +89,8 @@ def settle(source: Composition, result: Composition) -> None:
     family = result._m
     if family.frozen:
         result._ro = getattr(source, "_ro", None)
-        if hasattr(source, "_src"):
-            result._src = source, None  # keeps the copy that is renewed
+    if family.origin is not None and hasattr(source, "_src"):
+        result._src = source, None  # keeps the copy that is renewed
     family.prune()
 
 
@@ -99,12 +102,16 @@ def freeze(array: Composition, reason: str) -> None:
 
 
 def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    """Make `copy` stand for a view of `source`, of which `again` computes it: read-only, and renewed after writes."""
-    freeze(
-        copy,
-        "it stands for a view that torch cannot make (no negative strides): assign to the original, or take .copy()",
-    )
+    """Make `copy` stand for a view of `source` that torch cannot make, having no negative strides.
+
+    `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
+    """
     copy._src = source, again
+    family = family_of(copy)
+    family.origin, family.limit = ref(copy), -1
+    reason = getattr(source, "_ro", None)
+    if reason is not None:
+        freeze(copy, reason)
     mirrors = family_of(source).mirrors
     mirrors.append(ref(copy))
     if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
@@ -112,9 +119,33 @@ def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor
 
 
 def written(array: Composition) -> None:
-    """Called after the array's memory was written: copies that stand for views of it follow."""
+    """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for."""
     family = getattr(array, "_m", None)
-    if family is None or not family.mirrors:
+    if family is None:
+        return
+    while family.origin is not None:
+        copy = family.origin()
+        assert copy is not None  # every view of it keeps it
+        family = _write_back(copy)
+    _renew(family)
+
+
+def _write_back(copy: Composition) -> Family:
+    """Write a copy that stands for a view into the array that it is of; the family of that array."""
+    source, again = copy._src
+    assert again is not None
+    tensor, shape = copy._t, source._t.shape
+    target = source._t
+    if type(tensor) is DecomposedTensor:
+        target = decompose_in_place(source, tensor.labels, tensor)
+    positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
+    target[torch.unravel_index(again(positions), shape)] = tensor
+    return family_of(source)
+
+
+def _renew(family: Family) -> None:
+    """Bring the copies that stand for views of a family's memory up to date, and those of these."""
+    if not family.mirrors:
         return
     for copy in [copy for member in family.mirrors if (copy := member()) is not None]:
         source, again = copy._src
@@ -123,7 +154,7 @@ def written(array: Composition) -> None:
         if isinstance(fresh, DecomposedTensor):
             decompose_in_place(copy, fresh.labels, fresh)
         copy._t.copy_(fresh)
-        written(copy)
+        _renew(copy._m)
     family.mirrors[:] = _alive(family.mirrors)
 
 

@@ -59,16 +59,20 @@ def _wrap_view(source: Any, result: Any) -> Any:
     return _wrap_container(result, lambda item: _wrap_view(source, item))
 
 
-def _wrap_frozen(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A read-only array: a view of `source`, or a copy that stands for one and follows it."""
-    if type(source) is not _wrap.ARRAY:
-        return _wrap_view(source, result)
-    if _memory.shares_storage(result, source._t):
-        made = _wrap_view(source, result)
+def _wrap_frozen(source: Any, result: torch.Tensor) -> Any:
+    """A read-only view of `source`."""
+    made = _wrap_view(source, result)
+    if type(source) is _wrap.ARRAY:
         _memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
-    else:
-        made = _wrap.wrap_array(result)
-        _memory.mirror(source, made, again)
+    return made
+
+
+def _wrap_mirror(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A view of `source`, or a copy that stands for one."""
+    if type(source) is not _wrap.ARRAY or _memory.shares_storage(result, source._t):
+        return _wrap_view(source, result)
+    made = _wrap.wrap_array(result)
+    _memory.mirror(source, made, again)
     return made
 
 
@@ -130,6 +134,7 @@ class _Source:
             "_wrap_array": _wrap_array,
             "_wrap_view": _wrap_view,
             "_wrap_frozen": _wrap_frozen,
+            "_wrap_mirror": _wrap_mirror,
             "_wrap_scalar": _wrap.wrap_scalar,
             "_write_out": write_out,
             "_written": _memory.written,
@@ -231,7 +236,7 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
-        if self.returns in ("View", "Frozen") and first is not None:
+        if self.returns in ("View", "Frozen", "Mirror") and first is not None:
             lines.append(f"_source = {first.name}")
         for p in self.parameters:
             if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
@@ -264,7 +269,9 @@ class _Source:
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
         elif self.returns == "Frozen":
-            lines.append(f"return _wrap_frozen(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
+            lines.append("return _wrap_frozen(_source, _r)")
+        elif self.returns == "Mirror":
+            lines.append(f"return _wrap_mirror(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
         elif self.returns == "Array":
             lines.append("return _wrap_array(_r)")
         else:

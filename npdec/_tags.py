@@ -24,6 +24,7 @@ __all__ = [
     "KeepDims",
     "Linear",
     "Mask",
+    "Mirror",
     "Multilinear",
     "NoValue",
     "Opaque",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     Array = Any
     View = Any
     Frozen = Any
+    Mirror = Any
 else:
     # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
     ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
@@ -86,7 +88,8 @@ else:
     # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
     Array = TypeVar("Array")  # always an array, 0-d included
     View = TypeVar("View")  # always an array, and one that may share memory with the first argument
-    Frozen = TypeVar("Frozen")  # a View that cannot be written: NumPy's is read-only, or a view where torch has to copy
+    Frozen = TypeVar("Frozen")  # a View that cannot be written, as NumPy's cannot
+    Mirror = TypeVar("Mirror")  # a View in NumPy, where torch may have to copy: a write to either goes on to the other
 
 
 class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace

@@ -29,6 +29,7 @@ from npdec._tags import (
     KeepDims,
     Linear,
     Mask,
+    Mirror,
     Multilinear,
     NoValue,
     Opaque,
@@ -42,8 +43,8 @@ from npdec._tags import (
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Linear",
-    "Mask", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View",
-    "operation", "ufunc",
+    "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise",
+    "View", "operation", "ufunc",
 ]  # fmt: skip
 
 

@@ -141,12 +141,13 @@ class Aliasing(RuleBasedStateMachine):
         self.keep(step(array), model.map(step))
         return array, model
 
-    @rule(pair=arrays, seed=SEEDS)
-    def reversed_copy(self, pair, seed):
+    @rule(target=arrays, pair=arrays, seed=SEEDS)
+    def reversed_view(self, pair, seed):
         array, model = pair
         key = basic_key(numpy.random.default_rng(seed), array.shape, negative=True)
-        if isinstance(model.value[key], numpy.ndarray):
-            self.keep(array[key], model.map(lambda x: x[key]))
+        if not isinstance(model.value[key], numpy.ndarray):
+            return pair
+        return self.keep(array[key], model.map(lambda x: x[key]))
 
     @rule(pair=consumes(arrays))
     def forget(self, pair):

@@ -186,22 +186,51 @@ def test_copies_do_not_alias(lib):
         assert a.max() == 3
 
 
-def test_a_reversed_slice_is_read_only():
-    x = np.arange(3.0)
-    y = x[::-1]
-    assert y.tolist() == [2.0, 1.0, 0.0]
-    with pytest.raises(ValueError, match="negative strides"):
-        y[0] = 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        y += 1
-    x[::-1] = [1.0, 2.0, 3.0]
-    assert x.tolist() == [3.0, 2.0, 1.0]
+REVERSED = ["x[::-1]", "x[..., ::-2]", "lib.flip(x)", "lib.flip(x)[1:]", "lib.rot90(x.reshape(2, 2))", "x[::-1][::-1]"]
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "reverse", ["x[::-1]", "x[..., ::-2]", "lib.flip(x)", "lib.flip(x)[1:]", "x[::-1].copy()[::-1]"]
-)
+@pytest.mark.parametrize("reverse", REVERSED)
+def test_writes_to_a_reversed_array_reach_the_original(lib, reverse):
+    x = lib.arange(4.0)
+    names = {"lib": lib, "x": x}
+    y, other = eval(reverse, names), x[::-1]
+    y[0] = 10.0
+    y += 1
+    y[1:][...] = 5.0
+    lib.multiply(y, 2.0, out=y)
+    if lib is np:
+        expected = numpy.arange(4.0)
+        z = eval(reverse, {"lib": numpy, "x": expected})
+        z[0] = 10.0
+        z += 1
+        z[1:][...] = 5.0
+        numpy.multiply(z, 2.0, out=z)
+        assert x.tolist() == expected.tolist()
+    assert other.tolist() == x.tolist()[::-1]
+    assert y.tolist() == eval(reverse, names).tolist()
+    assert y.flags.writeable
+    assert y.base is x
+
+
+def test_a_reversed_array_of_a_read_only_one_is_read_only():
+    x = np.arange(3.0)
+    x.setflags(write=False)
+    for y in (x[::-1], np.flip(x)):
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1.0
+
+
+def test_decomposed_writes_to_a_reversed_array_reach_the_original():
+    x = np.zeros(3)
+    row = x[1:]
+    x[::-1][:2] = np.decompose(np.array([1.0, 2.0]))
+    assert x.components.tolist() == [[0, 0, 1.0], [0, 2.0, 0]]
+    assert row.components.tolist() == [[0, 1.0], [2.0, 0]]
+
+
+@BOTH
+@pytest.mark.parametrize("reverse", [*REVERSED, "x[::-1].copy()[::-1]"])
 def test_reversed_arrays_follow_the_original(lib, reverse):
     x = lib.arange(4.0)
     y = eval(reverse, {"lib": lib, "x": x})

@@ -14,7 +14,7 @@ import torch
 from npdec._impl import _host, _storage, _util, joining_impl, shape_impl
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import broadcast_input, check_bounds, fit_indexed, shape_text, wrap_negative
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Frozen, ShapeLike, View, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, View, public
 
 # --- tiling -----------------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def _flipped(m: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
 
 
 @public
-def flip(m: ArrayLike, axis: AxisLike | None = None) -> Frozen:
+def flip(m: ArrayLike, axis: AxisLike | None = None) -> Mirror:
     """The elements in reverse order along the given axes, or along all. A copy, where NumPy gives a view.
 
     Raises AxisError for an axis out of range, ValueError for a repeated one.
@@ -116,7 +116,7 @@ def flip(m: ArrayLike, axis: AxisLike | None = None) -> Frozen:
 
 
 @public
-def fliplr(m: ArrayLike) -> Frozen:
+def fliplr(m: ArrayLike) -> Mirror:
     """The columns in reverse order: flipped along axis 1. A copy, where NumPy gives a view.
 
     Raises ValueError for fewer than two axes.
@@ -131,7 +131,7 @@ def fliplr(m: ArrayLike) -> Frozen:
 
 
 @public
-def flipud(m: ArrayLike) -> Frozen:
+def flipud(m: ArrayLike) -> Mirror:
     """The rows in reverse order: flipped along axis 0. A copy, where NumPy gives a view.
 
     Raises ValueError for a 0-d array.
@@ -146,7 +146,7 @@ def flipud(m: ArrayLike) -> Frozen:
 
 
 @public
-def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Frozen:
+def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     """The array turned by 90 degrees k times, from the first of two axes towards the second.
 
     A copy, where NumPy gives a view. Raises ValueError unless `axes` are two different axes of the array.
