@@ -102,6 +102,8 @@ def _dtype_of_text(text: str) -> torch.dtype:
         word = _REFUSED_WORDS.get(code[:1])
         if word is None or (len(code) > 1 and code[1].isalpha()):
             word = _REFUSED_NAMES.get(code.partition("[")[0])
+        if "," in code:
+            word = "records"
         if word:
             raise AbsentDTypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
         raise TypeError(f"data type {text!r} not understood")
@@ -114,6 +116,10 @@ def _dtype_of_text(text: str) -> torch.dtype:
 
 
 def _dtype_of_object(obj: Any) -> torch.dtype:
+    if isinstance(obj, tuple | list):
+        raise AbsentDTypeError(
+            f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no records"
+        )
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if isinstance(obj, type) and issubclass(obj, numpy.generic):
@@ -214,6 +220,10 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
     return torch.tensor(numbers, dtype=dtype)
 
 
+class _IntegerTooLarge(AbsentDTypeError, OverflowError):
+    """NumPy holds such an integer as an object."""
+
+
 def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
     """The dtype that NumPy gives to a list of Python numbers."""
     if int in kinds:
@@ -221,7 +231,7 @@ def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
         low, high = min(integers), max(integers)
         if low < _INT64_MIN or high > _INT64_MAX:
             if low < _INT64_MIN or high > 2 * _INT64_MAX + 1:
-                raise OverflowError(
+                raise _IntegerTooLarge(
                     f"Python integer {low if low < _INT64_MIN else high} fits neither int64 nor uint64: NumPy would "
                     "make an object array, which torch cannot hold; give dtype=float, or pass floats"
                 )

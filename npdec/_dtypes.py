@@ -10,6 +10,7 @@ import torch
 
 from npdec._convert import SPELLINGS, as_dtype, dtype_name
 from npdec._impl import dtypes_impl
+from npdec.exceptions import AbsentDTypeError
 
 if TYPE_CHECKING:
     from npdec._scalars import generic
@@ -188,7 +189,7 @@ class dtype:
             raise ValueError(f"byteorder not recognized (got {new_order!r})")
         if order in ("=", sys.byteorder) or self.itemsize == 1:
             return self
-        raise TypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
+        raise AbsentDTypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
 
 
 def _intern(torch_dtype: torch.dtype) -> None:
