@@ -1,0 +1,234 @@
+"""`numpy` as NumPy's own test modules see it here: npdec under NumPy's public names, NumPy's private helpers as they are.
+
+`load(path)` executes a test module with an `import` statement of its own. What the module imports from `numpy` by a
+public name is npdec's. What it imports from a private module (`numpy._core…`, `numpy.lib._…_impl`) is npdec's too if it
+is the object of a public name, and NumPy's own helper otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import npdec
+from npdec.exceptions import AbsentError
+
+PUBLIC = (
+    "char dtypes emath exceptions fft lib lib.array_utils lib.format lib.introspect lib.mixins lib.npyio lib.scimath "
+    "lib.stride_tricks linalg polynomial polynomial.chebyshev polynomial.hermite polynomial.hermite_e "
+    "polynomial.laguerre polynomial.legendre polynomial.polynomial polynomial.polyutils random strings testing typing"
+).split()
+PREFIX = "npdec_conformance."
+
+
+class Absent:
+    """What npdec does not have, in the text of a test module that is being read: using it while a test runs raises."""
+
+    running = False  # set while a test runs
+
+    def __init__(self, why: AttributeError | AbsentError) -> None:
+        self._why = why
+
+    def _error(self, *args: Any, **kwargs: Any) -> Any:
+        if Absent.running:
+            raise self._why
+        return self
+
+    __call__ = __getitem__ = __or__ = __ror__ = __add__ = __radd__ = __mul__ = __neg__ = _error
+
+    def __iter__(self) -> Any:
+        self._error()
+        return iter(())
+
+    def __enter__(self) -> Any:
+        return self._error()
+
+    def __exit__(self, *exception: object) -> None:
+        self._error()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return self._error()
+
+    def __hash__(self) -> int:
+        self._error()
+        return id(self)
+
+    def __repr__(self) -> str:
+        return "absent"
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return ()
+
+
+def _public_objects() -> dict[int, tuple[str, str]]:
+    """The objects of NumPy that have a public name: (module below numpy, name), by identity."""
+    found: dict[int, tuple[str, str]] = {}
+    for module_name in ("", *PUBLIC):
+        module = importlib.import_module(f"numpy.{module_name}") if _importable(module_name) else numpy
+        for name in dir(module):
+            value = getattr(module, name, None)
+            if name.startswith("_") or isinstance(value, types.ModuleType | int | float | str | tuple | list | dict):
+                continue
+            found.setdefault(id(value), (module_name, name))
+    return found
+
+
+def _importable(module_name: str) -> bool:
+    return module_name not in ("", "emath")
+
+
+_OBJECTS = _public_objects()
+_FACES: dict[str, Face] = {}
+
+
+def _ours(module_name: str) -> Any:
+    module: Any = npdec
+    for part in module_name.split(".") if module_name else ():
+        module = getattr(module, part)
+    return module
+
+
+class Face(types.ModuleType):
+    """A module of NumPy as a test module sees it; `public` if npdec stands for it."""
+
+    def __init__(self, name: str, theirs: types.ModuleType) -> None:
+        super().__init__(name)
+        self.__dict__["_theirs"] = theirs
+        below = name.partition(".")[2]
+        self.__dict__["_below"] = below
+        self.__dict__["_public"] = below == "" or below in PUBLIC
+        self.__dict__["__path__"] = []
+
+    def __getattr__(self, name: str) -> Any:
+        theirs, below = self._theirs, self._below
+        if self._public and not name.startswith("_"):
+            try:
+                value = getattr(_ours(below), name)
+            except ModuleNotFoundError as error:
+                if below == "testing":
+                    return getattr(theirs, name)
+                return Absent(AttributeError(str(error)))
+            except AttributeError as error:
+                if Absent.running or not hasattr(theirs, name):
+                    raise
+                return Absent(error)
+            if isinstance(value, types.ModuleType):
+                path = f"{self.__name__}.{name}"
+                return face(path) if path.removeprefix("numpy.") in PUBLIC else value
+            return value
+        return translate(getattr(theirs, name))
+
+    def __dir__(self) -> list[str]:
+        return dir(_ours(self._below)) if self._public else dir(self._theirs)
+
+
+def translate(value: Any) -> Any:
+    """npdec's object for an object of NumPy that has a public name; any other object as it is."""
+    if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
+        return face(value.__name__)
+    if id(value) in _OBJECTS:
+        module_name, name = _OBJECTS[id(value)]
+        return getattr(face(f"numpy.{module_name}".rstrip(".")), name)
+    return value
+
+
+def face(name: str) -> Any:
+    """The module `numpy…` as test modules see it."""
+    if name not in _FACES:
+        if name == "numpy.emath":
+            theirs: Any = numpy.emath
+        else:
+            theirs = importlib.import_module(name)
+        below = name.partition(".")[2]
+        if below.partition(".")[0] in npdec._absent.ABSENT:
+            return Absent(npdec._absent.absent(below.partition(".")[0]))
+        if ".tests." in name:
+            return load(Path(theirs.__file__))
+        _FACES[name] = Face(name, theirs)
+    return _FACES[name]
+
+
+def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+    """The `import` statement of a test module."""
+    if level:
+        package = globals["__package__"].split(".")
+        name = ".".join(package[: len(package) - level + 1] + ([name] if name else []))
+    if name.partition(".")[0] != "numpy":
+        return builtins.__import__(name, globals, locals, fromlist, 0)
+    module = face(name)
+    for item in fromlist or ():
+        try:
+            if ".tests" in name and not hasattr(module, item):
+                setattr(module, item, load(Path(importlib.import_module(f"{name}.{item}").__file__)))
+            elif item != "*" and not hasattr(module, item) and not isinstance(module, Absent):
+                importlib.import_module(f"{name}.{item}")
+        except ImportError:
+            pass
+    return module if fromlist else face("numpy")
+
+
+class _Reading(ast.NodeTransformer):
+    """Calls that run while a module is read (in decorators, parameter lists, class bodies) go through `_called`."""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        return ast.copy_location(
+            ast.Call(ast.Name("__called__", ast.Load()), [node.func, *node.args], node.keywords), node
+        )
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        node.args = self.visit(node.args)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        node.body = [self.visit(item) for item in node.body]
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        return node
+
+
+def _called(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The result of a call, or a placeholder if it asks npdec for what it does not have."""
+    if str(getattr(function, "__module__", "")).startswith("npdec"):
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Absent):
+                return value
+    try:
+        return function(*args, **kwargs)
+    except AbsentError as error:
+        return Absent(error)
+
+
+_BUILTINS = {**vars(builtins), "__import__": _import, "__called__": _called}
+
+
+def load(path: Path) -> types.ModuleType:
+    """The test module at `path`, executed with `numpy` resolved to npdec."""
+    root = Path(numpy.__file__).parents[1]
+    dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+    if PREFIX + dotted in sys.modules:
+        return sys.modules[PREFIX + dotted]
+    module = types.ModuleType(PREFIX + dotted)
+    module.__file__ = str(path)
+    module.__package__ = dotted.rpartition(".")[0]
+    module.__dict__["__builtins__"] = _BUILTINS
+    sys.modules[PREFIX + dotted] = module
+    try:
+        tree = ast.fix_missing_locations(_Reading().visit(ast.parse(path.read_text("utf-8"), str(path))))
+        exec(compile(tree, str(path), "exec"), vars(module))
+    except BaseException:
+        del sys.modules[PREFIX + dotted]
+        raise
+    return module
