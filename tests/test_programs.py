@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import types
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy
 import pytest
@@ -13,14 +16,21 @@ ARRAYS = ("ndarray", "Composition")
 IMPORT = "import numpy as np"
 
 
-def _run(path, library):
+def load(path, library):
+    """The program as a module that imports another library; in `sys.modules` while it runs, for dataclasses."""
     source = path.read_text()
     assert source.count(IMPORT) == 1
-    scope = {"__name__": path.stem}
-    exec(compile(source.replace(IMPORT, f"import {library} as np"), str(path), "exec"), scope)
+    module = types.ModuleType(path.stem)
+    with mock.patch.dict(sys.modules, {path.stem: module}):
+        exec(compile(source.replace(IMPORT, f"import {library} as np"), str(path), "exec"), vars(module))
+    return module
+
+
+def _run(path, library):
+    main = load(path, library).main
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=RuntimeWarning, message=".*encountered")  # NumPy's errstate
-        return scope["main"]()
+        return main()
 
 
 def _assert_same(ours, theirs, where):
