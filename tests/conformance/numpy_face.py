@@ -1,4 +1,4 @@
-"""`numpy` as NumPy's own test modules see it here: npdec under NumPy's public names, NumPy's private helpers as they are.
+"""`numpy` as NumPy's own test modules see it here: npdec under the public names, NumPy's private helpers as they are.
 
 `load(path)` executes a test module with an `import` statement of its own. What the module imports from `numpy` by a
 public name is npdec's. What it imports from a private module (`numpy._core…`, `numpy.lib._…_impl`) is npdec's too if it
@@ -42,6 +42,7 @@ class Absent:
         return self
 
     __call__ = __getitem__ = __or__ = __ror__ = __add__ = __radd__ = __mul__ = __neg__ = _error
+    __lt__ = __le__ = __gt__ = __ge__ = __sub__ = __rsub__ = __rmul__ = __truediv__ = __pow__ = _error
 
     def __iter__(self) -> Any:
         self._error()
