@@ -9,6 +9,7 @@ from npdec._convert import as_tensor
 from npdec._impl import (
     _host,
     assigning_impl,
+    bits_impl,
     calculus_impl,
     creation_impl,
     creation_matrices_impl,
@@ -36,6 +37,7 @@ from npdec._impl import (
     shape_impl,
     sorting_impl,
     statistics_impl,
+    windows_impl,
 )
 from npdec._normalizer import kernels_of, publish
 from npdec._operators import attach_matmul, attach_methods, attach_operators
@@ -46,6 +48,7 @@ _host.install(as_tensor, _wrap.wrap_array)
 
 CHAPTERS = (
     assigning_impl,
+    bits_impl,
     calculus_impl,
     creation_impl,
     creation_matrices_impl,
@@ -73,6 +76,7 @@ CHAPTERS = (
     shape_impl,
     sorting_impl,
     statistics_impl,
+    windows_impl,
 )
 
 functions: dict[str, Any] = publish("npdec", *CHAPTERS)

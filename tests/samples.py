@@ -117,7 +117,8 @@ class Sample:
     "nowhere": the sample is not decomposed); `freezes` says which selection is made at the value, so that the residual
     need not be the function of the baseline;
     `writes` says that the first argument is changed and is what to compare; `up_to_sign` compares magnitudes (vectors
-    of a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers."""
+    of a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers; `degenerate` names the dtypes in
+    which the matrix has equal singular values or eigenvalues or lacks rank, so that the vectors are arbitrary."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -127,6 +128,7 @@ class Sample:
     up_to_order: bool = False
     shape_only: bool = False
     freezes: str = ""
+    degenerate: tuple[str, ...] = ()
 
     def of(self, **hints: Any) -> Sample:
         return dataclasses.replace(self, **hints)
@@ -427,6 +429,9 @@ ELEMENTWISE = {
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
     "invert": whole(1),
     "bitwise_count": whole(1),
+    "packbits": [call(B), call(N, axis=1), call(integers(9, low=0, high=1, dtype="uint8"), bitorder="little"), call(True)],
+    "unpackbits": [call(arr([2, 7, 255], "uint8")), call(arr([[2, 7], [9, 0]], "uint8"), 1, 20),
+                   call(arr([[2, 7]], "uint8"), axis=1, count=-3, bitorder="little")],
     **{name: compared() for name in "less less_equal greater greater_equal equal not_equal".split()},
     **{name: compared() for name in "logical_and logical_or logical_xor".split()},
     "logical_not": [call(X), call(B), call(N), call(0.0)],
@@ -505,6 +510,9 @@ REDUCTIONS = {
     "bincount": [call(arr([0, 1, 1, 3], "int64")), call(arr([0, 1, 1], "int64"), real(3)),
                  call(arr([0, 1], "int64"), minlength=4)],
     "digitize": [call(V, [-1.0, 0.0, 1.0]), call(V, [-1.0, 0.0, 1.0], right=True), call(V, [1.0, 0.0, -1.0])],
+    "unwrap": [call(arr([0.5, 3.0, -2.5, 0.1, 8.0])), call(arr([[0.0, 2.0, 4.5, -9.0], [4.0, 6.5, 2.0, 3.0]]), period=5.0),
+               call(arr([[0.5, 7.0, 1.0], [4.0, 0.0, 9.5]]), axis=0), call(arr([1, 2, 3, 0, 1], "int64"), period=4),
+               call(X, 1.5, period=1.0).of(freezes="which steps are jumps is told by the value")],
     "apply_along_axis": [call(_range, 1, X), call(_range, 0, CUBE)],
     "apply_over_axes": [call(Made(lambda lib: lib.sum), CUBE, [0, 2])],
 }  # fmt: skip
@@ -608,6 +616,9 @@ for _name in _IN_DOUBLE:
     LINALG[_name] = [s.of(base="near") for s in LINALG[_name]]
 for _name in "qr svd eig eigh".split():
     LINALG[_name] = [s.of(up_to_sign=True) for s in LINALG[_name]]
+for _name, _with_vectors in {"qr": (0, 1, 2), "svd": (0, 1, 3), "eig": (0,), "eigh": (0, 1)}.items():
+    for _i in _with_vectors:  # as booleans, all elements are true
+        LINALG[_name][_i] = LINALG[_name][_i].of(degenerate=("bool",))
 LINALG["qr"][2] = LINALG["qr"][2].of(base="nowhere")  # torch has no derivative of the columns that complete the basis
 
 _NORMS = (None, "ortho", "forward")
@@ -622,6 +633,11 @@ FFT = {
     "rfftfreq": [call(5), call(6, 0.5)],
     "fftshift": [call(V), call(X, 1), call(X, (0, 1))],
     "ifftshift": [call(V), call(X, 1)],
+}  # fmt: skip
+
+WINDOWS = {
+    **{name: [call(5), call(4), call(1), call(0), call(3.5)] for name in "bartlett blackman hamming hanning".split()},
+    "kaiser": [call(5, 8.6), call(4, 0), call(1, 2.0), call(0, 1.5), call(6, positive())],
 }  # fmt: skip
 
 OTHER = {
@@ -655,6 +671,7 @@ CHAPTERS: dict[str, dict[str, list[Sample]]] = {
     "products": PRODUCTS,
     "linalg": {f"linalg.{name}": samples for name, samples in LINALG.items()},
     "fft": {f"fft.{name}": samples for name, samples in FFT.items()},
+    "windows": WINDOWS,
     "other": OTHER,
 }
 SAMPLES: dict[str, list[Sample]] = {name: samples for chapter in CHAPTERS.values() for name, samples in chapter.items()}
@@ -666,6 +683,8 @@ NO_SAMPLE = {
     "printoptions": "a context manager: tested by its effect on printing",
     "decompose": "npdec's own: tests of the law",
     "attribute": "npdec's own: tests of the law",
+    "completeness": "npdec's own: tests of its checks",
+    "check_completeness": "npdec's own: tests of its checks",
     "rule": "npdec's own: tests of the rules",
     "register_rule": "npdec's own: tests of the rules",
 }

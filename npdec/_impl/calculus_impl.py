@@ -9,7 +9,7 @@ import torch
 
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl.dtypes_impl import can_cast, kind, promote, result_type, scalar_tensor
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
 
 _INEXACT = _reduce.INEXACT
 
@@ -70,6 +70,45 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue,
     for _ in range(n):
         a = _steps(a, axis)
     return a
+
+
+@public
+def unwrap(
+    p: ArrayLike, discont: ArrayLikeOrScalar | None = None, axis: int = -1, *, period: ArrayLikeOrScalar = 2 * math.pi
+) -> Array:
+    """Angles, or other numbers that count in a circle, continued without jumps along an axis.
+
+    Where consecutive elements differ by more than `discont` (by default, and at least, half a `period`), all that
+    follow are shifted by whole periods. Integers stay integers where the period is one. ValueError for a 0-d array,
+    TypeError for complex numbers.
+
+    >>> np.unwrap(np.array([1, 2, 3, 0, 1]), period=4)
+    array([1, 2, 3, 4, 5])
+    """
+    steps = diff(p, 1, axis)
+    dtype = result_type(steps, period)
+    if dtype.is_complex:
+        raise TypeError("unwrap: complex numbers have no order to tell a jump by; unwrap np.angle of them")
+    if not isinstance(period, torch.Tensor):
+        period = scalar_tensor(period, dtype, p.device)
+    # Whole periods to go back, or forward, until a step is at most half a period long; one of exactly half stays.
+    if dtype.is_floating_point:
+        steps, period = steps.to(dtype), period.to(dtype)
+        back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
+    else:
+        steps, period = _util.to_int64(steps), _util.to_int64(period)
+        half = torch.div(period, 2, rounding_mode="floor")
+        back = -torch.div(half - steps, period, rounding_mode="floor")
+        forward = torch.div(steps + half, period, rounding_mode="floor")
+    shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
+    if discont is not None:
+        shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
+    axis = _util.normalize_axis(axis, p.ndim)
+    start = torch.zeros_like(p.narrow(axis, 0, min(p.shape[axis], 1)), dtype=shift.dtype)
+    shift = torch.cat([start, torch.cumsum(shift, axis)], axis)
+    if dtype.is_floating_point:
+        return p.to(dtype) + shift
+    return _util.from_int64(_util.to_int64(p) + shift, dtype)
 
 
 @public
