@@ -12,10 +12,11 @@ import sys as _sys
 from typing import Any as _Any
 
 from npdec import _absent, _dispatch, _main, _wrap, exceptions, extend, overrides
+from npdec._checking import check_completeness
 from npdec._composition import Composition
 from npdec._creation import *
 from npdec._decomposed import DecomposedTensor
-from npdec._decomposition import decompose
+from npdec._decomposition import completeness, decompose
 from npdec._dtype_functions import *
 from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path

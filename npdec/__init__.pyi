@@ -13,11 +13,13 @@ from npdec import fft as fft
 from npdec import linalg as linalg
 from npdec import overrides as overrides
 from npdec import random as random
+from npdec._checking import check_completeness as check_completeness
 from npdec._composition import Flags
 from npdec._creation import fromfunction as fromfunction
 from npdec._creation import may_share_memory as may_share_memory
 from npdec._creation import shares_memory as shares_memory
 from npdec._decomposed import DecomposedTensor as DecomposedTensor
+from npdec._decomposition import completeness as completeness
 from npdec._decomposition import decompose as decompose
 from npdec._dtype_functions import can_cast as can_cast
 from npdec._dtype_functions import isdtype as isdtype

@@ -29,12 +29,15 @@ ABSENT: dict[str, str] = {
     "matrix": _MATRIX,
     "asmatrix": _MATRIX,
     "bmat": f"{_MATRIX}; np.block joins blocks",
+    "fromregex": "it makes records, which torch has not; give the groups that re.findall finds to np.array",
     "memmap": "torch maps files by torch.from_file; wrap its tensor with np.asarray",
     "ma": "masked arrays are NumPy's; use NaN with the nan-functions, or where= with a mask",
     "ctypeslib": "an array's memory is at x.tensor.data_ptr(); numpy.ctypeslib works on numpy.asarray(x)",
     "f2py": "it compiles Fortran for NumPy itself; pass numpy.asarray(x) to what it compiles",
     "core": "it is private in NumPy (numpy._core); use the public name in the main namespace",
     "test": "npdec's own tests run by pytest, in a checkout of the project",
+    "testing.test": "npdec's own tests run by pytest, in a checkout of the project",
+    "testing.extbuild": "it compiles extension modules for NumPy's own tests",
 }
 
 

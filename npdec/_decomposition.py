@@ -11,6 +11,7 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
+from npdec._checking import missing
 from npdec._convert import as_axis, as_tensor
 from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast
 from npdec._impl import _util
@@ -18,7 +19,7 @@ from npdec._impl import _util
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
-__all__ = ["DecompositionMixin", "decompose", "split_input"]
+__all__ = ["DecompositionMixin", "completeness", "decompose", "split_input"]
 
 
 class DecompositionMixin(ArrayBase):
@@ -75,6 +76,29 @@ class DecompositionMixin(ArrayBase):
     def _as(self, tensor: torch.Tensor) -> Any:
         """The tensor as what this object is: an array, or a scalar."""
         return _wrap.wrap_array(tensor) if type(self) is _wrap.ARRAY else _wrap.wrap_scalar(tensor)
+
+
+def completeness(x: Any) -> Any:
+    """The error of a decomposition, element by element: `value - residual - components.sum(0)`, ideally zero.
+
+    `x`: an array or scalar, a torch tensor, or lists, tuples and dicts of them. Each gives what it is itself: plain, of
+    its shape and dtype (zeros if it is not decomposed). An infinity that both sides are counts as no error.
+    Raises TypeError for what is no array.
+
+    >>> x = np.decompose(np.array([3.0, 4.0]))
+    >>> np.completeness({"sum": x.sum(), "squares": x * x})
+    {'sum': np.float64(0.0), 'squares': array([0., 0.])}
+    """
+    if isinstance(x, (list, tuple)):
+        items = [completeness(item) for item in x]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, dict):
+        return {key: completeness(item) for key, item in x.items()}
+    if not isinstance(x, (ArrayBase, torch.Tensor)):
+        raise TypeError(f"completeness: an array, or lists, tuples and dicts of arrays, not {type(x).__name__}")
+    tensor = x._t if isinstance(x, ArrayBase) else x
+    error = missing(tensor) if isinstance(tensor, DecomposedTensor) else torch.zeros_like(tensor)
+    return x._as(error) if isinstance(x, DecompositionMixin) else error
 
 
 def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.Tensor]:

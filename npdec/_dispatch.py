@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
-from npdec import _closed, _closed_nn, _decomposed, _inplace, _law
+from npdec import _checking, _closed, _closed_nn, _decomposed, _inplace, _law
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
@@ -152,8 +152,12 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         rule = _find(func)
     if not torch.is_grad_enabled() and _law.is_reverse(args):  # a model's own no_grad is about its parameters
         with torch.enable_grad():
-            return rule(func, args, kwargs)
-    return rule(func, args, kwargs)
+            result = rule(func, args, kwargs)
+    else:
+        result = rule(func, args, kwargs)
+    if _checking.current.get() is not None:
+        _checking.check(func, args, result)
+    return result
 
 
 _load_rules()

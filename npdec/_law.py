@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from npdec import _batched
+from npdec import _batched, _checking
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._gradients import graft, no_graph, stand_in
@@ -344,7 +344,10 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                return rule(kernel, args, kwargs)
+                result = rule(kernel, args, kwargs)
+                if _checking.current.get() is not None:
+                    _checking.check(kernel, args, result)
+                return result
         return kernel(*args, **kwargs)
 
     assert any(p.tag in LAW_TAGS for p in parameters)

@@ -7,11 +7,14 @@ __all__ = [
     "AbsentError",
     "AbsentNameError",
     "AxisError",
+    "CompletenessError",
     "ComplexWarning",
     "DecompositionWarning",
     "DTypePromotionError",
     "LinAlgError",
+    "ModuleDeprecationWarning",
     "RankWarning",
+    "TooHardError",
     "VisibleDeprecationWarning",
 ]
 
@@ -58,6 +61,14 @@ class RankWarning(RuntimeWarning):
     """A least-squares fit is badly conditioned: its matrix lacks full rank."""
 
 
+class ModuleDeprecationWarning(DeprecationWarning):
+    """A module that will go: NumPy's name for it, which neither library gives."""
+
+
+class TooHardError(RuntimeError):
+    """A question would take more work to answer than was allowed: `shares_memory` under `max_work`."""
+
+
 class VisibleDeprecationWarning(UserWarning):
     """A deprecation that users should see."""
 
@@ -68,3 +79,7 @@ class DTypePromotionError(TypeError):
 
 class DecompositionWarning(UserWarning):
     """Contributions are dropped, or completeness is not met within tolerance; the message names the operation."""
+
+
+class CompletenessError(ArithmeticError):
+    """Within `check_completeness`: value == residual + components.sum(0) does not hold after an operation."""

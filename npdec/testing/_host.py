@@ -1,0 +1,77 @@
+"""Arrays for NumPy's own functions of testing: the values, on the host, in NumPy's types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from npdec import _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_tensor
+from npdec._decomposed import DecomposedTensor
+from npdec._dtypes import dtype as dtype_class
+from npdec._dtypes import numpy_dtype
+from npdec._generic import generic
+
+__all__ = ["from_host", "host", "numpy_testing"]
+
+
+def numpy_testing(wanted: str) -> Any:
+    """NumPy's testing module. Raises ImportError, naming what it is wanted for, where NumPy is not installed."""
+    try:
+        import numpy.testing
+    except ImportError:
+        raise ImportError(f"testing.{wanted}: NumPy compares and reports; install NumPy") from None
+    return numpy.testing
+
+
+def host(item: Any) -> Any:
+    """The item as NumPy compares it: arrays, scalars and dtypes of npdec, also inside lists, tuples and dicts.
+
+    An array stays an array and a scalar a scalar. Of a decomposed array it is the value; bfloat16, which NumPy lacks,
+    is float32. Torch tensors become arrays; what needs no conversion is returned itself.
+    """
+    if isinstance(item, ArrayBase):
+        values = _values(item._t)
+        return values if type(item) is _wrap.ARRAY else values[()]
+    if isinstance(item, torch.Tensor):
+        return _values(item)
+    if isinstance(item, dtype_class):
+        return item if item.torch_dtype is torch.bfloat16 else numpy_dtype(item.torch_dtype)
+    if isinstance(item, type) and issubclass(item, generic):
+        return _scalar_type(item)
+    if isinstance(item, (list, tuple)):
+        items = [host(inner) for inner in item]
+        if all(new is old for new, old in zip(items, item, strict=True)):
+            return item
+        return type(item)(*items) if hasattr(item, "_fields") else type(item)(items)
+    if isinstance(item, dict):
+        values = {key: host(inner) for key, inner in item.items()}
+        return item if all(values[key] is inner for key, inner in item.items()) else values
+    return item
+
+
+def _values(tensor: torch.Tensor) -> Any:
+    if isinstance(tensor, DecomposedTensor):
+        tensor = tensor.value
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
+
+
+def _scalar_type(cls: type[generic]) -> Any:
+    """NumPy's scalar type of that name, abstract ones included."""
+    import numpy
+
+    return getattr(numpy, cls.__name__, cls)
+
+
+def from_host(result: Any) -> Any:
+    """An array or scalar of NumPy as npdec's."""
+    import numpy
+
+    if isinstance(result, numpy.ndarray):
+        return _wrap.wrap_array(as_tensor(result))
+    if isinstance(result, numpy.generic):
+        return _wrap.wrap_scalar(as_tensor(result))
+    return result
