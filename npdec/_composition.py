@@ -11,6 +11,7 @@ import inspect
 import math
 import operator
 import pickle
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
@@ -90,6 +91,8 @@ class Composition(ArrayMethods):
         if any(s < 0 or s % torch_dtype.itemsize for s in steps):
             raise ValueError(f"ndarray: strides must be non-negative multiples of the item size, not {steps}")
         return _wrap.wrap_array(flat.as_strided(size, tuple(s // torch_dtype.itemsize for s in steps)))
+
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     # -- what it is -----------------------------------------------------------------------------------------------
 
@@ -187,7 +190,7 @@ class Composition(ArrayMethods):
         elif kind is int:
             try:
                 tensor = self._t[key]
-            except IndexError:
+            except (IndexError, ValueError):  # ValueError for what does not fit 64 bits
                 pass
             else:
                 return _memory.view(self, tensor) if tensor.dim() else _wrap.wrap_scalar(tensor.clone())

@@ -17,6 +17,7 @@ from npdec._output import check_writeable, prepare
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
+_ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
 _BASIC = (int, slice, type(None), type(Ellipsis))
 _INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -25,7 +26,9 @@ _INVALID = (
 
 
 def _index(bound: Any) -> int | None:
-    return None if bound is None else operator.index(bound)
+    if bound is None or hasattr(bound, "__index__"):
+        return None if bound is None else operator.index(bound)
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 def _item(item: Any) -> Any:
@@ -58,7 +61,13 @@ def _item(item: Any) -> Any:
 
 def normalize_key(key: Any) -> tuple[Any, ...]:
     """The key as a tuple of what `_item` gives."""
-    return tuple(_item(item) for item in key) if type(key) is tuple else (_item(key),)
+    if not isinstance(key, tuple):
+        return (_item(key),)
+    if len(key) > _ARGUMENTS and sum(item is not None and type(item) not in (int, slice) for item in key) > _ARGUMENTS:
+        raise IndexError(f"too many advanced indices: at most {_ARGUMENTS} arrays can index together")
+    # Bounds of slices after the rest: an index of the wrong type is the first thing that NumPy notices.
+    items = [item if type(item) is slice else _item(item) for item in key]
+    return tuple(_item(item) if type(item) is slice else item for item in items)
 
 
 def getitem(array: Composition, key: Any) -> Any:
@@ -86,5 +95,8 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
         tensor = tensor.value
     if tensor.dim() and _memory.shares_storage(tensor, target):
         tensor = tensor.clone()
+    items = tuple(
+        item.clone() if type(item) is torch.Tensor and _memory.shares_storage(item, target) else item for item in items
+    )
     getitem_impl.setitem(target, items, tensor)
     _memory.written(array)
