@@ -213,7 +213,7 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         mask = as_tensor(condition)
         mask = mask.value if isinstance(mask, DecomposedTensor) else mask
         result = indexing_impl.compress(mask, self._t, axis)
-        return _wrap.wrap_array(result) if out is None else write_out("compress", out, result)
+        return _wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
 
     def flatten(self, order: str = "C") -> Composition:
         """A copy of the elements as a 1-d array."""

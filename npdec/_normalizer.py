@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from npdec import _law, _memory, _wrap
+from npdec._arguments import as_flag, as_mask
 from npdec._base import ArrayBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
@@ -115,12 +116,15 @@ class _Source:
         self.parameters = read_parameters(kernel)
         self.arrays = [p for p in self.parameters if p.is_array]
         self.returns = return_tag(kernel)
+        self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
         self.namespace: dict[str, Any] = {
             "_kernel": kernel,
             "_Array": _wrap.ARRAY,
             "_Tensor": torch.Tensor,
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
+            "_as_flag": as_flag,
+            "_as_mask": as_mask,
             "_as_tensor": as_tensor,
             "_as_dtype": as_dtype,
             "_as_axis": as_axis,
@@ -193,7 +197,9 @@ class _Source:
                     f"if type({n}) not in _scalars and {n} is not None and {n} is not _NoValue: {n} = _as_tensor({n})"
                 ]
             case "Mask":
-                return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_tensor({n}))"]
+                return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_mask({n}))"]
+            case "KeepDims":
+                return [f"if type({n}) is not bool and {n} is not _NoValue: {n} = _as_flag({n})"]
             case "Opaque":
                 return [f"{guard}{n} = _value({n}._t if type({n}) is _Array else _as_tensor({n}))"]
             case "InPlace":
@@ -265,7 +271,8 @@ class _Source:
         lines = []
         out = next((p.name for p in self.parameters if p.tag == "OutArray"), None)
         if out:
-            lines.append(f"if {out} is not None: return _write_out({self.spec.name!r}, {out}, _r)")
+            written = f"_write_out({self.spec.name!r}, {out}, _r, {self.out_casting!r})"
+            lines.append(f"if {out} is not None: return {written}")
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
         elif self.returns == "Frozen":

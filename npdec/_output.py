@@ -59,10 +59,7 @@ def write(name: str, array: Composition, value: torch.Tensor, casting: str = "un
     """
     check_writeable(name, array)
     if casting != "unsafe" and value.dtype is not array._d and not dtypes_impl.can_cast(value.dtype, array._d, casting):
-        raise TypeError(
-            f"Cannot cast ufunc '{name}' output from {_wrap.dtype_repr(value.dtype)} to "
-            f"{_wrap.dtype_repr(array._d)} with casting rule '{casting}'"
-        )
+        raise _cannot_cast(name, value.dtype, array._d, casting)
     if tuple(value.shape) != tuple(array._t.shape):
         value = _broadcast_into(name, value, tuple(array._t.shape))
     target = prepare(name, array, value)
@@ -83,6 +80,33 @@ def _broadcast_into(name: str, value: torch.Tensor, shape: tuple[int, ...]) -> t
         ) from None
 
 
+def _check_out_dtype(name: str, out: torch.dtype, result: torch.dtype, casting: str) -> str:
+    """The casting with which a result is written into `out=`, given what `npdec._tags.out_casting` declares."""
+    if casting == "back":
+        if not dtypes_impl.can_cast(out, result, "safe"):
+            raise TypeError(
+                f"{name}: cannot cast array data from {_wrap.dtype_repr(out)} to {_wrap.dtype_repr(result)} according "
+                "to the rule 'safe': out= must be of the result's dtype"
+            )
+        return "unsafe"
+    if casting == "same":
+        if out is not result:
+            raise ValueError(
+                f"{name}: output array is not acceptable: it is of {_wrap.dtype_repr(out)}, and the result of "
+                f"{_wrap.dtype_repr(result)}"
+            )
+    elif not dtypes_impl.can_cast(result, out, casting):
+        raise _cannot_cast(name, result, out, casting)
+    return casting
+
+
+def _cannot_cast(name: str, value: torch.dtype, array: torch.dtype, casting: str) -> TypeError:
+    return TypeError(
+        f"Cannot cast ufunc '{name}' output from {_wrap.dtype_repr(value)} to {_wrap.dtype_repr(array)} with casting "
+        f"rule '{casting}'"
+    )
+
+
 def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> Any:
     """Write what a kernel returned into `out=` and return `out`. Shapes must agree; the cast must be safe enough."""
     if isinstance(out, tuple):
@@ -96,9 +120,10 @@ def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> A
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
     check_writeable(name, out)
+    casting = _check_out_dtype(name, out._d, result.dtype, casting)
     if tuple(result.shape) != tuple(out._t.shape):
         raise ValueError(
             f"{name}: output array has the wrong shape: {tuple(out._t.shape)} instead of {tuple(result.shape)}"
         )
-    write(name, out, result, casting)
+    write(name, out, result, "unsafe")
     return out

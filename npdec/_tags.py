@@ -36,6 +36,7 @@ __all__ = [
     "Spec",
     "Stepwise",
     "View",
+    "out_casting",
     "public",
     "torch_rule",
     "ufunc",
@@ -159,6 +160,19 @@ def ufunc(
         kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
             public_name, method_name, torch_function, loops, operator, identity, aliases
         )
+        return kernel
+
+    return declare
+
+
+def out_casting(rule: str) -> Callable[[Kernel], Kernel]:
+    """Declare what `out=` of a function may be, where that is not NumPy's "same_kind".
+
+    "unsafe": an array of any dtype. "back": one that casts safely to the dtype of the result. "same": that dtype only.
+    """
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__out_casting__ = rule  # type: ignore[attr-defined]
         return kernel
 
     return declare

@@ -20,6 +20,7 @@ from npdec._tags import (
     NoValue,
     Opaque,
     OutArray,
+    out_casting,
     public,
 )
 
@@ -37,6 +38,7 @@ _POSITIONS: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.argmax, "
 
 
 @public(method=True, aliases=("amax",))
+@out_casting("unsafe")
 def max(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -65,6 +67,7 @@ def max(
 
 
 @public(method=True, aliases=("amin",))
+@out_casting("unsafe")
 def min(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -168,7 +171,8 @@ def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None,
 
 
 @public(method=True)
-def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+@out_casting("back")
+def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the greatest element along an axis, or in the array read row by row; of several, the first.
 
     A nan counts as the greatest. The result is of int64, without the axis, or with `keepdims` of length one there.
@@ -188,7 +192,8 @@ def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, k
 
 
 @public(method=True)
-def argmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+@out_casting("back")
+def argmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the least element along an axis, or in the array read row by row; of several, the first.
 
     A nan counts as the least. The result is of int64, without the axis, or with `keepdims` of length one there.

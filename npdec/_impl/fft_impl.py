@@ -17,7 +17,7 @@ import torch
 from npdec._impl import dtypes_impl
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import normalize_axes, normalize_axis
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, out_casting, public
 
 Transform = Callable[..., torch.Tensor]
 
@@ -197,6 +197,7 @@ def irfft(
 
 
 @public
+@out_casting("unsafe")
 def hfft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -270,6 +271,7 @@ def fft2(
 
 
 @public
+@out_casting("unsafe")
 def ifft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -332,6 +334,7 @@ def rfft2(
 
 
 @public
+@out_casting("unsafe")
 def irfft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None
 ) -> Array:

@@ -10,7 +10,7 @@ import torch
 
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl.getitem_impl import broadcast_input, check_bounds, shape_text, wrap_negative
-from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Frozen, Opaque, OutArray, public
+from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 
 _MODES = ("clip", "raise", "wrap")
 
@@ -44,6 +44,7 @@ def apply_mode(index: torch.Tensor, size: int, axis: int, mode: str) -> torch.Te
 
 
 @public(method=True)
+@out_casting("back")
 def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
     """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.
 
@@ -118,6 +119,7 @@ def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> A
 
 
 @public
+@out_casting("back")
 def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutArray | None = None) -> Array:
     """The elements (or slices along an axis) where a vector of conditions holds; missing conditions are false.
 
@@ -153,6 +155,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
 
 
 @public(method=True)
+@out_casting("unsafe")
 def trace(
     a: ArrayLike,
     offset: int = 0,

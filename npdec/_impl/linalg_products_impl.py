@@ -14,7 +14,7 @@ import torch
 from npdec._impl import dtypes_impl, products_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
-from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, public
+from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
 
 
 @public
@@ -82,6 +82,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Array:
 
 
 @public
+@out_casting("same")
 def multi_dot(arrays: Sequence[ArrayLike], *, out: OutArray | None = None):
     """The matrix product of two or more arrays, in the order of multiplications that costs least.
 

@@ -19,6 +19,7 @@ from npdec._tags import (
     NoValue,
     Opaque,
     OutArray,
+    out_casting,
     public,
 )
 
@@ -44,6 +45,7 @@ def _require_inexact(dtype: torch.dtype | None) -> None:
 
 
 @public
+@out_casting("unsafe")
 def nansum(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -62,6 +64,7 @@ def nansum(
 
 
 @public
+@out_casting("unsafe")
 def nanprod(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -80,6 +83,7 @@ def nanprod(
 
 
 @public
+@out_casting("unsafe")
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, or of all elements in a row, with nan counting as zero.
 
@@ -90,6 +94,7 @@ def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
 
 
 @public
+@out_casting("unsafe")
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, or of all elements in a row, with nan counting as one.
 
@@ -207,6 +212,7 @@ def nanstd(
 
 
 @public
+@out_casting("unsafe")
 def nanmax(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -226,6 +232,7 @@ def nanmax(
 
 
 @public
+@out_casting("unsafe")
 def nanmin(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -264,7 +271,8 @@ def _nan_extreme(
 
 
 @public
-def nanargmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+@out_casting("back")
+def nanargmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the greatest element that is not nan, along an axis or in the array read row by row.
 
     Raises ValueError where all are nan, or there is no element.
@@ -276,7 +284,8 @@ def nanargmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *
 
 
 @public
-def nanargmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: KeepDims = NoValue):
+@out_casting("back")
+def nanargmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the least element that is not nan, along an axis or in the array read row by row.
 
     Raises ValueError where all are nan, or there is no element.

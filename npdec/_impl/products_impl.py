@@ -13,7 +13,7 @@ import torch
 from npdec._impl import dtypes_impl
 from npdec._impl._gufunc import Options, Signature, call, shape_text, widened
 from npdec._impl._util import normalize_axes, normalize_axis
-from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, public
+from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, out_casting, public
 
 _MATMUL = Signature("matmul", "(n?,k),(k,m?)->(n?,m?)")
 _VECDOT = Signature("vecdot", "(n),(n)->()")
@@ -74,6 +74,7 @@ def not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> V
 
 
 @public(method=True)
+@out_casting("same")
 def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     """Dot product: the sum over the last axis of `a` and the second to last axis of `b` (the only one of a vector).
 

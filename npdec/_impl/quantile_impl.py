@@ -20,9 +20,9 @@ from npdec._tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
-    KeepDims,
     NoValue,
     OutArray,
+    out_casting,
     public,
 )
 
@@ -60,7 +60,7 @@ def median(
     axis: AxisLike | None = None,
     out: OutArray | None = None,
     overwrite_input: bool = False,
-    keepdims: KeepDims = False,
+    keepdims: bool = False,
 ):
     """The median over an axis, several axes, or all: the middle element in order, or the mean of the two middle ones.
 
@@ -83,12 +83,13 @@ def median(
 
 
 @public
+@out_casting("unsafe")
 def nanmedian(
     a: ArrayLike,
     axis: AxisLike | None = None,
     out: OutArray | None = None,
     overwrite_input: bool = False,
-    keepdims: KeepDims = NoValue,
+    keepdims: bool = NoValue,
 ):
     """The median of the elements that are not nan, over an axis, several axes, or all.
 
@@ -309,7 +310,7 @@ def quantile(
     out: OutArray | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: KeepDims = False,
+    keepdims: bool = False,
     *,
     weights: ArrayLike | None = None,
 ):
@@ -333,7 +334,7 @@ def percentile(
     out: OutArray | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: KeepDims = False,
+    keepdims: bool = False,
     *,
     weights: ArrayLike | None = None,
 ):
@@ -346,6 +347,7 @@ def percentile(
 
 
 @public
+@out_casting("unsafe")
 def nanquantile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -353,7 +355,7 @@ def nanquantile(
     out: OutArray | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: KeepDims = NoValue,
+    keepdims: bool = NoValue,
     *,
     weights: ArrayLike | None = None,
 ):
@@ -368,6 +370,7 @@ def nanquantile(
 
 
 @public
+@out_casting("unsafe")
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -375,7 +378,7 @@ def nanpercentile(
     out: OutArray | None = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: KeepDims = NoValue,
+    keepdims: bool = NoValue,
     *,
     weights: ArrayLike | None = None,
 ):

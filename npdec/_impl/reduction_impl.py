@@ -22,6 +22,7 @@ from npdec._tags import (
     Mask,
     NoValue,
     OutArray,
+    out_casting,
     public,
 )
 from npdec.exceptions import AxisError
@@ -32,6 +33,7 @@ _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, whic
 
 
 @public(method=True)
+@out_casting("unsafe")
 def sum(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -62,6 +64,7 @@ def sum(
 
 
 @public(method=True)
+@out_casting("unsafe")
 def prod(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -92,6 +95,7 @@ def prod(
 
 
 @public(method=True)
+@out_casting("unsafe")
 def mean(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -127,6 +131,7 @@ def mean(
 
 
 @public(method=True)
+@out_casting("unsafe")
 def var(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -245,6 +250,7 @@ def _scan(function: Scan, a: torch.Tensor, axis: int | None, dtype: torch.dtype 
 
 
 @public(method=True)
+@out_casting("unsafe")
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
 
@@ -264,6 +270,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
 
 
 @public(method=True)
+@out_casting("unsafe")
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
 
@@ -297,6 +304,7 @@ def _cumulative(
 
 
 @public
+@out_casting("unsafe")
 def cumulative_sum(
     x: ArrayLike,
     /,
@@ -317,6 +325,7 @@ def cumulative_sum(
 
 
 @public
+@out_casting("unsafe")
 def cumulative_prod(
     x: ArrayLike,
     /,

@@ -13,7 +13,7 @@ import torch
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, promote, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, out_casting, public
 
 _WEAK = (int, float, complex)
 
@@ -88,6 +88,7 @@ def select(condlist: Sequence[Opaque], choicelist: object, default: object = 0) 
 
 
 @public(method=True)
+@out_casting("unsafe")
 def choose(a: Opaque, choices: Sequence[ArrayLike], out: OutArray | None = None, mode: str = "raise"):
     """For each index in `a`, the element of the choice of that number; the index and all choices broadcast.
 

@@ -1,0 +1,43 @@
+"""Options that many functions take, read as NumPy reads them: masks, and flags that are counted as integers."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import Any
+
+import torch
+
+from npdec import _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_tensor
+
+__all__ = ["as_flag", "as_mask"]
+
+
+def as_mask(where: Any) -> torch.Tensor:
+    """The tensor of a boolean mask. Numbers and lists count by their truth; an array of another dtype is refused
+    (TypeError).
+
+    >>> as_mask([1, 0])
+    tensor([ True, False])
+    """
+    numpy = sys.modules.get("numpy")
+    if isinstance(where, torch.Tensor) or type(where) is _wrap.ARRAY or (numpy and isinstance(where, numpy.ndarray)):
+        mask = as_tensor(where)
+        if mask.dtype is not torch.bool:
+            raise TypeError(
+                f"Cannot cast array data from {_wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule "
+                "'safe': where= needs a boolean mask, say (x != 0)"
+            )
+        return mask
+    return as_tensor(where, None if isinstance(where, ArrayBase) and where._d is torch.bool else torch.bool)
+
+
+def as_flag(flag: Any) -> bool:
+    """A bool, or the truth of an integer. Raises TypeError for anything else.
+
+    >>> as_flag(2)
+    True
+    """
+    return flag if type(flag) is bool else operator.index(flag) != 0
