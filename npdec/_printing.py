@@ -28,6 +28,8 @@ __all__ = [
     "set_printoptions",
 ]
 
+DELEGATES_TO_NUMPY = True
+
 _UNSAID = (torch.bool, torch.int64, torch.float64, torch.complex128)  # dtypes that the elements show by themselves
 _LINE_WIDTH, _THRESHOLD, _EDGE_ITEMS = 75, 1000, 3  # NumPy's defaults, for the text without it
 

@@ -22,6 +22,8 @@ from npdec._scalars import float64, int64
 
 __all__ = ["Generator", "default_rng"]
 
+DELEGATES_TO_NUMPY = True
+
 
 class Generator(Distributions):
     """Draws from distributions, on a bit generator of NumPy (`np.random.PCG64(seed)`) or on a `torch.Generator`.

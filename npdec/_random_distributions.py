@@ -8,6 +8,8 @@ from npdec._random_streams import Stream
 
 __all__ = ["Distributions"]
 
+DELEGATES_TO_NUMPY = True
+
 
 class Distributions:
     """Draws from distributions. Parameters broadcast; `size` is the shape of the result.

@@ -29,6 +29,8 @@ from npdec._scalars import int64
 
 __all__ = ["RandomState", "legacy", "numpy_class"]
 
+DELEGATES_TO_NUMPY = True
+
 
 class RandomState(Distributions):
     """The generator of NumPy's older programs: a Mersenne Twister whose numbers never change.
