@@ -11,7 +11,7 @@ import math as _math
 import sys as _sys
 from typing import Any as _Any
 
-from npdec import _absent, _dispatch, _main, _wrap, exceptions, extend, overrides
+from npdec import _absent, _dispatch, _host_side, _main, _wrap, exceptions, extend, overrides
 from npdec._checking import check_completeness
 from npdec._composition import Composition
 from npdec._creation import *
@@ -20,7 +20,11 @@ from npdec._decomposition import completeness, decompose
 from npdec._dtype_functions import *
 from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path
+from npdec._errstate import *
+from npdec._files import *
 from npdec._generic import generic
+from npdec._host_side import *
+from npdec._iteration import *
 from npdec._limits import *
 from npdec._parts import imag, real
 from npdec._printing import *
@@ -50,13 +54,15 @@ _LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "strings", "testing", "
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
+    if name in _host_side.HOSTED:
+        return _host_side.hosted_class(name)
     if name in _absent.ABSENT:
         raise _absent.absent(name)
     raise AttributeError(f"module 'npdec' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_host_side.HOSTED})
 
 
 del annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
+from npdec import _errstate, _wrap
 from npdec._base import ArrayBase
 from npdec._composition import Composition
 from npdec._convert import as_tensor
@@ -38,15 +38,15 @@ _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _SOURCES = {
     "unary": """
 def operator(self):
-    return _function(self)
+    return _function(self) if type(self) is _Array else _function._operate((self,))
 """,
     "binary": """
 def operator(self, other):
-    return _function._general((self, other)) if _accepts(other) else NotImplemented
+    return _function._operate((self, other)) if _accepts(other) else NotImplemented
 """,
     "reflected": """
 def operator(self, other):
-    return _function._general((other, self)) if _accepts(other) else NotImplemented
+    return _function._operate((other, self)) if _accepts(other) else NotImplemented
 """,
     # Whatever is no number is unequal to every element.
     "comparison": """
@@ -61,9 +61,7 @@ def operator(self, other):
 def operator(self, other):
     if not _accepts(other):
         return NotImplemented
-    _check_writeable(_stem, self)
-    _write(_stem, self, _function.compute((self._t, _operand(other))), "same_kind")
-    return self
+    return _function._general((self, other), self)
 """,
     "fast": """
 def operator(self, other):
@@ -105,21 +103,14 @@ def _accepts(other: Any) -> bool:
     )
 
 
-def _operand(other: Any) -> Any:
-    return other if type(other) in _PYTHON_SCALARS else as_tensor(other)
-
-
 def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
     """The operator `name` of a kind, for a ufunc."""
     scope: dict[str, Any] = {
         "_function": function,
         "_accepts": _accepts,
-        "_operand": _operand,
         "_wrap": _wrap.wrap,
         "_full": torch.full,
-        "_check_writeable": check_writeable,
-        "_write": write,
-        "_stem": function.__name__,
+        "_Array": Composition,
         **more,
     }
     exec(_code(kind), scope)
@@ -165,14 +156,16 @@ def _fast(
         return slow
     direct = function._direct - without
     # Beside int64 torch takes a Python int for one too. From 2**63 on it would wrap around.
-    numbers = {int: direct | (function._arrays & {torch.int64}), float: direct}
+    numbers = {
+        int: _errstate.guarded(direct | (function._arrays & {torch.int64})),
+        float: _errstate.guarded(direct),
+    }
     return _make(
         "fast comparison" if function._loops == "compare" else "fast",
         function,
         slow.__name__,
-        _arrays=function._arrays,
+        _arrays=_errstate.guarded(function._arrays),
         _holders=_HOLDERS,
-        _Array=Composition,
         _Tensor=torch.Tensor,
         _new=object.__new__,
         _numbers=numbers if slow.__name__ not in _WITHOUT_NUMBER else {},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _memory, _wrap
+from npdec import _errstate, _memory, _wrap
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import DecompositionWarning
@@ -52,8 +52,17 @@ def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Te
     return tensor
 
 
-def write(name: str, array: Composition, value: torch.Tensor, casting: str = "unsafe", mask: Any = None) -> None:
+def write(
+    name: str,
+    array: Composition,
+    value: torch.Tensor,
+    casting: str = "unsafe",
+    mask: Any = None,
+    found: set[str] | None = None,
+) -> None:
     """Copy `value` into the array, broadcast and cast, where the mask allows.
+
+    Floating-point errors in the cast are added to `found`, or reported if there is no such set.
 
     Nothing is written if the cast or the shapes do not fit (TypeError, ValueError).
     """
@@ -65,10 +74,22 @@ def write(name: str, array: Composition, value: torch.Tensor, casting: str = "un
     target = prepare(name, array, value)
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
         value = value.value
+    if _errstate.watching and value.dtype is not array._d:
+        _look(value, array._d, mask, found)
     if mask is not None:
         value = torch.where(mask, value.to(array._d), target)
     target.copy_(value)
     _memory.written(array)
+
+
+def _look(value: torch.Tensor, dtype: torch.dtype, mask: Any, found: set[str] | None) -> None:
+    from npdec import _fp_errors
+
+    errors = _fp_errors.found_by_cast(value, value.to(dtype), mask)
+    if found is None:
+        _errstate.report(errors, "cast")
+    else:
+        found |= errors
 
 
 def _broadcast_into(name: str, value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:

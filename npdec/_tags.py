@@ -116,7 +116,8 @@ class Spec:
     the law tags of the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of
     `npdec._impl.dtypes_impl.LOOPS`; it is None for a function that is no ufunc. `operator` is the stem of the operators
     that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over
-    nothing.
+    nothing. `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
+    `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
     """
 
     name: str
@@ -126,17 +127,24 @@ class Spec:
     operator: str | None = None
     identity: Any = None
     aliases: tuple[str, ...] = ()
+    flags: Any = None
+    errors: Any = None
 
 
 def public(
-    kernel: Kernel | None = None, *, name: str | None = None, method: bool | str = False, aliases: tuple[str, ...] = ()
+    kernel: Kernel | None = None,
+    *,
+    name: str | None = None,
+    method: bool | str = False,
+    aliases: tuple[str, ...] = (),
+    errors: str | dict[str, str] | None = None,
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
     def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
-        kernel.__npdec__ = Spec(public_name, method_name, aliases=aliases)  # type: ignore[attr-defined]
+        kernel.__npdec__ = Spec(public_name, method_name, aliases=aliases, errors=errors)  # type: ignore[attr-defined]
         return kernel
 
     return declare if kernel is None else declare(kernel)
@@ -151,6 +159,7 @@ def ufunc(
     method: bool | str = False,
     name: str | None = None,
     aliases: tuple[str, ...] = (),
+    flags: Any = None,
 ) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
@@ -158,7 +167,7 @@ def ufunc(
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
-            public_name, method_name, torch_function, loops, operator, identity, aliases
+            public_name, method_name, torch_function, loops, operator, identity, aliases, flags
         )
         return kernel
 

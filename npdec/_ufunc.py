@@ -14,44 +14,43 @@ from typing import Any
 
 import torch
 
-from npdec import _law, _ufunc_methods, _wrap
-from npdec._convert import as_dtype, as_tensor
+from npdec import _errstate, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufunc_types, _wrap
+from npdec._base import ArrayBase
+from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
-from npdec._output import check_writeable, write
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tags import Spec
+from npdec._tags import NoValue, Spec
 
 __all__ = ["make_ufunc", "ufunc"]
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 _CALL = {
     1: """
-def __call__(self, x, /, out=None, **options):
-    if type(x) is _Array and out is None and not options and x._d in _direct:
+def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
         r = _torch(x._t)
         if type(r) is _Tensor and r.dim():
             c = _new(_Array); c._t = r; c._d = {dtype}
             return c
         return _wrap(r)
-    return self._general((x,), out, **options)
+    return self._general((x,), out, more, options)
 """,
     2: """
-def __call__(self, x1, x2, /, out=None, **options):
-    if type(x1) is _Array and out is None and not options:
+def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x1) is _Array and out is _NoValue and not options:
         d = x1._d
         if type(x2) is _Array and d is x2._d and d in _arrays:
             try:
                 r = _torch(x1._t, x2._t)
             except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
-                return self._general((x1, x2), out)
+                return self._general((x1, x2))
             if type(r) is _Tensor and r.dim():
                 c = _new(_Array); c._t = r; c._d = {dtype}
                 return c
             return _wrap(r)
-    return self._general((x1, x2), out, **options)
+    return self._general((x1, x2), out, more, options)
 """,
 }
 
@@ -67,8 +66,8 @@ def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozen
 class ufunc:
     """A function that works element by element, with broadcasting, type promotion, `out=` and `where=`.
 
-    Attributes: `nin`, `nout`, `nargs`, `identity`, `signature` (None: all are elementwise).
-    Methods: `reduce`, `accumulate`, `reduceat`, `outer`, `at`.
+    Attributes: `nin`, `nout`, `nargs`, `types`, `ntypes`, `identity`, `signature` (None for what is elementwise).
+    Methods: `reduce`, `accumulate`, `reduceat`, `outer`, `at`, `resolve_dtypes`.
 
     >>> np.add.nin, np.add.identity
     (2, 0)
@@ -77,9 +76,16 @@ class ufunc:
            [6, 8]])
     """
 
-    signature = None
+    __module__ = "npdec"
+    signature: str | None = None
     __name__: str
     __call__: Callable[..., Any]
+    _loops = ""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is ufunc:
+            raise TypeError("cannot create 'numpy.ufunc' instances")
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -99,6 +105,7 @@ class ufunc:
         self.nargs = self.nin + nout
         self.identity = spec.identity
         self._loops = str(spec.loops)
+        self._flags = spec.flags
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
         ruled = any(p.tag in LAW_TAGS for p in parameters)
@@ -110,27 +117,57 @@ class ufunc:
     def __signature__(self) -> inspect.Signature:
         return _signature(self._parameters, self.nout)
 
+    @property
+    def types(self) -> list[str]:
+        """The loops: the dtypes of operands and results, by NumPy's characters ("dd->d")."""
+        return _ufunc_types.list_types(self)
+
+    @property
+    def ntypes(self) -> int:
+        """The number of loops."""
+        return len(self.types)
+
+    @property
+    def sums(self) -> bool:
+        """Whether reductions of small integers are taken in 64 bits."""
+        return self.identity in (0, 1) and self._loops in ("add", "any")
+
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
     def __reduce__(self) -> str:
         return self.__name__
 
-    def compute(self, operands: tuple[Any, ...], dtype: torch.dtype | None = None, casting: str = "same_kind") -> Any:
-        """The tensor (or tuple of tensors) of the result, for tensors and Python scalars as operands."""
+    def compute(
+        self,
+        operands: tuple[Any, ...],
+        dtype: torch.dtype | None = None,
+        casting: str = "same_kind",
+        chosen: Any = None,
+        found: set[str] | None = None,
+        mask: torch.Tensor | None = None,
+        scalar: bool = False,
+    ) -> Any:
+        """The tensor (or tuple of tensors) of the result, for tensors and Python scalars as operands.
+
+        `dtype`, `casting` and `chosen` say which loop computes it. Floating-point errors, where the mask allows, are
+        added to `found`, or reported if there is no such set.
+        """
         name = self.__name__
         if self._opaque:
             operands = tuple(x.value if type(x) is DecomposedTensor else x for x in operands)
-        computed = dtypes_impl.resolve_loop(self._loops, operands, dtype, name, casting)
+        computed = dtypes_impl.resolve_loop(self._loops, operands, dtype, name, casting, chosen)
         device = _common_device(operands)
         tensors = []
         for x in operands:
             if type(x) in _PYTHON_SCALARS:
                 if computed is not None:
-                    x = dtypes_impl.scalar_tensor(x, computed, device)
+                    number, x = x, dtypes_impl.scalar_tensor(x, computed, device)
+                    if _errstate.watching and type(number) in (float, complex):
+                        _util.watched_cast(torch.tensor(number, dtype=dtypes_impl.WEAK[type(number)]), computed)
             else:
                 if computed is not None and x.dtype is not computed:
-                    x = x.to(computed)
+                    x = _util.watched_cast(x, computed)
                 if x.dim() == 0 and device is not None and x.device != device:
                     x = x.to(device)
             tensors.append(x)
@@ -138,79 +175,76 @@ class ufunc:
             _check_broadcast(tensors)
         if computed in self._direct:
             assert self._torch is not None
-            return self._torch(*tensors)
-        return self._kernel(*tensors)
+            result = self._torch(*tensors)
+        else:
+            result = self._kernel(*tensors)
+        if _errstate.watching and not torch.compiler.is_compiling():
+            _look(self, tensors, result, found, mask, scalar)
+        return result
 
     def _general(
-        self,
-        inputs: tuple[Any, ...],
-        out: Any = None,
-        *,
-        where: Any = True,
-        casting: str = "same_kind",
-        order: str = "K",
-        dtype: Any = None,
-        subok: bool = True,
-        signature: Any = None,
+        self, inputs: tuple[Any, ...], out: Any = NoValue, more: tuple[Any, ...] = (), options: Any = None
     ) -> Any:
-        if signature is not None:
-            raise TypeError(f"{self.__name__}: choose the loop with dtype=; signature= is not supported")
-        if casting not in _CASTINGS:
-            raise ValueError(f"casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")
-        if order not in ("K", "C", "A", "F"):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        """A call with any operands and options; `more` are positional arguments behind the first `out`."""
+        if inputs[-1] is NoValue or len(more) > self.nout - 1:
+            count = sum(x is not NoValue for x in inputs) + (out is not NoValue) + len(more)
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but {count} "
+                f"{'was' if count == 1 else 'were'} given"
+            )
+        if options or more or (out is not NoValue and out is not None):
+            return self._with_options(inputs, out, more, options or {})
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
-        result = self.compute(operands, None if dtype is None else as_dtype(dtype), casting)
-        results = result if isinstance(result, tuple) else (result,)
-        mask = None
-        if where is not True:
-            mask = as_tensor(where)
-            if mask.dtype is not torch.bool:
-                raise TypeError(f"{self.__name__}: where= must be a boolean mask, not {_wrap.dtype_repr(mask.dtype)}")
-        if out is None:
-            if mask is not None:
-                shape = _util.broadcast_shapes(mask.shape, results[0].shape)
-                results = tuple(torch.where(mask, r, torch.zeros_like(r)).expand(shape) for r in results)
-            if order == "F":
-                results = tuple(r.mT.contiguous().mT if r.ndim == 2 else _column_major(r) for r in results)
-            wrapped = tuple(_wrap.wrap(r) for r in results)
-            return wrapped if self.nout > 1 else wrapped[0]
-        outs = out if isinstance(out, tuple) else (out,)
-        if len(outs) != self.nout:
-            raise ValueError(f"The 'out' tuple must have exactly {self.nout} entries")
-        for o in outs:
-            if o is not None:
-                check_writeable(self.__name__, o)
-        written = []
-        for o, r in zip(outs, results, strict=True):
-            if o is None:
-                o = _wrap.wrap(r)
-            else:
-                _check_out_shape(o, r, mask)
-                write(self.__name__, o, r, casting, mask)
-            written.append(o)
-        return tuple(written) if self.nout > 1 else written[0]
+        if _errstate.watching:
+            found: set[str] = set()
+            result = self.compute(operands, found=found)
+            _errstate.report(found, self.__name__)
+        else:
+            result = self.compute(operands)
+        return tuple(map(_wrap.wrap, result)) if self.nout > 1 else _wrap.wrap(result)
+
+    def _operate(self, inputs: tuple[Any, ...]) -> Any:
+        """The call that an operator stands for: between scalars its errors are those of scalars, whose integers
+        overflow."""
+        if not _errstate.watching or any(
+            type(x) not in _PYTHON_SCALARS and not (isinstance(x, ArrayBase) and type(x) is not _wrap.ARRAY)
+            for x in inputs
+        ):
+            return self._general(inputs)
+        found: set[str] = set()
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+        result = self.compute(operands, found=found, scalar=True)
+        _errstate.report(found, f"scalar {self.__name__}")
+        return tuple(map(_wrap.wrap, result)) if self.nout > 1 else _wrap.wrap(result)
+
+    def _with_options(self, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        call = _ufunc_call.read(self, inputs, out, more, options)
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+        found: set[str] | None = set() if _errstate.watching else None
+        result = self.compute(operands, call.dtype, call.casting, call.chosen, found, call.mask)
+        given = _ufunc_call.deliver(self, call, result if isinstance(result, tuple) else (result,), found)
+        if found:
+            _errstate.report(found, self.__name__)
+        return given
 
     reduce = _ufunc_methods.reduce
     accumulate = _ufunc_methods.accumulate
     reduceat = _ufunc_methods.reduceat
     outer = _ufunc_methods.outer
-    at = _ufunc_methods.at
+    at = _ufunc_at.at
+    resolve_dtypes = _ufunc_types.resolve_dtypes
 
 
-def _column_major(r: torch.Tensor) -> torch.Tensor:
-    dims = tuple(reversed(range(r.ndim)))
-    return r.permute(dims).contiguous().permute(dims)
+def _look(
+    function: ufunc, tensors: list[Any], result: Any, found: set[str] | None, mask: torch.Tensor | None, scalar: bool
+) -> None:
+    from npdec import _fp_errors
 
-
-def _check_out_shape(out: Any, r: torch.Tensor, mask: torch.Tensor | None) -> None:
-    shape = tuple(r.shape) if mask is None else _util.broadcast_shapes(r.shape, mask.shape)
-    target = tuple(out._t.shape)
-    if shape != target and _util.broadcast_shapes(shape, target) != target:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {_wrap.shape_repr(target)} doesn't match the broadcast "
-            f"shape {_wrap.shape_repr(shape)}"
-        )
+    errors = _fp_errors.found_by_ufunc(function, tensors, result, mask, scalar)
+    if found is None:
+        _errstate.report(errors, function.__name__)
+    else:
+        found |= errors
 
 
 def _common_device(operands: tuple[Any, ...]) -> torch.device | None:
@@ -265,8 +299,9 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
         "_torch": function,
-        "_arrays": arrays,
-        "_direct": direct,
+        "_arrays": _errstate.guarded(arrays),
+        "_direct": _errstate.guarded(direct),
+        "_NoValue": NoValue,
         "_wrap": _wrap.wrap,
     }
     body: dict[str, Any] = {}
@@ -278,13 +313,13 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     else:
         nin, nout = len(parameters), table.nout
 
-        def __call__(self: ufunc, *args: Any, out: Any = None, **options: Any) -> Any:
-            if not nin <= len(args) <= nin + nout:
-                raise TypeError(
-                    f"{spec.name}() takes from {nin} to {nin + nout} positional arguments but {len(args)} were given"
-                )
-            outs = args[nin:] + (None,) * (nin + nout - len(args)) if len(args) > nin else out
-            return self._general(args[:nin], outs, **options)
+        def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
+            inputs = args[:nin] + (NoValue,) * (nin - len(args))
+            if len(args) <= nin:
+                return self._general(inputs, out, (), options)
+            if out is not NoValue:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            return self._general(inputs, args[nin], args[nin + 1 :] + (None,) * (nin + nout - len(args)), options)
 
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)

@@ -658,6 +658,7 @@ OTHER = {
     "format_float_positional": [call(3.14159), call(2.0, trim="-"), call(1234.5678, precision=2)],
     "format_float_scientific": [call(31415.9), call(0.00012, precision=1)],
     "get_printoptions": [call()],
+    "geterr": [call()],
     "may_share_memory": [call(X, Y), call(X, X)],
     "shares_memory": [call(X, Y), call(X, X)],
 }  # fmt: skip
@@ -680,6 +681,9 @@ SAMPLES: dict[str, list[Sample]] = {name: samples for chapter in CHAPTERS.values
 NO_SAMPLE = {
     "isnat": "refuses every dtype that torch has",
     "set_printoptions": "changes the state of the process: tested by its effect on printing",
+    "geterrcall": "the state of floating-point errors: tests/test_errstate.py",
+    "seterr": "changes the state of the thread: tests/test_errstate.py",
+    "seterrcall": "changes the state of the thread: tests/test_errstate.py",
     "printoptions": "a context manager: tested by its effect on printing",
     "decompose": "npdec's own: tests of the law",
     "attribute": "npdec's own: tests of the law",

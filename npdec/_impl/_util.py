@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -97,6 +97,10 @@ def is_known_true(condition: torch.Tensor) -> bool:
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
+# What is told of every cast, its source and its result, while floating-point errors are watched (`npdec._errstate`).
+on_cast: Callable[[torch.Tensor, torch.Tensor], None] | None = None
+
+
 def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """`x` in another dtype. From complex to real with a ComplexWarning."""
     if x.dtype is dtype:
@@ -104,7 +108,15 @@ def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
         warn("Casting complex values to real discards the imaginary part", ComplexWarning)
         x = torch.real(x)
-    return x.to(dtype)
+    return watched_cast(x, dtype)
+
+
+def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """`x.to(dtype)`, of which `on_cast` is told."""
+    result = x.to(dtype)
+    if on_cast is not None:
+        on_cast(x, result)
+    return result
 
 
 # torch lacks most integer kernels for uint16, uint32 and uint64. Arithmetic modulo 2**64 is that of int64 on the same

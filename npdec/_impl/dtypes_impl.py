@@ -24,6 +24,7 @@ import torch
 
 from npdec._impl._promotion import (
     RANGES,
+    WEAK,
     Operand,
     as_float,
     can_cast,
@@ -43,6 +44,7 @@ from npdec._impl._promotion import (
 
 __all__ = [
     "LOOPS",
+    "WEAK",
     "Loops",
     "can_cast",
     "common_dtype",
@@ -142,6 +144,29 @@ class Loops:
                 return computed
         else:
             computed = self._forced(key, operands, dtype, name)
+        self.check_casts(operands, computed, name, casting)
+        return computed
+
+    def choose(
+        self, key: tuple[Operand, ...], inputs: set[torch.dtype], output: torch.dtype | None, name: str, casting: str
+    ) -> torch.dtype:
+        """The compute dtype of the loop that takes operands of these dtypes and gives the output, if there is one and
+        the operands can be cast to it."""
+        operands = tuple(x if isinstance(x, torch.dtype) else scalar_type(x) for x in key)
+        computed = self.loop(next(iter(inputs))) if len(inputs) == 1 else None
+        if computed is None or (output is not None and output is not self.result(computed)):
+            raise _no_match(name)
+        self.check_casts(operands, computed, name, casting)
+        return computed
+
+    def result(self, computed: torch.dtype) -> torch.dtype:
+        """The dtype of the (first) result of the loop that computes in a dtype."""
+        if self.output == "real":
+            return real_dtype(computed)
+        return self.output if isinstance(self.output, torch.dtype) else computed
+
+    def check_casts(self, operands: tuple[Operand, ...], computed: torch.dtype, name: str, casting: str) -> None:
+        """Raise TypeError where a casting rule keeps an operand from being computed in a dtype."""
         for i, x in enumerate(operands[:1] if self.mixed == "ldexp" else operands):
             source = common_dtype(x)
             weak = x is int and len(operands) > 1 and computed is not torch.bool
@@ -151,7 +176,6 @@ class Loops:
                     f"Cannot cast ufunc '{name}' input{position} from dtype('{name_of(source)}') to "
                     f"dtype('{name_of(computed)}') with casting rule '{casting}'"
                 )
-        return computed
 
     def _forced(
         self, key: tuple[Operand, ...], operands: tuple[Operand, ...], dtype: torch.dtype, name: str
@@ -245,10 +269,12 @@ def resolve_loop(
     dtype: torch.dtype | None = None,
     name: str = "ufunc",
     casting: str = "same_kind",
+    chosen: tuple[set[torch.dtype], torch.dtype | None] | None = None,
 ) -> torch.dtype | None:
     """The dtype in which a ufunc computes, for operands that are tensors and Python scalars.
 
-    `dtype` is the ufunc's own `dtype=`, `name` its name for error messages. None means that the operands go to the
+    `dtype` is the ufunc's own `dtype=`, `name` its name for error messages, `chosen` what `signature=` asks for: the
+    dtypes of operands, and that of the result. None means that the operands go to the
     kernel uncast (see the head of the file). Raises TypeError if there is no loop, OverflowError if a Python int is out
     of range.
 
@@ -257,7 +283,9 @@ def resolve_loop(
     """
     table = LOOPS[loops]
     key = tuple([x.dtype if isinstance(x, torch.Tensor) else type(x) for x in operands])
-    if dtype is not None:
+    if chosen is not None:
+        computed = table.choose(key, *chosen, name, casting)
+    elif dtype is not None:
         computed = table.force(key, dtype, name, casting)
     else:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import dtypes_impl
+from npdec._impl import _flags, dtypes_impl
 from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, Stepwise, View, public, ufunc
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def frexp(x: Pointwise):
     return mantissa, exponent
 
 
-@ufunc(loops="ldexp")
+@ufunc(loops="ldexp", flags=_flags.LDEXP)
 def ldexp(x1: Linear, x2: Opaque):
     """x1 · 2**x2 for integers x2, rounded once, with broadcasting. TypeError for complex x1 and for x2 not an integer.
 
@@ -179,7 +179,7 @@ def copysign(x1: Stepwise, x2: Stepwise):
     return torch.copysign(x1, x2)
 
 
-@ufunc(torch.nextafter, loops="float")
+@ufunc(torch.nextafter, loops="float", flags=_flags.NEIGHBOUR)
 def nextafter(x1: Pointwise, x2: Pointwise):
     """The float next to x1 in the direction of x2, with broadcasting. TypeError for complex numbers.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 
-from npdec._impl import dtypes_impl
+from npdec._impl import _flags, dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 
@@ -35,7 +35,7 @@ def _on_parts(function: Callable[..., torch.Tensor], *operands: torch.Tensor) ->
     return torch.view_as_complex(function(*parts))
 
 
-@ufunc(torch.add, loops="add", operator="add", identity=0)
+@ufunc(torch.add, loops="add", operator="add", identity=0, flags=_flags.SUM)
 def add(x1: Linear, x2: Linear):
     """The sum x1 + x2, with broadcasting. Two booleans are joined by `or`; integers wrap around.
 
@@ -47,7 +47,7 @@ def add(x1: Linear, x2: Linear):
     return _wrapping(torch.add, x1, x2)
 
 
-@ufunc(torch.sub, loops="subtract", operator="sub")
+@ufunc(torch.sub, loops="subtract", operator="sub", flags=_flags.DIFFERENCE)
 def subtract(x1: Linear, x2: Linear):
     """The difference x1 - x2, with broadcasting. Integers wrap around. TypeError for two booleans.
 
@@ -60,7 +60,7 @@ def subtract(x1: Linear, x2: Linear):
     return _wrapping(torch.sub, x1, x2)
 
 
-@ufunc(torch.mul, loops="any", operator="mul", identity=1)
+@ufunc(torch.mul, loops="any", operator="mul", identity=1, flags=_flags.PRODUCT)
 def multiply(x1: Multilinear, x2: Multilinear):
     """The product x1 · x2, with broadcasting. Two booleans are joined by `and`; integers wrap around.
 
@@ -70,7 +70,7 @@ def multiply(x1: Multilinear, x2: Multilinear):
     return torch.mul(x1, x2)
 
 
-@ufunc(torch.div, loops="divide", operator="truediv", aliases=("true_divide",))
+@ufunc(torch.div, loops="divide", operator="truediv", aliases=("true_divide",), flags=_flags.QUOTIENT)
 def divide(x1: ArrayLike, x2: ArrayLike):
     """The quotient x1 / x2, with broadcasting. Integers and booleans give float64; division by zero inf or nan.
 
@@ -80,7 +80,7 @@ def divide(x1: ArrayLike, x2: ArrayLike):
     return torch.div(x1, x2)
 
 
-@ufunc(torch.neg, loops="number", operator="neg")
+@ufunc(torch.neg, loops="number", operator="neg", flags=_flags.NEGATIVE)
 def negative(x: Linear):
     """The number of opposite sign; an unsigned integer n gives 2**bits - n. TypeError for booleans.
 
@@ -100,7 +100,7 @@ def positive(x: Linear):
     return torch.clone(x)
 
 
-@ufunc(torch.abs, loops="absolute", operator="abs", aliases=("abs",))
+@ufunc(torch.abs, loops="absolute", operator="abs", aliases=("abs",), flags=_flags.ABSOLUTE)
 def absolute(x: Pointwise):
     """The absolute value; of complex numbers the modulus, a float. The lowest signed integer has none and stays.
 
@@ -167,7 +167,7 @@ def conjugate(x: Linear):
 # --- powers and reciprocals -------------------------------------------------------------------------------------------
 
 
-@ufunc(torch.square, loops="arithmetic")
+@ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)
 def square(x: Pointwise):
     """x · x. Integers wrap around.
 
@@ -177,7 +177,7 @@ def square(x: Pointwise):
     return _wrapping(torch.square, x)
 
 
-@ufunc(torch.reciprocal, loops="arithmetic")
+@ufunc(torch.reciprocal, loops="arithmetic", flags=_flags.RECIPROCAL)
 def reciprocal(x: Pointwise):
     """1 / x in the dtype of x: of integers only 1 and -1 have one, others give 0.
 
@@ -194,7 +194,7 @@ def reciprocal(x: Pointwise):
     return inverse
 
 
-@ufunc(torch.pow, loops="power", operator="pow", aliases=("pow",))
+@ufunc(torch.pow, loops="power", operator="pow", aliases=("pow",), flags=_flags.POWER)
 def power(x1: Pointwise, x2: Pointwise):
     """x1 to the power of x2, with broadcasting. Integer powers of integers stay integers and wrap around.
 
@@ -219,7 +219,7 @@ def power(x1: Pointwise, x2: Pointwise):
     return _wrapping(torch.pow, x1, x2)
 
 
-@ufunc(loops="double")
+@ufunc(loops="double", flags=_flags.POWER)
 def float_power(x1: Pointwise, x2: Pointwise):
     """x1 to the power of x2 in float64, or complex128 where one of them is complex.
 
@@ -295,7 +295,7 @@ def _float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, but with a derivative
 
 
-@ufunc(_float_floor_divide, loops="real_arithmetic", operator="floordiv")
+@ufunc(_float_floor_divide, loops="real_arithmetic", operator="floordiv", flags=_flags.FLOOR)
 def floor_divide(x1: Stepwise, x2: Stepwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
 
@@ -338,7 +338,7 @@ def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.T
     return torch.where(far, torch.fmod(nearer, x2), rest)
 
 
-@ufunc(_float_remainder, loops="real_arithmetic", operator="mod", aliases=("mod",))
+@ufunc(_float_remainder, loops="real_arithmetic", operator="mod", aliases=("mod",), flags=_flags.REMAINDER)
 def remainder(x1: Stepwise, x2: Stepwise):
     """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
 
@@ -354,7 +354,7 @@ def remainder(x1: Stepwise, x2: Stepwise):
     return torch.remainder(x1, _divisor(x2)[0])
 
 
-@ufunc(loops="divmod", operator="divmod")
+@ufunc(loops="divmod", operator="divmod", flags=_flags.FLOOR)
 def divmod(x1: ArrayLike, x2: ArrayLike):
     """The pair (floor_divide(x1, x2), remainder(x1, x2)).
 
@@ -364,7 +364,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike):
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
-@ufunc(_float_fmod, loops="real_arithmetic")
+@ufunc(_float_fmod, loops="real_arithmetic", flags=_flags.REMAINDER)
 def fmod(x1: Stepwise, x2: Stepwise):
     """x1 - trunc(x1 / x2) · x2, which has the sign of x1; an integer by zero gives 0. TypeError for complex.
 

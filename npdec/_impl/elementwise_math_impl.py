@@ -10,13 +10,13 @@ import math
 
 import torch
 
-from npdec._impl import dtypes_impl
+from npdec._impl import _flags, dtypes_impl
 from npdec._tags import Array, ArrayLike, Linear, Pointwise, public, ufunc
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 
 
-@ufunc(torch.exp, loops="inexact")
+@ufunc(torch.exp, loops="inexact", flags=_flags.EXP)
 def exp(x: Pointwise):
     """e to the power of x.
 
@@ -26,7 +26,7 @@ def exp(x: Pointwise):
     return torch.exp(x)
 
 
-@ufunc(torch.exp2, loops="inexact")
+@ufunc(torch.exp2, loops="inexact", flags=_flags.EXP2)
 def exp2(x: Pointwise):
     """2 to the power of x.
 
@@ -46,7 +46,7 @@ def expm1(x: Pointwise):
     return torch.expm1(x)
 
 
-@ufunc(torch.log, loops="inexact")
+@ufunc(torch.log, loops="inexact", flags=_flags.LOG)
 def log(x: Pointwise):
     """The natural logarithm; -inf for 0, nan for negative real numbers.
 
@@ -56,7 +56,7 @@ def log(x: Pointwise):
     return torch.log(x)
 
 
-@ufunc(torch.log2, loops="inexact")
+@ufunc(torch.log2, loops="inexact", flags=_flags.LOG)
 def log2(x: Pointwise):
     """The logarithm to base 2; -inf for 0, nan for negative real numbers.
 
@@ -66,7 +66,7 @@ def log2(x: Pointwise):
     return torch.log2(x)
 
 
-@ufunc(torch.log10, loops="inexact")
+@ufunc(torch.log10, loops="inexact", flags=_flags.LOG)
 def log10(x: Pointwise):
     """The logarithm to base 10; -inf for 0, nan for negative real numbers.
 
@@ -76,7 +76,7 @@ def log10(x: Pointwise):
     return torch.log10(x)
 
 
-@ufunc(torch.log1p, loops="inexact")
+@ufunc(torch.log1p, loops="inexact", flags=_flags.LOG1P)
 def log1p(x: Pointwise):
     """log(1 + x), precise for small x too.
 
@@ -193,7 +193,7 @@ def arccos(x: Pointwise):
     return torch.acos(x)
 
 
-@ufunc(torch.atan, loops="inexact", aliases=("atan",))
+@ufunc(torch.atan, loops="inexact", aliases=("atan",), flags=_flags.ARCTAN)
 def arctan(x: Pointwise):
     """The angle in [-π/2, π/2] whose tangent is x.
 
@@ -223,7 +223,7 @@ def hypot(x1: Pointwise, x2: Pointwise):
     return torch.hypot(x1, x2)
 
 
-@ufunc(torch.rad2deg, loops="float")
+@ufunc(torch.rad2deg, loops="float", flags=_flags.SCALED)
 def degrees(x: Linear):
     """An angle in radians, in degrees. TypeError for complex numbers.
 
@@ -233,7 +233,7 @@ def degrees(x: Linear):
     return torch.rad2deg(x)
 
 
-@ufunc(torch.rad2deg, loops="float")
+@ufunc(torch.rad2deg, loops="float", flags=_flags.SCALED)
 def rad2deg(x: Linear):
     """An angle in radians, in degrees. TypeError for complex numbers.
 
@@ -243,7 +243,7 @@ def rad2deg(x: Linear):
     return torch.rad2deg(x)
 
 
-@ufunc(torch.deg2rad, loops="float")
+@ufunc(torch.deg2rad, loops="float", flags=_flags.SCALED)
 def radians(x: Linear):
     """An angle in degrees, in radians. TypeError for complex numbers.
 
@@ -253,7 +253,7 @@ def radians(x: Linear):
     return torch.deg2rad(x)
 
 
-@ufunc(torch.deg2rad, loops="float")
+@ufunc(torch.deg2rad, loops="float", flags=_flags.SCALED)
 def deg2rad(x: Linear):
     """An angle in degrees, in radians. TypeError for complex numbers.
 
@@ -333,7 +333,7 @@ def arccosh(x: Pointwise):
     return torch.acosh(x)
 
 
-@ufunc(torch.atanh, loops="inexact", aliases=("atanh",))
+@ufunc(torch.atanh, loops="inexact", aliases=("atanh",), flags=_flags.ARCTANH)
 def arctanh(x: Pointwise):
     """The number whose hyperbolic tangent is x; nan for real x outside [-1, 1].
 

@@ -1,0 +1,114 @@
+"""What operands and results say of floating-point errors, for the ufuncs that declare it: `ufunc(flags=PRODUCT)`.
+
+An infinite result of finite operands is an overflow, and nan of operands without nan is invalid; that needs no word
+here. A ufunc declares where an infinity is a division by zero, where a result below the normal numbers was rounded
+(underflow), and what integers do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+__all__ = [
+    "ABSOLUTE", "ARCTAN", "ARCTANH", "DIFFERENCE", "EXP", "EXP2", "FLOOR", "LDEXP", "LOG", "LOG1P", "NEGATIVE",
+    "NEIGHBOUR", "POWER", "PRODUCT", "QUOTIENT", "RECIPROCAL", "REMAINDER", "SCALED", "SQUARE", "SUM", "Flags",
+]  # fmt: skip
+
+Test = Callable[..., torch.Tensor]
+
+
+class Flags(NamedTuple):
+    """`pole`, of the operands: where an infinite result is a division by zero; of integers, where one divides by zero.
+    `tiny`, of the operands and a result below the normal numbers: where it was rounded. `overflow`, of integers.
+    `whole`: the operation on Python ints, by which the overflow of integer scalars is seen.
+    """
+
+    pole: Test | None = None
+    tiny: Test | None = None
+    overflow: Test | None = None
+    whole: Callable[..., int] | None = None
+
+
+# --- rounded results --------------------------------------------------------------------------------------------------
+
+
+def _split(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two halves of a mantissa, whose products are exact (Veltkamp)."""
+    factor = x * (2.0**27 + 1)
+    high = factor - (factor - x)
+    return high, x - high
+
+
+def _differs(product: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Whether `product` is not exactly a · b, for real numbers of one dtype whose product is small."""
+    if product.dtype is not torch.float64:
+        return a.double() * b.double() != product.double()
+    (ma, ea), (mb, eb) = torch.frexp(a), torch.frexp(b)
+    rounded = ma * mb
+    (ah, al), (bh, bl) = _split(ma), _split(mb)
+    error = ((ah * bh - rounded) + ah * bl + al * bh) + al * bl
+    up = -(ea + eb)  # may be more than one factor can hold
+    back = torch.ldexp(torch.ldexp(product, up // 2), up - up // 2)
+    return (error != 0) | (back != rounded)
+
+
+def _product(x1: torch.Tensor, x2: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    return _differs(r, x1, x2)
+
+
+def _quotient(x1: torch.Tensor, x2: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    return torch.isfinite(x2) & torch.where(r == 0, x1 != 0, _differs(x1, r, x2))
+
+
+def _power(x1: torch.Tensor, x2: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    whole = (torch.frexp(x1)[0].abs() == 0.5) & (x2 == torch.round(x2))  # a power of two
+    exact = (r != 0) & (whole | (x2 == 1))
+    return torch.isfinite(x1) & torch.isfinite(x2) & (x1 != 0) & ~exact
+
+
+def _ldexp(x1: torch.Tensor, x2: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    up = torch.clamp(-x2, -4000, 4000).to(torch.int32)
+    return torch.ldexp(torch.ldexp(r, up // 2), up - up // 2) != x1
+
+
+# --- what ufuncs declare ----------------------------------------------------------------------------------------------
+
+
+def _by_zero(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    return (x2 == 0) & (torch.isfinite(x1) | x1.is_complex())
+
+
+def _lowest_by_minus_one(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    if not x1.dtype.is_signed:
+        return torch.zeros((), dtype=torch.bool, device=x1.device)
+    return (x1 == torch.iinfo(x1.dtype).min) & (x2 == -1)
+
+
+def _on_imaginary_one(x: torch.Tensor) -> torch.Tensor:
+    return (torch.real(x) == 0) & (torch.imag(x).abs() == 1) if x.is_complex() else torch.zeros_like(x, dtype=bool)
+
+
+SUM = Flags(whole=operator.add)
+DIFFERENCE = Flags(whole=operator.sub)
+NEGATIVE = Flags(whole=operator.neg)
+ABSOLUTE = Flags(whole=abs)
+PRODUCT = Flags(tiny=_product, whole=operator.mul)
+SQUARE = Flags(tiny=lambda x, r: _differs(r, x, x))
+QUOTIENT = Flags(pole=_by_zero, tiny=_quotient)
+FLOOR = Flags(pole=_by_zero, overflow=_lowest_by_minus_one)
+REMAINDER = Flags(pole=_by_zero)
+RECIPROCAL = Flags(pole=lambda x: x == 0, tiny=lambda x, r: _quotient(torch.ones_like(x), x, r))
+POWER = Flags(pole=lambda x1, x2: (x1 == 0) & (torch.real(x2) < 0), tiny=_power)
+EXP = Flags(tiny=lambda x, r: torch.isfinite(x))
+EXP2 = Flags(tiny=lambda x, r: torch.isfinite(x) & ((r == 0) | (x != torch.round(x))))
+LOG = Flags(pole=lambda x: x == 0)
+LOG1P = Flags(pole=lambda x: x == -1)
+ARCTAN = Flags(pole=_on_imaginary_one)
+ARCTANH = Flags(pole=lambda x: x.abs() == 1)
+LDEXP = Flags(tiny=_ldexp)
+SCALED = Flags(tiny=lambda x, r: x != 0)  # by an irrational factor
+NEIGHBOUR = Flags(tiny=lambda x1, x2, r: x1 != x2)

@@ -1,0 +1,154 @@
+"""The options of a ufunc's call: which loop computes, where results are written, and what is masked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from npdec import _wrap
+from npdec._convert import as_dtype, as_tensor
+from npdec._impl import _util, dtypes_impl
+from npdec._output import check_writeable, write
+from npdec._tags import NoValue
+from npdec._ufunc_types import check_casting, read_signature, split
+
+if TYPE_CHECKING:
+    from npdec._ufunc import ufunc
+
+__all__ = ["Call", "as_mask", "deliver", "read", "read_out"]
+
+_OPTIONS = ("where", "casting", "order", "dtype", "subok", "signature", "sig")
+_UNWRITTEN = "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
+
+
+class Call(NamedTuple):
+    """What the options of a call say. `outs` holds an array or None for each result; None: all results are made, and
+    `arrays` says that 0-d ones are arrays too."""
+
+    outs: tuple[Any, ...] | None
+    arrays: bool
+    mask: torch.Tensor | None
+    casting: str
+    order: str
+    dtype: torch.dtype | None
+    chosen: Any
+
+
+def read_out(function: ufunc, out: Any) -> tuple[Any, ...] | None:
+    """`out=` as a tuple with an entry for each result; None if there is none. Raises TypeError, ValueError."""
+    if out is None or out is NoValue or out is Ellipsis:
+        return None
+    if not isinstance(out, tuple):
+        if function.nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
+        out = (out,)
+    if len(out) != function.nout:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    for item in out:
+        if item is not None:
+            if type(item) is not _wrap.ARRAY:
+                raise TypeError("return arrays must be of ArrayType")
+            check_writeable(function.__name__, item)
+    return None if all(item is None for item in out) else out
+
+
+def as_mask(where: Any) -> torch.Tensor | None:
+    """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
+    if where is True:
+        return None
+    mask = torch.tensor(bool(where)) if isinstance(where, (bool, int)) else as_tensor(where)
+    mask = getattr(mask, "value", mask)
+    if mask.dtype is not torch.bool:
+        if mask.numel():
+            raise TypeError(
+                f"Cannot cast array data from {_wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule "
+                "'safe'"
+            )
+        mask = mask.to(torch.bool)
+    return mask
+
+
+def read(function: ufunc, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:
+    """The options of a call, checked. Raises TypeError and ValueError in NumPy's words."""
+    name = function.__name__
+    for option in options:
+        if option not in _OPTIONS:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
+    if more:
+        out = (out, *more)
+    casting, order, subok = options.get("casting", "same_kind"), options.get("order", "K"), options.get("subok", True)
+    check_casting(casting)
+    if order not in ("K", "C", "A", "F"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if not isinstance(subok, bool):
+        raise TypeError("'subok' must be a boolean")
+    signature, dtype = options.get("signature"), options.get("dtype")
+    if "sig" in options:
+        if "signature" in options:
+            raise TypeError("cannot specify both 'sig' and 'signature'")
+        signature = options["sig"]
+    chosen, computed = None, None if dtype is None else as_dtype(dtype)
+    if signature is not None:
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        chosen, computed = split(function, read_signature(function, signature))
+    outs = read_out(function, out)
+    where = options.get("where", True)
+    if where is not True and out is NoValue:
+        _util.warn(_UNWRITTEN, UserWarning)
+    mask = as_mask(where)
+    return Call(outs, out is Ellipsis, mask, casting, order, computed, chosen)
+
+
+def deliver(function: ufunc, call: Call, results: tuple[torch.Tensor, ...], found: set[str] | None) -> Any:
+    """The results as arrays and scalars, or written where `out=` says; errors of their casts are added to `found`."""
+    mask = call.mask
+    if call.outs is None:
+        if mask is not None:
+            shape = _broadcast(mask, results[0])
+            results = tuple(torch.where(mask, r, torch.zeros_like(r)).expand(shape) for r in results)
+        if call.order == "F":
+            results = tuple(r.mT.contiguous().mT if r.ndim == 2 else _column_major(r) for r in results)
+        elif call.order == "C":
+            results = tuple(r.contiguous() for r in results)
+        wrapped = tuple(map(_wrap.wrap_array if call.arrays else _wrap.wrap, results))
+        return wrapped if function.nout > 1 else wrapped[0]
+    for i, (out, r) in enumerate(zip(call.outs, results, strict=True)):
+        if out is not None:
+            _check(function, i, out, r, call)
+    written = []
+    for out, r in zip(call.outs, results, strict=True):
+        if out is None:
+            masked = r if mask is None else torch.where(mask, r, torch.zeros_like(r)).expand(_broadcast(mask, r))
+            out = _wrap.wrap(masked)
+        else:
+            write(function.__name__, out, r, call.casting, mask, found)
+        written.append(out)
+    return tuple(written) if function.nout > 1 else written[0]
+
+
+def _column_major(r: torch.Tensor) -> torch.Tensor:
+    dims = tuple(reversed(range(r.ndim)))
+    return r.permute(dims).contiguous().permute(dims)
+
+
+def _broadcast(mask: torch.Tensor, r: torch.Tensor) -> tuple[int, ...]:
+    return _util.broadcast_shapes(r.shape, mask.shape)
+
+
+def _check(function: ufunc, i: int, out: Any, r: torch.Tensor, call: Call) -> None:
+    """Raise unless a result can be written into an array."""
+    shape = tuple(r.shape) if call.mask is None else _broadcast(call.mask, r)
+    target = tuple(out._t.shape)
+    if shape != target and _util.broadcast_shapes(shape, target) != target:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {_wrap.shape_repr(target)} doesn't match the broadcast "
+            f"shape {_wrap.shape_repr(shape)}"
+        )
+    if not dtypes_impl.can_cast(r.dtype, out._d, call.casting):
+        number = f" {i}" if function.nout > 1 else ""
+        raise TypeError(
+            f"Cannot cast ufunc '{function.__name__}' output{number} from {_wrap.dtype_repr(r.dtype)} to "
+            f"{_wrap.dtype_repr(out._d)} with casting rule '{call.casting}'"
+        )
