@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib
 import sys
 import types
@@ -136,10 +137,24 @@ def translate(value: Any) -> Any:
     """npdec's object for an object of NumPy that has a public name; any other object as it is."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
         return face(value.__name__)
+    if isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._"):
+        return _checked(value)
     if id(value) in _OBJECTS:
         module_name, name = _OBJECTS[id(value)]
         return getattr(face(f"numpy.{module_name}".rstrip(".")), name)
     return value
+
+
+def _checked(helper: Any) -> Any:
+    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays."""
+
+    @functools.wraps(helper)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, npdec.ndarray | npdec.generic) for value in (*args, *kwargs.values())):
+            raise TypeError(f"{helper.__name__}: NumPy's helpers in C read the memory of NumPy's own arrays only")
+        return helper(*args, **kwargs)
+
+    return call
 
 
 def face(name: str) -> Any:
@@ -206,10 +221,21 @@ def _called(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
             if isinstance(value, Absent):
                 return value
+    args = tuple(_items(value) if isinstance(value, types.GeneratorType) else value for value in args)
     try:
         return function(*args, **kwargs)
     except AbsentError as error:
         return Absent(error)
+
+
+def _items(generator: Any) -> list[Any]:
+    """The parameters that a generator gives, up to one that npdec does not have, which ends it."""
+    items: list[Any] = []
+    try:
+        items.extend(generator)
+    except AbsentError:
+        pass
+    return items
 
 
 _BUILTINS = {**vars(builtins), "__import__": _import, "__called__": _called}
