@@ -293,7 +293,7 @@ def as_axis(obj: Any) -> Any:
     """
     if obj is None or type(obj) is int:
         return obj
-    if isinstance(obj, (tuple, list)):
+    if isinstance(obj, (tuple, list, range)):
         return tuple(map(_integer, obj))
     return _integer(obj)
 
@@ -313,6 +313,8 @@ def as_shape(obj: Any) -> tuple[int, ...]:
     """
     if isinstance(obj, (tuple, list)):
         return tuple(map(_integer, obj))
-    if isinstance(obj, (str, bytes)) or not hasattr(obj, "__iter__") or getattr(obj, "ndim", 1) == 0:
+    if isinstance(obj, (str, bytes)) or not hasattr(obj, "__getitem__") or getattr(obj, "ndim", 1) == 0:
         return (_integer(obj),)
+    if isinstance(obj, dict):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{obj}'")
     return tuple(map(_integer, obj))

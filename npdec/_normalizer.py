@@ -63,7 +63,7 @@ def _wrap_view(source: Any, result: Any) -> Any:
 def _wrap_frozen(source: Any, result: torch.Tensor) -> Any:
     """A read-only view of `source`."""
     made = _wrap_view(source, result)
-    if type(source) is _wrap.ARRAY:
+    if type(source) is _wrap.ARRAY and _memory.shares_storage(result, source._t):
         _memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
     return made
 
@@ -193,9 +193,8 @@ class _Source:
             return [f"{guard}{n} = {convert}"]
         match p.tag:
             case "ArrayLikeOrScalar":
-                return [
-                    f"if type({n}) not in _scalars and {n} is not None and {n} is not _NoValue: {n} = _as_tensor({n})"
-                ]
+                none = f"{n} is not None and " if p.optional or p.default is None else ""
+                return [f"if type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})"]
             case "Mask":
                 return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_mask({n}))"]
             case "KeepDims":

@@ -29,7 +29,11 @@ def correlate(a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
         a, v = _util.to_int64(a), _util.to_int64(v)
     if mode != "valid":
         before = n - 1 if mode == "full" else n // 2
-        a = F.pad(a, (before, n - 1 if mode == "full" else n - 1 - before))
+        after = n - 1 if mode == "full" else n - 1 - before
+        if not exact and not _util.is_known_true(torch.all(torch.isfinite(v))):
+            # The zeros that the sequence is continued with would make nan of infinities.
+            return _by_shifts(a, v)[n - 1 - before : len(a) + after]
+        a = F.pad(a, (before, after))
     if exact:
         return _util.from_int64(_by_products(a, v), dtype)
     length = len(a) - n + 1
@@ -40,6 +44,19 @@ def correlate(a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
         part = v[start : start + _BLOCK]
         terms.append(_by_blocks(a[start : start + length + len(part) - 1], part))
     return functools.reduce(torch.add, terms)
+
+
+def _by_shifts(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """All overlaps, as the sum of the products of `a` with each element of `v`, each shifted to its place."""
+    n, length = len(v), len(a)
+    total = torch.zeros(length + n - 1, dtype=a.dtype, device=a.device)
+    for start in range(0, n, _BLOCK):
+        part = torch.flip(v[start : start + _BLOCK], (0,))
+        rows = F.pad(part.unsqueeze(1) * a, (0, len(part)))  # read with one column less, each row moves on by one
+        shifted = rows.reshape(-1)[: -len(part)].reshape(len(part), length + len(part) - 1)
+        before = n - start - len(part)
+        total = total + F.pad(torch.sum(shifted, 0), (before, start))
+    return total
 
 
 def _by_blocks(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -96,11 +96,14 @@ def unwrap(
         steps, period = steps.to(dtype), period.to(dtype)
         back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
     else:
-        steps, period = _util.to_int64(steps), _util.to_int64(period)
+        steps, whole = _util.to_int64(steps), _util.to_int64(period)
+        period = torch.where(whole == 0, 1, whole)
         half = torch.div(period, 2, rounding_mode="floor")
         back = -torch.div(half - steps, period, rounding_mode="floor")
         forward = torch.div(steps + half, period, rounding_mode="floor")
     shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
+    if not dtype.is_floating_point:
+        shift = torch.where(whole == 0, -steps, shift)  # in a circle without length all numbers are one
     if discont is not None:
         shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
     axis = _util.normalize_axis(axis, p.ndim)
@@ -277,7 +280,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 
 
 
 def _check_sequences(name: str, a: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    a, v = (x.reshape(1) if not x.ndim else x for x in promote(a, v))
+    a, v = promote(a, v)
     for label, x in (("a", a), ("v", v)):
         if x.ndim != 1:
             raise ValueError(f"{name}: {label} must be 1-d, not of shape {tuple(x.shape)}")
@@ -296,7 +299,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full"):
     >>> np.convolve(np.array([1, 2, 3]), np.array([0, 1, 2]))
     array([0, 1, 4, 7, 6])
     """
-    a, v = _check_sequences("convolve", a, v)
+    a, v = _check_sequences("convolve", *(x.reshape(1) if not x.ndim else x for x in (a, v)))
     if len(v) > len(a):
         a, v = v, a
     return _convolve.correlate(a, _order.flip(v), mode)

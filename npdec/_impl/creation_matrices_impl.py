@@ -9,7 +9,7 @@ import torch
 
 from npdec._impl import _storage, dtypes_impl
 from npdec._impl.creation_impl import allocate, check_shape, no_like
-from npdec._tags import Array, ArrayLike, DTypeLike, View, public
+from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, View, public
 
 
 @public
@@ -75,8 +75,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, l
 
 
 @public
-def diag(v: ArrayLike, k: int = 0) -> View:
-    """The k-th diagonal of a matrix (a view of it), or for a vector the matrix that has it as its k-th diagonal.
+def diag(v: ArrayLike, k: int = 0) -> Frozen:
+    """The k-th diagonal of a matrix (a read-only view), or for a vector the matrix that has it as its k-th diagonal.
 
     Raises ValueError unless v has one or two dimensions.
 

@@ -131,10 +131,9 @@ def poly(seq_of_zeros: ArrayLike):
     zeros = (
         zeros if zeros.dtype in (torch.float32, torch.float64) or zeros.dtype.is_complex else zeros.to(torch.float64)
     )
-    one, nothing = torch.ones_like(zeros[:1]), torch.zeros_like(zeros[:1])
-    p = one
+    p = torch.ones_like(zeros[:1])
     for zero in torch.unbind(zeros):
-        p = torch.cat([p, nothing]) - zero * torch.cat([nothing, p])
+        p = torch.cat([p[:1], p[1:] - zero * p[:-1], -zero * p[-1:]])
     if zeros.dtype.is_complex and _in_conjugate_pairs(zeros):
         p = torch.real(p)
     return p

@@ -16,7 +16,7 @@ import torch
 from npdec._impl import _storage, _util
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import ArrayLike, AxisLike, Opaque, ShapeLike, View, public
+from npdec._tags import ArrayLike, AxisLike, Frozen, Opaque, ShapeLike, View, public
 from npdec.exceptions import AxisError
 
 
@@ -292,8 +292,8 @@ def atleast_3d(*arys: ArrayLike) -> View | tuple[View, ...]:
 
 
 @public
-def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> View:
-    """The array repeated along new axes and axes of length one to fill the shape: a view, whose elements share memory.
+def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Frozen:
+    """The array repeated along new axes and axes of length one to fill the shape: a read-only view.
 
     There are no subclasses, so `subok` makes no difference. Raises ValueError if the shapes do not fit.
 

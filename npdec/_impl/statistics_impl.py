@@ -110,6 +110,8 @@ def cov(
     if aweights is not None:
         aweights = _check_weights("aweights", aweights, x.shape[1])
         w = aweights if w is None else w * aweights
+    if dtype not in _reduce.INEXACT:
+        raise TypeError(f"cov: deviations from a mean are no numbers of {str(dtype)[6:]}; give an inexact dtype")
     mean, w_sum = average(x, 1, w, True)
     centred = x - mean.unsqueeze(1)
     c = torch.matmul(centred, (centred if w is None else centred * w).mT.conj())

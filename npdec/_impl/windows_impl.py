@@ -16,7 +16,10 @@ def _points(M: torch.Tensor) -> float:
         raise ValueError(f"the number of points of a window must be a number, not an array of shape {tuple(M.shape)}")
     if M.dtype.is_complex:
         raise TypeError("the number of points of a window must be real, not complex")
-    return float(M)
+    points = float(M)
+    if math.isnan(points) or points == math.inf:
+        raise ValueError(f"a window cannot have {points} points")
+    return points
 
 
 def _odd(M: float) -> torch.Tensor | None:
