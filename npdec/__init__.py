@@ -26,6 +26,9 @@ from npdec._generic import generic
 from npdec._host_side import *
 from npdec._iteration import *
 from npdec._limits import *
+from npdec._nditer import nditer
+from npdec._nested_iters import nested_iters
+from npdec._overlap import *
 from npdec._parts import imag, real
 from npdec._printing import *
 from npdec._rules import register_rule, rule

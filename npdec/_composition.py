@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-import pickle
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,11 +17,12 @@ from weakref import ref
 
 import torch
 
-from npdec import _indexing, _memory, _printing, _wrap
-from npdec._base import ArrayBase
-from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec import _construct, _indexing, _memory, _printing, _wrap
+from npdec._buffers import ArrayBuffer, own_elements, set_dtype, set_strides
+from npdec._convert import as_shape, as_tensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import shape_impl, sorting_impl
+from npdec._impl._storage import reverse_axes
 from npdec._methods import ArrayMethods
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
@@ -32,7 +32,7 @@ __all__ = ["Composition"]
 _new = object.__new__
 
 
-class Composition(ArrayMethods):
+class Composition(ArrayBuffer, ArrayMethods):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
     `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
@@ -46,10 +46,12 @@ class Composition(ArrayMethods):
 
     # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro,
     # why the array is read-only; _src, the array that this copy stands for a view of, and how it is made again (or a
-    # copy to keep).
-    __slots__ = ("__weakref__", "_d", "_m", "_ro", "_src", "_t")
+    # copy to keep); _exporter, whose memory it is if not an array's; _pin, tensors whose address was given away.
+    __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t")
 
+    _exporter: Any
     _m: _memory.Family
+    _pin: tuple[torch.Tensor, ...]
     _ro: str | None
     _src: tuple[Composition, Callable[[torch.Tensor], torch.Tensor] | None]
 
@@ -62,35 +64,7 @@ class Composition(ArrayMethods):
         strides: Any = None,
         order: str | None = None,
     ) -> Composition:
-        size, torch_dtype = as_shape(shape), as_dtype(dtype)
-        if order not in (None, "C", "F"):
-            raise ValueError(f"ndarray: order must be 'C' or 'F', not {order!r}")
-        if buffer is None:
-            if strides is not None or offset:
-                raise ValueError("ndarray: offset and strides need a buffer")
-            if order == "F":
-                return _wrap.wrap_array(
-                    torch.empty(tuple(reversed(size)), dtype=torch_dtype).permute(tuple(reversed(range(len(size)))))
-                )
-            return _wrap.wrap_array(torch.empty(size, dtype=torch_dtype))
-        if isinstance(buffer, ArrayBase):
-            flat = buffer._t.reshape(-1).view(torch.uint8)[offset:]
-            flat = flat[: flat.numel() // torch_dtype.itemsize * torch_dtype.itemsize].view(torch_dtype)
-        else:
-            flat = torch.frombuffer(buffer, dtype=torch_dtype, offset=offset)
-        if strides is None:
-            if flat.numel() < math.prod(size):
-                raise TypeError("buffer is too small for requested array")
-            tensor = flat[: math.prod(size)]
-            if order == "F":
-                return _wrap.wrap_array(
-                    tensor.reshape(tuple(reversed(size))).permute(tuple(reversed(range(len(size)))))
-                )
-            return _wrap.wrap_array(tensor.reshape(size))
-        steps = tuple(operator.index(s) for s in strides)
-        if any(s < 0 or s % torch_dtype.itemsize for s in steps):
-            raise ValueError(f"ndarray: strides must be non-negative multiples of the item size, not {steps}")
-        return _wrap.wrap_array(flat.as_strided(size, tuple(s // torch_dtype.itemsize for s in steps)))
+        return _construct.construct(shape, dtype, buffer, offset, strides, order)
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
@@ -103,8 +77,11 @@ class Composition(ArrayMethods):
         return shape[0]
 
     @property
-    def base(self) -> Composition | None:
-        """The array that owns the memory this one looks at; None if it is its own."""
+    def base(self) -> Any:
+        """The array, or the buffer, that owns the memory this one looks at; None if it is its own."""
+        exporter = getattr(self, "_exporter", None)
+        if exporter is not None:
+            return exporter
         try:
             family = self._m
         except AttributeError:
@@ -112,10 +89,10 @@ class Composition(ArrayMethods):
         owner = family[0]() if family else None
         if owner is not None and owner is not self:
             if _memory.shares_storage(owner._t, self._t):
-                return owner if owner.base is None else owner.base
+                return owner if not isinstance(owner.base, Composition) else owner.base
         elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
             source = self._src[0]
-            return source if source.base is None else source.base
+            return source if not isinstance(source.base, Composition) else source.base
         if owner is self:
             return None
         root = self._t._base
@@ -135,8 +112,21 @@ class Composition(ArrayMethods):
 
     @property
     def dtype(self) -> dtype_class:
-        """The dtype."""
+        """The dtype. Assigning one reads the same memory as that, where it is contiguous along the last axis."""
         return dtype_class(self._d)
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        set_dtype(self, dtype)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The step along each axis, in bytes. Assigning steps is deprecated, as in NumPy."""
+        return tuple(step * self._d.itemsize for step in self._t.stride())
+
+    @strides.setter
+    def strides(self, strides: Any) -> None:
+        set_strides(self, strides)
 
     # Lengths that are named, not packed into a tuple and unpacked again, save a good part of the call's overhead.
     def reshape(self, length: Any = (), width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
@@ -269,16 +259,7 @@ class Composition(ArrayMethods):
         return _wrap.wrap_array(self._t.clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _wrap.wrap_array, (self._t,)
-
-    def dumps(self) -> bytes:
-        """The array pickled, as bytes."""
-        return pickle.dumps(self)
-
-    @property
-    def flags(self) -> Flags:
-        """Memory layout: contiguity, ownership, writeability."""
-        return Flags(self)
+        return _wrap.wrap_array, (own_elements(self._t),)
 
     def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.
@@ -289,13 +270,17 @@ class Composition(ArrayMethods):
         Traceback (most recent call last):
         ValueError: assignment destination is read-only: setflags(write=False)
         """
-        if align is False or uic:
-            raise ValueError("setflags: torch's memory is always aligned, and has no write-back copies")
-        if write is False:
+        if align is not None and not align:
+            raise ValueError("cannot set ALIGNED flag to False: torch's memory is always aligned")
+        if uic:
+            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+        if write is not None and not write:
             _memory.freeze(self, "setflags(write=False)")
         elif write:
-            reason = getattr(self, "_ro", None)
-            if reason is not None and not reason.startswith("setflags"):
+            reason, base = getattr(self, "_ro", None), self.base
+            if reason is not None and (
+                not reason.startswith("setflags") or (isinstance(base, Composition) and not base.flags.writeable)
+            ):
                 raise ValueError("cannot set WRITEABLE flag to True of this array")
             self._ro = None
 
@@ -319,88 +304,45 @@ class Composition(ArrayMethods):
         write("fill", self, as_tensor(value).expand(self.shape), "unsafe")
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
-        """Change shape and size in place: elements are dropped from the end, or zeros added. Raises ValueError
-        where a view of the array exists (`refcheck=False` leaves such views as they are)."""
+        """Change shape and size in place: elements are dropped from the end of the memory, or zeros added.
+
+        Raises ValueError for a view, and where a view of the array exists (`refcheck=False` leaves it as it is).
+
+        >>> x = np.array([1, 2, 3])
+        >>> x.resize(2, 2)
+        >>> x
+        array([[1, 2],
+               [3, 0]])
+        """
+        if not new_shape or (len(new_shape) == 1 and new_shape[0] is None):
+            return
         shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)
-        family = getattr(self, "_m", None)
-        if refcheck and family is not None and len(family.living()) > 1:
-            raise ValueError("cannot resize an array that references or is referenced by another array")
-        flat, wanted = self._t.reshape(-1), math.prod(shape)
+        if any(n < 0 for n in shape):
+            raise ValueError("negative dimensions not allowed")
+        tensor, wanted = self._t, math.prod(shape)
+        if wanted != tensor.numel():
+            if self.base is not None:
+                raise ValueError("cannot resize this array: it does not own its data")
+            check_writeable("resize", self)
+            family = getattr(self, "_m", None)
+            if refcheck and family is not None and len(family.living()) > 1:
+                raise ValueError(
+                    "cannot resize an array that references or is referenced\nby another object in this way.\nUse the "
+                    "np.resize function to get a new resized copy or\n set refcheck=False to disable this check"
+                )
+            if family is not None:
+                del self._m
+        column_major = tensor.dim() > 1 and self.flags.fnc
+        flat = reverse_axes(tensor).reshape(-1) if column_major else tensor.reshape(-1)
         if wanted > flat.shape[0]:
             flat = torch.cat([flat, torch.zeros(wanted - flat.shape[0], dtype=flat.dtype, device=flat.device)])
-        self._t = flat[:wanted].clone().reshape(shape)
-        if family is not None:
-            del self._m
+        if wanted != tensor.numel():
+            flat = flat[:wanted].clone()
+        self._t = reverse_axes(flat.reshape(shape[::-1])) if column_major else flat.reshape(shape)
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
     return (length,) if width is NoValue else (length, width, *more)
-
-
-class Flags:
-    """The flags of an array: `x.flags.c_contiguous` or `x.flags["C_CONTIGUOUS"]`."""
-
-    __slots__ = ("_array",)
-    _SHORT = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned"}
-
-    def __init__(self, array: Composition) -> None:
-        self._array = array
-
-    @property
-    def c_contiguous(self) -> bool:
-        return self._array._t.is_contiguous()
-
-    @property
-    def f_contiguous(self) -> bool:
-        tensor = self._array._t
-        return tensor.permute(tuple(reversed(range(tensor.ndim)))).is_contiguous()
-
-    contiguous = c_contiguous
-
-    @property
-    def fortran(self) -> bool:
-        return self.f_contiguous and not self.c_contiguous
-
-    fnc = fortran
-
-    @property
-    def forc(self) -> bool:
-        return self.c_contiguous or self.f_contiguous
-
-    @property
-    def owndata(self) -> bool:
-        return self._array.base is None
-
-    @property
-    def writeable(self) -> bool:
-        return getattr(self._array, "_ro", None) is None
-
-    @writeable.setter
-    def writeable(self, value: bool) -> None:
-        self._array.setflags(write=value)
-
-    @property
-    def aligned(self) -> bool:
-        return True
-
-    @property
-    def writebackifcopy(self) -> bool:
-        return False
-
-    def __getitem__(self, key: str) -> bool:
-        name = self._SHORT.get(key, key.lower())
-        if name.startswith("_") or not hasattr(type(self), name):
-            raise KeyError("Unknown flag")
-        return getattr(self, name)
-
-    def __setitem__(self, key: str, value: bool) -> None:
-        if key not in ("W", "WRITEABLE"):
-            raise KeyError("Unknown flag")
-        self.writeable = value
-
-    def __repr__(self) -> str:
-        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
-        return "".join(f"  {name} : {self[name]}\n" for name in names)
 
 
 _wrap.register_array(Composition)

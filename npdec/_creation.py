@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import torch
 
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase
+from npdec._construct import over_buffer
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._impl import _util, creation_impl
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
-    "frombuffer", "fromfunction", "fromiter", "may_share_memory", "require", "shares_memory",
+    "frombuffer", "fromfunction", "fromiter", "require",
 ]  # fmt: skip
 
 _ORDERS = ("K", "A", "C", "F", None)
@@ -209,23 +211,7 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
     array([1, 2], dtype=uint8)
     """
     _check("frombuffer", None, like)
-    target = torch.float64 if dtype is None else as_dtype(dtype)
-    memory = memoryview(buffer)
-    if offset < 0 or offset > memory.nbytes:
-        raise ValueError("offset must be non-negative and no greater than buffer length (" + str(memory.nbytes) + ")")
-    length = memory.nbytes - offset
-    if count < 0 and length % target.itemsize:
-        raise ValueError("buffer size must be a multiple of element size")
-    if count >= 0 and count * target.itemsize > length:
-        raise ValueError("buffer is smaller than requested size")
-    count = length // target.itemsize if count < 0 else count
-    if not count:
-        return _wrap.wrap_array(torch.empty(0, dtype=target))
-    source = bytearray(memory) if memory.readonly else memory
-    result = _wrap.wrap_array(torch.frombuffer(source, dtype=target, count=count, offset=offset))
-    if memory.readonly:
-        _memory.freeze(result, "it was made from a read-only buffer")
-    return result
+    return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Composition:
@@ -272,48 +258,3 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> C
             raise ValueError("from_dlpack: another device needs a copy")
         tensor = moved
     return _wrap.wrap_array(tensor.clone()) if copy else _memory.view(x, tensor)
-
-
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    """The first address of the elements, and the one after the last."""
-    if not tensor.numel():
-        return 0, 0
-    reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
-    return start, start + (reach + 1) * tensor.element_size()
-
-
-def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
-    """Whether the spans of memory of two arrays overlap.
-
-    >>> x = np.zeros(4)
-    >>> np.may_share_memory(x[:2], x[2:]), np.may_share_memory(x[::2], x[1::2])
-    (False, True)
-    """
-    if max_work not in (0, 1):
-        return shares_memory(a, b)
-    (a0, a1), (b0, b1) = _span(as_tensor(a)), _span(as_tensor(b))
-    return a0 < b1 and b0 < a1
-
-
-def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Whether two arrays have an element in common. Exact; `max_work=0` compares only the spans.
-
-    >>> x = np.zeros(4)
-    >>> np.shares_memory(x[::2], x[1::2])
-    False
-    """
-    if not may_share_memory(a, b):
-        return False
-    if max_work == 0:
-        return True
-    first, second = (_addresses(as_tensor(t)) for t in (a, b))
-    return bool(torch.isin(first, second).any())
-
-
-def _addresses(tensor: torch.Tensor) -> torch.Tensor:
-    """The address of every byte of the elements."""
-    addresses = torch.tensor([tensor.data_ptr()])
-    for n, step in zip(tensor.shape, tensor.stride(), strict=True):
-        addresses = (addresses[:, None] + torch.arange(n) * (step * tensor.element_size())).reshape(-1)
-    return (addresses[:, None] + torch.arange(tensor.element_size())).reshape(-1)

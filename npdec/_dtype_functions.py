@@ -17,6 +17,7 @@ from npdec._dtypes import SCALARS
 from npdec._dtypes import dtype as dtype_class
 from npdec._generic import generic
 from npdec._impl import dtypes_impl
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "can_cast",
@@ -148,7 +149,12 @@ def _scalar_type(obj: Any) -> type:
         abstract = getattr(_scalars, obj.__name__, None)  # numpy.floating means ours
         if abstract is not None:
             return abstract
-    return SCALARS[as_dtype(obj)]
+    try:
+        return SCALARS[as_dtype(obj)]
+    except AbsentDTypeError:
+        if numpy is None:
+            raise
+        return numpy.dtype(obj).type
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
@@ -159,7 +165,8 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     >>> np.issubdtype(np.float32, np.floating), np.issubdtype("i4", float)
     (True, False)
     """
-    return issubclass(_scalar_type(arg1), _scalar_type(arg2))
+    first, second = _scalar_type(arg1), _scalar_type(arg2)
+    return second is generic or issubclass(first, second)  # NumPy's own scalar types are below generic too
 
 
 _KINDS = {

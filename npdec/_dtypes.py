@@ -192,8 +192,27 @@ class dtype:
         raise AbsentDTypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
 
 
+# The class of each dtype object, by its name in `npdec.dtypes`.
+DTYPE_CLASSES: dict[str, type[dtype]] = {}
+
+
+def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
+    """The class whose only instance is the dtype. Called without an argument, it gives that instance."""
+
+    def __new__(cls: type, /, *args: Any, **options: Any) -> Any:
+        if args or options:
+            raise TypeError("currently only the no-argument instantiation is supported; use `np.dtype` instead.")
+        return _INTERNED[torch_dtype]
+
+    name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
+    body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes"}
+    DTYPE_CLASSES[name] = type(name, (dtype,), body)
+    return DTYPE_CLASSES[name]
+
+
 def _intern(torch_dtype: torch.dtype) -> None:
-    self = object.__new__(dtype)
+    cls = _class_of(torch_dtype)
+    self = object.__new__(cls)
     self.torch_dtype = torch_dtype
     self.name = dtype_name(torch_dtype)
     self.kind = dtypes_impl.kind(torch_dtype)
@@ -201,7 +220,7 @@ def _intern(torch_dtype: torch.dtype) -> None:
     self.itemsize = torch_dtype.itemsize
     self.alignment = self.itemsize // 2 if self.kind == "c" else self.itemsize
     _INTERNED[torch_dtype] = _INTERNED[self] = self
-    SPELLINGS[self] = torch_dtype
+    SPELLINGS[self] = SPELLINGS[cls] = torch_dtype
     SPELLINGS[self.char] = torch_dtype
 
 

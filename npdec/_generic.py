@@ -20,7 +20,7 @@ from npdec._dtypes import numpy_dtype
 from npdec._impl._util import warn
 from npdec._methods import ArrayMethods
 from npdec._printing import scalar_text
-from npdec.exceptions import ComplexWarning, DecompositionWarning
+from npdec.exceptions import AxisError, ComplexWarning, DecompositionWarning
 
 __all__ = ["generic"]
 
@@ -145,6 +145,35 @@ class generic(ArrayMethods, metaclass=_ScalarType):
 
     # Without this, __getitem__ and its IndexError would make a scalar an empty iterable.
     __iter__ = None
+
+    # -- what arrays do with their memory: a scalar, which cannot be written, does nothing, as NumPy's ----------------
+
+    @property
+    def base(self) -> None:
+        """None: a scalar is no view."""
+        return None
+
+    def fill(self, value: Any) -> None:
+        """Nothing: a scalar cannot be written."""
+        del value
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Nothing: a scalar has no shape."""
+        del new_shape, refcheck
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing: the flags of a scalar are what they are."""
+        del write, align, uic
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Raises TypeError: a scalar cannot be written."""
+        del val, dtype, offset
+        raise TypeError("Can't set fields in a non-void array scalar.")
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Raises AxisError: a scalar has no axis to sort along."""
+        del kind, order, stable
+        raise AxisError(axis, 0)
 
     # -- copies: nobody gets the memory of a scalar --------------------------------------------------------------------
 

@@ -101,6 +101,13 @@ def freeze(array: Composition, reason: str) -> None:
     family.frozen, family.limit = True, -1
 
 
+def pin(array: Composition) -> None:
+    """Keep the memory that the array has now for as long as the array lives: its address was given away."""
+    held = getattr(array, "_pin", ())
+    if not held or not shares_storage(held[-1], array._t):
+        array._pin = (*held, array._t)
+
+
 def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Make `copy` stand for a view of `source` that torch cannot make, having no negative strides.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _memory, _wrap
+from npdec import _iteration, _memory, _wrap
+from npdec._buffers import BufferMethods
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
@@ -19,11 +18,12 @@ from npdec._protocols import ProtocolMixin
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
+    from npdec._iteration import flatiter
 
 __all__ = ["ArrayMethods"]
 
 
-class ArrayMethods(DecompositionMixin, ProtocolMixin):
+class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     """What arrays and scalars share beyond the functions of NumPy (those are attached by `npdec._operators`)."""
 
     __slots__ = ()
@@ -161,30 +161,6 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         """The elements as nested lists of Python numbers (without contributions)."""
         return self._t.tolist()
 
-    def tobytes(self, order: str | None = "C") -> bytes:
-        """The elements' memory, in row-major ("C") or column-major ("F") order."""
-        tensor = (self._t.value if type(self._t) is DecomposedTensor else self._t).detach().resolve_conj().resolve_neg()
-        if order == "F" or (order == "A" and not tensor.is_contiguous() and tensor.T.is_contiguous()):
-            tensor = tensor.permute(tuple(reversed(range(tensor.dim()))))
-        elif order not in ("C", "A", "K", None):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-        flat = tensor.cpu().contiguous().reshape(-1)
-        return bytes(flat.view(torch.uint8).tolist()) if flat.numel() else b""
-
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
-        """A view of the same memory, read as another dtype. Raises TypeError for another `type`: there are none."""
-        if type is not None and type is not _wrap.ARRAY:
-            raise TypeError("view: npdec arrays have no subclasses")
-        tensor = self._t
-        if dtype is not None and dtype is not _wrap.ARRAY:
-            target = as_dtype(dtype)
-            if target is not self._d and isinstance(tensor, DecomposedTensor):
-                raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
-            tensor = tensor.view(target)
-        elif tensor.dim():
-            tensor = tensor.view_as(tensor)
-        return self._part(tensor)
-
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return _wrap.wrap(as_tensor(array)) if return_scalar else _wrap.wrap_array(as_tensor(array))
 
@@ -220,69 +196,10 @@ class ArrayMethods(DecompositionMixin, ProtocolMixin):
         return _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
 
     @property
-    def flat(self) -> Flat:
+    def flat(self) -> flatiter:
         """The elements in row-major order: an iterator that can be indexed and assigned to."""
-        return Flat(self)
+        return _iteration.flat(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        Flat(self)[...] = value
-
-
-class Flat:
-    """The elements of an array in row-major order."""
-
-    __slots__ = ("_array", "_at")
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-        self._at = 0
-
-    @property
-    def base(self) -> Any:
-        return self._array
-
-    @property
-    def index(self) -> int:
-        return self._at
-
-    @property
-    def coords(self) -> tuple[int, ...]:
-        rest, coords = self._at, []
-        for length in reversed(self._array.shape):
-            coords.append(rest % length)
-            rest //= length
-        return tuple(reversed(coords))
-
-    def copy(self) -> Composition:
-        return self._array.flatten()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.copy().__array__(dtype)
-
-    def __len__(self) -> int:
-        return math.prod(self._array.shape)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        if self._at >= len(self):
-            raise StopIteration
-        self._at += 1
-        return self._array.flatten()[self._at - 1] if self._array.ndim != 1 else self._array[self._at - 1]
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._array.reshape(-1)[key].copy()
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        flat = self._array.reshape(-1)
-        aliased = _memory.shares_storage(flat._t, self._array._t) and flat.size
-        source = as_tensor(value)
-        if source.dim():  # the values are repeated as often as they are needed
-            count = flat[key].size
-            repeats = -(-count // max(source.numel(), 1))
-            source = source.reshape(-1).repeat(repeats)[:count]
-        flat[key] = _wrap.wrap_array(source)
-        if not aliased:
-            self._array[...] = flat.reshape(self._array.shape)
+        _iteration.flat(self)[...] = value

@@ -15,11 +15,11 @@ from npdec._dtypes import SCALARS
 from npdec._generic import generic
 
 __all__ = [
-    "False_", "True_", "bfloat16", "bool_", "byte", "cdouble", "complex64", "complex128", "complexfloating", "csingle",
-    "double", "float16", "float32", "float64", "floating", "generic", "half", "inexact", "int8", "int16", "int32",
-    "int64", "int_", "intc", "integer", "intp", "isscalar", "long", "longlong", "number", "short", "signedinteger",
-    "single", "ubyte", "uint", "uint8", "uint16", "uint32", "uint64", "uintc", "uintp", "ulong", "ulonglong",
-    "unsignedinteger", "ushort",
+    "False_", "True_", "bfloat16", "bool_", "byte", "cdouble", "character", "complex64", "complex128",
+    "complexfloating", "csingle", "double", "flexible", "float16", "float32", "float64", "floating", "generic",
+    "half", "inexact", "int16", "int32", "int64", "int8", "int_", "intc", "integer", "intp", "isscalar", "long",
+    "longlong", "number", "short", "signedinteger", "single", "ubyte", "uint", "uint16", "uint32", "uint64", "uint8",
+    "uintc", "uintp", "ulong", "ulonglong", "unsignedinteger", "ushort",
 ]  # fmt: skip
 
 
@@ -131,6 +131,31 @@ class complexfloating(inexact):
             return super().__new__(cls, real)
         part = torch.float32 if cls._torch_dtype is torch.complex64 else torch.float64
         return super().__new__(cls, torch.complex(as_tensor(real, part), as_tensor(imag, part)))
+
+
+class _OfText(type(generic)):  # type: ignore[misc]
+    """The type of the abstract types above NumPy's scalars of text and bytes, of which npdec has none of its own."""
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        if super().__subclasscheck__(other):
+            return True
+        numpy = sys.modules.get("numpy")
+        return numpy is not None and issubclass(other, getattr(numpy, cls.__name__))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls.__subclasscheck__(type(instance))
+
+
+class flexible(generic, metaclass=_OfText):
+    """Anything without a fixed size: text, bytes, records. npdec has none; NumPy's count as such."""
+
+    __slots__ = ()
+
+
+class character(flexible):
+    """Text or bytes. npdec has none; NumPy's `np.str_` and `np.bytes_` count as such."""
+
+    __slots__ = ()
 
 
 class bool_(generic):
@@ -259,7 +284,9 @@ CONCRETE: tuple[type[generic], ...] = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-_ABSTRACT = (generic, number, integer, signedinteger, unsignedinteger, inexact, floating, complexfloating)
+_ABSTRACT = (
+    generic, number, integer, signedinteger, unsignedinteger, inexact, floating, complexfloating, flexible, character,
+)  # fmt: skip
 
 for _cls in CONCRETE:
     assert _cls._torch_dtype is not None

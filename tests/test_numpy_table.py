@@ -287,8 +287,11 @@ def _described(function: Any) -> list[tuple[str, str, str]]:
 
 @each_function
 def test_signature_is_numpys(name):
-    function = samples.find(np, name)
-    described = _described(function), _described(samples.find(numpy, name))
+    function, reference = samples.find(np, name), samples.find(numpy, name)
+    if reference is numpy.fromstring:  # NumPy states no signature of it
+        assert str(inspect.signature(function)).startswith("(string: 'Any', dtype: 'Any' = ")
+        return
+    described = _described(function), _described(reference)
     if name in SIGNATURES:
         assert described[0] != described[1], f"{name} is exempt for no reason"
     else:

@@ -1,0 +1,24 @@
+"""`np.strings`: functions of text, element by element, which the installed NumPy computes on the host.
+
+Arrays of text are NumPy's own, as torch has none; numbers and booleans among the results become npdec's. The module
+holds NumPy's functions of text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npdec._text import names, text_function
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return names("strings")
+    if name.startswith("_") or name not in names("strings"):
+        raise AttributeError(f"module 'npdec.strings' has no attribute {name!r}")
+    function = globals()[name] = text_function("strings", name)
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted(names("strings"))
