@@ -1,0 +1,40 @@
+"""Series of Hermite polynomials of physicists: the sum of c[k] H_k(x).
+
+The polynomials are orthogonal for the weight exp(-x**2) on the real line.
+
+The functions are those of `npdec.polynomial._series`, `_values`, `_calculus` and `_fitting`, in this basis.
+"""
+
+from __future__ import annotations
+
+import npdec as np
+from npdec.polynomial._basis import HERMITE
+from npdec.polynomial._class import Series
+from npdec.polynomial._publish import publish
+from npdec.polynomial._series import line
+from npdec.polynomial.polyutils import trimcoef
+
+hermdomain = np.array(HERMITE.domain)
+hermzero = np.array([0])
+hermone = np.array([1])
+hermx = line(HERMITE, 0, 1)
+hermtrim = trimcoef
+
+_functions = publish(globals(), HERMITE)
+globals().update(_functions)
+
+__all__ = ["Hermite", "hermdomain", "hermone", "hermtrim", "hermx", "hermzero", *_functions]  # noqa: PLE0604
+
+
+class Hermite(Series, basis=HERMITE):
+    """A series of Hermite polynomials of physicists, the sum of coef[k] H_k(X):
+    X is x mapped from `domain` to `window`.
+
+    Both are [-1, 1] unless given; `symbol` is the name of the variable in the text. Raises ValueError for
+    coefficients that are no vector, for a domain or window of other than two numbers, and for a symbol that is no
+    identifier.
+
+    >>> p = np.polynomial.Hermite([1, 2, 3])
+    >>> print(p + 1)
+    2.0 + 2.0·H₁(x) + 3.0·H₂(x)
+    """
