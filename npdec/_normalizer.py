@@ -21,10 +21,11 @@ from npdec._base import ArrayBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
-from npdec._output import write_out, writeable_tensor
+from npdec._output import dtype_of_out, write_out, writeable_tensor
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._tags import NoValue, Spec
-from npdec._ufunc import make_ufunc, ufunc
+from npdec._ufunc import make_gufunc, make_ufunc, ufunc
+from npdec._ufunc_call import choose, deliver_stacks
 
 __all__ = ["compile_function", "compile_method", "publish"]
 
@@ -92,12 +93,21 @@ def _wrap_container(result: Any, wrap: Callable[[Any], Any]) -> Any:
 
 def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
     """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+    if not hasattr(items, "__getitem__"):
+        if name == "concatenate":
+            raise TypeError("The first input argument needs to be a sequence")
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
     if isinstance(items, torch.Tensor) or not isinstance(items, Iterable):
         items = as_tensor(items)
         if not items.ndim:
             raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
         return list(torch.unbind(items))
+    if len(items) > _MOST_ARRAYS:
+        raise ValueError(f"{name}() only supports up to {_MOST_ARRAYS} arrays but got {len(items)}.")
     return [as_tensor(item) for item in items]
+
+
+_MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
 
 
 def _value(tensor: Any) -> Any:
@@ -141,6 +151,7 @@ class _Source:
             "_wrap_mirror": _wrap_mirror,
             "_wrap_scalar": _wrap.wrap_scalar,
             "_write_out": write_out,
+            "_dtype_of_out": dtype_of_out,
             "_written": _memory.written,
             "_writeable": writeable_tensor,
         }
@@ -248,6 +259,11 @@ class _Source:
                 lines.append(f"{p.name} = self._t")
             else:
                 lines += self.conversion(p)
+        out = self.out_parameter()
+        if (
+            out and not self.spec.signature and {"dtype", "casting"} <= {p.name for p in self.parameters}
+        ):  # the inputs are cast to the output
+            lines.append(f"if {out} is not None: dtype = _dtype_of_out({out}, dtype)")
         written = [p.name for p in self.arrays if p.tag == "InPlace"]
         lines += [f"_array_{name} = {name}" for name in written]
         for p in self.arrays:

@@ -14,7 +14,7 @@ from npdec.exceptions import DecompositionWarning
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
-__all__ = ["check_writeable", "write", "write_out", "writeable_tensor"]
+__all__ = ["check_writeable", "dtype_of_out", "write", "write_out", "writeable_tensor"]
 
 
 def check_writeable(name: str, array: Any) -> Composition:
@@ -126,6 +126,15 @@ def _cannot_cast(name: str, value: torch.dtype, array: torch.dtype, casting: str
         f"Cannot cast ufunc '{name}' output from {_wrap.dtype_repr(value)} to {_wrap.dtype_repr(array)} with casting "
         f"rule '{casting}'"
     )
+
+
+def dtype_of_out(out: Any, dtype: Any) -> torch.dtype:
+    """The dtype in which arrays are joined into `out=`, in whose place a dtype can be given, but not both."""
+    if dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    if type(out) is not _wrap.ARRAY:
+        raise TypeError("'out' must be an array")
+    return out._d
 
 
 def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> Any:

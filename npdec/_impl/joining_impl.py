@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _host, _util, dtypes_impl, shape_impl
+from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 
 # --- joining ----------------------------------------------------------------------------------------------------------
@@ -44,6 +44,35 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
+def _join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+    """The arrays joined, with the axes ordered in memory as theirs are."""
+    if all(a.is_contiguous() for a in arrays):
+        return torch.cat(arrays, axis)
+    order = _memory_order(arrays)
+    joined = torch.cat([a.permute(order) for a in arrays], order.index(axis))
+    return joined.permute([order.index(i) for i in range(len(order))])
+
+
+def _memory_order(arrays: Sequence[torch.Tensor]) -> list[int]:
+    """The axes from the one with the largest steps in memory to the one with the smallest, in as many arrays as agree.
+
+    Axes of length one have no order; where arrays contradict each other the axes stay as they are.
+    """
+    order: list[int] = []
+    for axis in range(arrays[0].ndim):
+        place = len(order)
+        for k in range(len(order) - 1, -1, -1):
+            verdicts = [
+                a.stride(axis) > a.stride(order[k]) for a in arrays if a.shape[axis] != 1 and a.shape[order[k]] != 1
+            ]
+            if verdicts and not all(verdicts):
+                break
+            if verdicts:
+                place = k
+        order.insert(place, axis)
+    return order
+
+
 @public(aliases=("concat",))
 def concatenate(
     arrays: Sequence[ArrayLike],
@@ -70,7 +99,7 @@ def concatenate(
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = _util.normalize_axis(axis, arrays[0].ndim)
     _check_shapes(arrays, axis)
-    return torch.cat(_common(arrays, dtype, casting), axis)
+    return _join(_common(arrays, dtype, casting), axis)
 
 
 @public
@@ -96,7 +125,7 @@ def stack(
     if len({a.shape for a in arrays}) > 1:
         raise ValueError("all input arrays must have the same shape")
     axis = _util.normalize_axis(axis, arrays[0].ndim + 1)
-    return torch.stack(_common(arrays, dtype, casting), axis)
+    return _join([a.unsqueeze(axis) for a in _common(arrays, dtype, casting)], axis)
 
 
 @public
@@ -173,12 +202,15 @@ def column_stack(tup: Sequence[ArrayLike]) -> Array:
 # --- block ------------------------------------------------------------------------------------------------------------
 
 
-def _place(path: tuple[int, ...]) -> str:
-    return "arrays" + "".join(f"[{i}]" for i in path)
+def _place(path: tuple[int | None, ...]) -> str:
+    return "arrays" + "".join(f"[{i}]" for i in path if i is not None)
 
 
-def _measure(arrays: Any, path: tuple[int, ...] = ()) -> tuple[tuple[int, ...], int]:
-    """(path to the first element, number of axes that the whole needs). Raises unless all are nested equally deep."""
+def _measure(arrays: Any, path: tuple[int | None, ...] = ()) -> tuple[tuple[int | None, ...], int]:
+    """(path to the first element, number of axes that the whole needs). Raises unless all are nested equally deep.
+
+    A path into a list that is empty ends with None, and goes before all others.
+    """
     if isinstance(arrays, tuple):
         raise TypeError(
             f"{_place(path)} is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
@@ -187,7 +219,7 @@ def _measure(arrays: Any, path: tuple[int, ...] = ()) -> tuple[tuple[int, ...], 
     if not isinstance(arrays, list):
         return path, _host.as_tensor(arrays).ndim
     if not arrays:
-        raise ValueError(f"List at {_place(path)} cannot be empty")
+        return (*path, None), 0
     measured = [_measure(item, (*path, i)) for i, item in enumerate(arrays)]
     first = measured[0][0]
     for other, _ in measured[1:]:
@@ -196,6 +228,7 @@ def _measure(arrays: Any, path: tuple[int, ...] = ()) -> tuple[tuple[int, ...], 
                 f"List depths are mismatched. First element was at depth {len(first)}, but there is an element at "
                 f"depth {len(other)} ({_place(other)})"
             )
+        first = other if other[-1] is None else first
     return first, max(needed for _, needed in measured)
 
 
@@ -220,8 +253,10 @@ def block(arrays: Any) -> Array:
     """
     first, needed = _measure(arrays)
     depth = len(first)
+    if depth and first[-1] is None:
+        raise ValueError(f"List at {_place(first)} cannot be empty")
     result = _assemble(arrays, depth, max(depth, needed))
-    return result if depth else result.clone()
+    return result if depth else _storage.duplicate(result, "A")
 
 
 # --- splitting --------------------------------------------------------------------------------------------------------

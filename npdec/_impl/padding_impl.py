@@ -107,11 +107,12 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         for axis, width in enumerate(widths):
             if not array.shape[axis] and any(width):
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+    order = "C" if array.is_contiguous() or not _storage.is_column_major(array) else "F"
     padded = _padder(mode, option, array, widths)
     for axis, (before, after) in enumerate(widths):
         if before or after:
             array = padded(array, axis, before, after)
-    return array if any(map(any, widths)) else array.clone()
+    return _storage.duplicate(array, order) if order == "F" or not any(map(any, widths)) else array
 
 
 _Padder = Callable[[torch.Tensor, int, int, int], torch.Tensor]
