@@ -203,10 +203,12 @@ class Composition(ArrayBuffer, ArrayMethods):
     # -- Python numbers -------------------------------------------------------------------------------------------
 
     def _only(self, what: str) -> Any:
-        """The only element as a scalar; TypeError if there are more, or none."""
-        if self._t.numel() != 1:
-            raise TypeError(f"only length-1 arrays can be converted to Python scalars (shape {self.shape}, {what})")
-        return _wrap.wrap_scalar(self._t.reshape(()))
+        """The element of a 0-d array as a scalar; TypeError if there are dimensions."""
+        if self._t.dim():
+            raise TypeError(
+                f"only 0-dimensional arrays can be converted to Python scalars (shape {self.shape}, {what}); use .item()"
+            )
+        return _wrap.wrap_scalar(self._t)
 
     def __bool__(self) -> bool:
         size = self._t.numel()

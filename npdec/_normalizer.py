@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from npdec import _law, _memory, _wrap
+from npdec import _errstate, _law, _memory, _wrap
 from npdec._arguments import as_flag, as_mask
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, Poly1dBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
@@ -136,6 +136,7 @@ class _Source:
             "_as_flag": as_flag,
             "_as_mask": as_mask,
             "_as_tensor": as_tensor,
+            "_Poly1d": Poly1dBase,
             "_as_dtype": as_dtype,
             "_as_axis": as_axis,
             "_as_shape": as_shape,
@@ -255,6 +256,11 @@ class _Source:
         if self.returns in ("View", "Frozen", "Mirror") and first is not None:
             lines.append(f"_source = {first.name}")
         for p in self.parameters:
+            if p.tag == "Coefficients":
+                test = f"type({p.name}) is not _Array and isinstance({p.name}, _Poly1d)"
+                given = ", ".join(q.name for q in self.parameters)
+                lines.append(f"if {test}: return {p.name}._through({self.spec.name!r}, ({given},))")
+        for p in self.parameters:
             if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
                 lines.append(f"{p.name} = self._t")
             else:
@@ -282,11 +288,19 @@ class _Source:
         lines += self.finish()
         return lines
 
+    def out_parameter(self) -> str | None:
+        return next((p.name for p in self.parameters if p.tag == "OutArray"), None)
+
     def finish(self) -> list[str]:
         lines = []
-        out = next((p.name for p in self.parameters if p.tag == "OutArray"), None)
-        if out:
-            written = f"_write_out({self.spec.name!r}, {out}, _r, {self.out_casting!r})"
+        out = self.out_parameter()
+        if self.spec.signature:
+            self.namespace["_deliver"] = deliver_stacks
+            lines.append("if out is not None: return _deliver(_self, out, _r, casting)")
+        elif out:
+            more = next((p.name for p in self.parameters if p.kind is _Kind.VAR_KEYWORD), None)
+            casting = f"{more}.get('casting', {self.out_casting!r})" if more else repr(self.out_casting)
+            written = f"_write_out({self.spec.name!r}, {out}, _r, {casting})"
             lines.append(f"if {out} is not None: return {written}")
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
@@ -308,9 +322,17 @@ class _Source:
         return lines
 
     def compile(self, name: str, qualname: str, module: str, method: bool) -> Callable[..., Any]:
-        lines = self.body(method)
-        text = f"def {name}({self.header(method)}):\n    " + "\n    ".join(lines)
+        lines, header = self.body(method), self.header(method)
+        if self.spec.signature:
+            self.namespace["_chosen"] = choose
+            header = f"_self, {header}"
+            lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
+        text = f"def {name}({header}):\n    " + "\n    ".join(lines)
         exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
+        if self.spec.errors is not None:
+            for watched in ("_kernel", "_ruled"):
+                if watched in self.namespace:
+                    _errstate.watch(self.namespace, watched, self.spec.errors)
         function = self.namespace[name]
         function.__doc__ = self.kernel.__doc__
         function.__module__ = module
@@ -331,7 +353,8 @@ def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
     spec = _spec(kernel)
     if spec.loops is not None:
         return make_ufunc(kernel, spec, read_parameters(kernel), module)
-    return _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
+    function = _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
+    return function if spec.signature is None else make_gufunc(function, kernel, spec, read_parameters(kernel), module)
 
 
 def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -19,8 +19,12 @@ _SMALL = 2**16
 _PRODUCTS = 2**22
 
 
-def correlate(a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.Tensor:
+def correlate(a: torch.Tensor, v: torch.Tensor, mode: str | int) -> torch.Tensor:
     """sum over n of a[n + k] * v[n] for each shift k that the mode asks for; `v` is not longer than `a`."""
+    if isinstance(mode, int) and 0 <= mode < 3:  # as NumPy numbers them
+        mode = ("valid", "same", "full")[mode]
+    if not isinstance(mode, str):
+        raise TypeError("convolve/correlate mode not understood")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     dtype, n = a.dtype, len(v)

@@ -90,13 +90,14 @@ def clip(
     """The elements of a, with those below the lower bound replaced by it, and those above the upper one likewise.
 
     The bounds broadcast against a; one that is None or missing does not bound; where they cross, the upper one holds.
-    They can be given by position or as `min=` and `max=`; ValueError if one is given twice.
+    They can be given by position or as `min=` and `max=`; ValueError if one is given twice. Of the keywords of ufuncs
+    `casting=`, by which the result is written into `out`, is understood; TypeError for others.
 
     >>> np.clip(np.array([-1, 2, 7]), 0, 5)
     array([0, 2, 5])
     """
     del out
-    if kwargs:
+    if not kwargs.keys() <= {"casting"}:
         raise TypeError(
             f"clip: unsupported keyword arguments {', '.join(sorted(kwargs))}; use minimum and maximum for them"
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._impl._util import UNSIGNED, to_int64, to_ordered
+from npdec._impl._util import UNSIGNED, broadcast_shapes, is_known_true, to_int64, to_ordered, warn
 from npdec._tags import ArrayLikeOrScalar, Opaque, OutArray, public, ufunc
 
 _HIGHEST = torch.iinfo(torch.int64).max
@@ -315,10 +316,20 @@ def isclose(
     """
     b = _in_dtype(b, dtypes_impl.result_type(b, 1.0), a)
     a = _in_dtype(a, dtypes_impl.result_type(a, b), b)
+    broadcast_shapes(a.shape, b.shape)
+    if not all(map(_is_tolerance, (rtol, atol))):
+        warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning)
     size = torch.abs(b)
     near = torch.abs(torch.sub(a, b)) <= atol + rtol * size
     close = (near & torch.isfinite(b)) | (a == b)
     return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
+
+
+def _is_tolerance(x: Any) -> bool:
+    """Whether the tolerance is finite and not negative; of one that torch.func traces, nothing is known."""
+    if not isinstance(x, torch.Tensor):
+        return 0 <= x < math.inf
+    return not is_known_true(~((x >= 0) & torch.isfinite(x)).all())
 
 
 def _in_dtype(x: Any, dtype: torch.dtype, beside: Any) -> torch.Tensor:

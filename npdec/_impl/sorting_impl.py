@@ -111,6 +111,8 @@ def lexsort(keys: Sequence[Opaque], axis: int = -1):
 
 
 def _check_kth(kth: torch.Tensor, a: torch.Tensor, axis: int, kind: str, order: object) -> None:
+    if not isinstance(kind, str):
+        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
     if kind != "introselect":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     _check_kind(None, order)
@@ -193,10 +195,7 @@ def nonzero(a: Opaque):
     (array([0, 1]), array([0, 1]))
     """
     if not a.ndim:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. If the context "
-            "of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
-        )
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     return torch.nonzero(_truth(a), as_tuple=True)
 
 
