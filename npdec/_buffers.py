@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "own_elements", "reinterpreted", "seen"]
 
+DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
+
 _UNALIGNED = "torch holds aligned elements only, so this is a copy that follows the array; write to the array itself"
 
 

@@ -191,6 +191,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         result = indexing_impl.compress(mask, self._t, axis)
         return _wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
 
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write values at indices that count the elements in row-major order; see `np.put`."""
+        _wrap.NAMESPACE[0].put(self, indices, values, mode)
+
     def flatten(self, order: str = "C") -> Composition:
         """A copy of the elements as a 1-d array."""
         return _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())

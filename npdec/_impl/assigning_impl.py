@@ -143,7 +143,7 @@ def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar) -> None:
         arr.copy_(torch.where(chosen.reshape(arr.shape), full, arr))
 
 
-@public(method=True)
+@public
 def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise") -> None:
     """Write values at indices that count the elements in row-major order.
 
