@@ -11,6 +11,8 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_series", "format_float", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]
 
+DELEGATES_TO_NUMPY = frozenset({"format_float"})
+
 
 def trimseq(seq: Any) -> Any:
     """The sequence without the zeros at its end, of which one stays if there is nothing else.
