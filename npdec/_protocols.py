@@ -14,7 +14,7 @@ from npdec._convert import as_dtype
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import numpy_dtype
 from npdec._impl import _util
-from npdec.exceptions import DecompositionWarning
+from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ProtocolMixin"]
 
@@ -35,6 +35,17 @@ def _rewrap(result: Any) -> Any:
         items = [_rewrap(item) for item in result]
         return type(result)(items) if not hasattr(result, "_replace") else type(result)(*items)
     return result
+
+
+def _to_numpy(arg: Any) -> Any:
+    """The arguments of a call with NumPy's arrays for npdec's."""
+    if isinstance(arg, ArrayBase):
+        return arg.__array__()
+    if isinstance(arg, dict):
+        return {name: _to_numpy(item) for name, item in arg.items()}
+    if type(arg) in (tuple, list):
+        return type(arg)(_to_numpy(item) for item in arg)
+    return arg
 
 
 class ProtocolMixin(ArrayBase):
@@ -85,7 +96,12 @@ class ProtocolMixin(ArrayBase):
         out = kwargs.get("out")
         if isinstance(out, tuple) and len(out) == 1:
             kwargs["out"] = out[0]
-        return getattr(function, method)(*inputs, **kwargs)
+        try:
+            return getattr(function, method)(*inputs, **kwargs)
+        except AbsentDTypeError:
+            if out is not None:
+                raise
+            return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         owner: Any = _wrap.NAMESPACE[0]
@@ -94,7 +110,13 @@ class ProtocolMixin(ArrayBase):
         function = getattr(owner, func.__name__, None)
         if function is None or sys.modules.get("numpy") is None:
             return NotImplemented
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AbsentDTypeError:
+            # A caller of NumPy itself may mix in what torch cannot hold (matplotlib broadcasts None): NumPy can.
+            if "out" in kwargs:
+                raise
+            return func(*_to_numpy(args), **_to_numpy(kwargs))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module whose functions take this array: npdec."""

@@ -55,13 +55,20 @@ def _size(x: torch.Tensor, axes: tuple[int, ...]) -> int:
 
 
 def broadcast_shapes(*shapes: Iterable[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes have together. Raises ValueError if they do not fit."""
+    """The shape that arrays of these shapes have together. Raises ValueError if they do not fit.
+
+    torch's own function imports SymPy when it is first asked, which takes longer than most programs run.
+    """
     shapes = tuple(map(tuple, shapes))
-    try:
-        return tuple(torch.broadcast_shapes(*shapes))
-    except RuntimeError:
-        text = " ".join(str(shape).replace(" ", "") for shape in shapes)
-        raise ValueError(f"operands could not be broadcast together with shapes {text} ") from None
+    result = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for axis, n in enumerate(shape, len(result) - len(shape)):
+            if n != 1:
+                if result[axis] not in (1, n):
+                    text = " ".join(str(shape).replace(" ", "") for shape in shapes)
+                    raise ValueError(f"operands could not be broadcast together with shapes {text} ")
+                result[axis] = n
+    return tuple(result)
 
 
 # --- warnings, and conditions on values -------------------------------------------------------------------------------

@@ -232,6 +232,8 @@ def float_power(x1: Pointwise, x2: Pointwise):
 def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     """Small integer exponents by multiplication, so that i² is -1; the others by torch, which NumPy agrees with but for
     the base zero: 1 for the exponent 0, 0 for one of positive real part, else nan."""
+    if (count := _whole_constant(x2)) is not None:
+        return _repeated_product(x1, count)
     one, exponent = torch.ones_like(x1), torch.real(x2)
     zero = x1 == 0
     base = torch.where(zero, one, x1)
@@ -241,6 +243,37 @@ def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     part = torch.where(exponent > 0, nothing, torch.full_like(exponent, torch.nan))
     of_zero = torch.where(x2 == 0, torch.complex(nothing + 1, nothing), torch.complex(part, part))
     return torch.where(zero, of_zero, powers)
+
+
+def _whole_constant(exponent: torch.Tensor) -> int | None:
+    """A small whole exponent that is one for all bases, as in z**2. None for others, and where it may not be looked at:
+    under torch.compile and torch.vmap, and where a derivative by it is asked for."""
+    if exponent.dim() or exponent.requires_grad or torch.compiler.is_compiling():
+        return None
+    if torch.autograd.forward_ad.unpack_dual(exponent).tangent is not None:
+        return None
+    try:
+        number = complex(exponent)
+    except RuntimeError:
+        return None
+    whole = not number.imag and abs(number.real) < 100 and number.real.is_integer()
+    return int(number.real) if whole else None
+
+
+def _repeated_product(base: torch.Tensor, count: int) -> torch.Tensor:
+    """One power for all elements, by the products of `_whole_power`."""
+    if count in (0, 1):
+        return base.clone() if count else torch.ones_like(base)
+    result, bits = None, abs(count)
+    while True:
+        if bits & 1:
+            result = base if result is None else result * base
+        bits >>= 1
+        if not bits:
+            break
+        base = base * base
+    assert result is not None
+    return 1 / result if count < 0 else result
 
 
 def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,82 @@
+"""Passages of programs that calls with one argument of each kind do not reach."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import npdec as np
+
+Z = numpy.array([0.5 + 1j, -0.5 + 0.75j, 1.1 - 0.2j, 0.8j, -1.05 + 0j])
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("exponent", [*range(-5, 8), 31, -31, 99, 100])
+def test_whole_powers_of_complex_numbers(dtype, exponent):
+    z = Z.astype(dtype)
+    ours = np.array(z) ** exponent
+    assert str(ours.dtype) == dtype
+    numpy.testing.assert_allclose(numpy.asarray(ours), z**exponent, rtol=3e-14 if dtype == "complex128" else 2e-5)
+    many = np.array(z) ** np.full(len(z), exponent)
+    assert np.allclose(ours, many, rtol=3e-14 if dtype == "complex128" else 2e-5, atol=0)
+
+
+def test_a_whole_power_of_complex_numbers_is_a_new_array():
+    z = np.array(Z)
+    one = z**1
+    one[0] = 0
+    assert z[0] == Z[0]
+    assert ((z**0) == 1).all()
+    assert str(np.zeros(1, complex) ** 2) == "[0.+0.j]"
+
+
+def test_whole_powers_of_decomposed_complex_numbers_are_complete():
+    z = np.decompose(np.array(Z), baseline=0.5 + 0.5j)
+    for exponent in (2, 3, -2, 1, 0):
+        y = z**exponent
+        assert np.allclose(y.value, y.residual + y.components.sum(0), rtol=1e-12)
+        assert np.allclose(y.residual, (0.5 + 0.5j) ** exponent)
+    exponent = np.decompose(np.array(2 + 0j), baseline=1.0)
+    y = np.array(Z) ** exponent
+    assert np.allclose(y.components[0], Z**2 - Z)
+
+
+def test_operands_of_different_shapes_do_not_load_symbolic_mathematics():
+    program = (
+        "import sys, npdec as np; x = np.ones((3, 1)) + 1j * np.ones(4); np.where(x.real > 0, x, np.zeros(4));"
+        "np.add(np.ones((2, 1)), np.ones(3, 'f4')); assert 'sympy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (4,)), ((), (2,)), ((0,), (1,)), ((5, 1, 0), (3, 1)), ((2, 3), (4,)), ((0,), (3,)), ()]
+)
+def test_shapes_together(shapes):
+    try:
+        wanted = numpy.broadcast_shapes(*shapes)
+    except ValueError:
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            np.add(np.ones(shapes[0], "f4"), np.ones(shapes[1]))
+    else:
+        arrays = [np.ones(shape, dtype) for shape, dtype in zip(shapes, ("f4", "f8"))]
+        assert len(arrays) < 2 or np.add(*arrays).shape == wanted
+
+
+def test_numpy_itself_computes_what_only_it_can_hold():
+    x = np.arange(3.0)
+    one, two = numpy.broadcast_arrays(x, None)  # as matplotlib's bar does
+    assert type(one) is type(two) is numpy.ndarray
+    assert one.tolist() == [0, 1, 2]
+    assert two.tolist() == [None] * 3
+    objects = numpy.array([1, 2.5, 3], dtype=object)
+    assert numpy.add(objects, x).tolist() == (objects + x.__array__()).tolist() == [1, 3.5, 5]
+    with pytest.raises(np.exceptions.AbsentDTypeError):
+        numpy.add(objects, x, out=np.zeros(3))
+    with pytest.raises(np.exceptions.AbsentDTypeError):
+        np.broadcast_arrays(x, None)
+    with pytest.warns(np.DecompositionWarning, match="drops the contributions"):
+        assert numpy.broadcast_arrays(np.decompose(x), None)[0].tolist() == [0, 1, 2]
