@@ -81,6 +81,18 @@ def test_printing():
         assert text in printed
 
 
+def test_checks_of_decompositions():
+    printed = run(
+        """
+        report = np.testing.check_decomposition(lambda x: np.exp(x).sum(), np.ones(3))
+        found = np.testing.faithfulness(lambda x: x.sum(), np.ones(3), 0.0, np.ones(3))
+        with np.check_completeness():
+            print(report.outputs, found.shapley.tolist(), np.completeness(np.ones(2)).tolist())
+        """
+    )
+    assert printed.strip() == "1 [1.0, 1.0, 1.0] [0.0, 0.0]"
+
+
 def test_random_numbers():
     assert run("r = np.random.default_rng(0); print(r.normal(size=(2, 3)).shape)").strip() == "(2, 3)"
 
@@ -96,6 +108,8 @@ NEEDS_NUMPY = {
     "np.zeros(2).__array__()": "numpy",
     "np.random.default_rng(0).hypergeometric(3, 3, 3)": "random.hypergeometric",
     "np.random.PCG64": "random.PCG64",
+    "np.testing.assert_equal(1, 1)": "testing.assert_equal",
+    "np.testing.assert_raises": "testing.assert_raises",
 }
 
 
