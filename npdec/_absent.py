@@ -36,6 +36,7 @@ ABSENT: dict[str, str] = {
     "f2py": "it compiles Fortran for NumPy itself; pass numpy.asarray(x) to what it compiles",
     "core": "it is private in NumPy (numpy._core); use the public name in the main namespace",
     "test": "npdec's own tests run by pytest, in a checkout of the project",
+    "random.test": "npdec's own tests run by pytest, in a checkout of the project",
     "testing.test": "npdec's own tests run by pytest, in a checkout of the project",
     "testing.extbuild": "it compiles extension modules for NumPy's own tests",
 }

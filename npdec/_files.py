@@ -258,13 +258,13 @@ def _converters(converters: Any) -> Any:
 def _plain(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def converted(text: Any) -> Any:
         number = function(text)
-        return number.item() if isinstance(number, ArrayBase) else number
+        return number.item() if hasattr(number, "item") else number
 
     return converted
 
 
 def _place(key: Any) -> Any:
-    return operator.index(key) if isinstance(key, ArrayBase) else key
+    return key if isinstance(key, str) else operator.index(key)
 
 
 def _columns(usecols: Any) -> Any:

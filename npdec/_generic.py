@@ -27,7 +27,7 @@ __all__ = ["generic"]
 _OWN = frozenset({bool, int, float, complex, str, bytes, types.NoneType})
 
 
-class _ScalarType(type):
+class ScalarType(type):
     """The type of scalar types: it tells the installed NumPy which of its dtypes a scalar type means."""
 
     _torch_dtype: torch.dtype | None
@@ -39,7 +39,7 @@ class _ScalarType(type):
         return numpy_dtype(cls._torch_dtype)
 
 
-class generic(ArrayMethods, metaclass=_ScalarType):
+class generic(ArrayMethods, metaclass=ScalarType):
     """The root of the scalar types. A scalar is an immutable number with a dtype, and has the methods of arrays.
 
     `isinstance(x, np.floating)` and the like ask for its kind. The abstract types cannot be instantiated; the others

@@ -53,8 +53,11 @@ class Generator(Distributions):
         source = self._stream.source  # type: ignore[attr-defined]
         return source if isinstance(source, torch.Generator) else source.bit_generator
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"Generator({type(self.bit_generator).__name__})"
+
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose streams are independent of this one and of each other.

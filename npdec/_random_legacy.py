@@ -6,6 +6,7 @@ stream. Where NumPy is absent it draws with torch, and the functions have a stre
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
@@ -27,7 +28,7 @@ from npdec._random_streams import (
 )
 from npdec._scalars import int64
 
-__all__ = ["RandomState", "legacy", "numpy_class"]
+__all__ = ["NUMPY_CLASSES", "RandomState", "get_bit_generator", "legacy", "numpy_class", "set_bit_generator"]
 
 DELEGATES_TO_NUMPY = True
 
@@ -58,7 +59,16 @@ class RandomState(Distributions):
     @property
     def _bit_generator(self) -> Any:
         source = self._stream.source
-        return source if isinstance(source, torch.Generator) else source._bit_generator
+        if isinstance(source, torch.Generator):
+            return source
+        # NumPy's global stream is seen as the module that has its functions.
+        return source.get_bit_generator() if isinstance(source, types.ModuleType) else source._bit_generator
+
+    def __str__(self) -> str:
+        return f"RandomState({type(self._bit_generator).__name__})"
+
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
 
     def seed(self, seed: Any = None) -> None:
         """Start the stream anew. In `np.random`, with NumPy installed, this is NumPy's global stream.
@@ -236,11 +246,39 @@ class RandomState(Distributions):
 
 legacy = RandomState._shared()
 
-_NUMPY_CLASSES = ("BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
+NUMPY_CLASSES = (
+    "BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence", "bit_generator",
+)  # fmt: skip
 
 
 def numpy_class(name: str) -> Any:
-    """NumPy's class of bit generators of that name. AttributeError for others, ImportError without NumPy."""
-    if name not in _NUMPY_CLASSES:
+    """NumPy's class of bit generators of that name, or their module `bit_generator`.
+
+    Raises AttributeError for others, ImportError without NumPy.
+    """
+    if name not in NUMPY_CLASSES:
         raise AttributeError(f"module 'npdec.random' has no attribute {name!r}")
     return getattr(numpy_random(f"random.{name}"), name)
+
+
+def get_bit_generator() -> Any:
+    """The bit generator behind the functions of `np.random`: NumPy's global one. Raises ImportError without NumPy.
+
+    >>> type(np.random.get_bit_generator()).__name__
+    'MT19937'
+    """
+    return numpy_random("random.get_bit_generator").get_bit_generator()
+
+
+def set_bit_generator(bitgen: Any) -> None:
+    """Make the functions of `np.random`, and of NumPy's own random module, draw from a bit generator of NumPy.
+
+    Raises ImportError without NumPy.
+
+    >>> before = np.random.get_bit_generator()
+    >>> np.random.set_bit_generator(np.random.PCG64(0))
+    >>> float(np.random.random()) == float(np.random.Generator(np.random.PCG64(0)).random())
+    True
+    >>> np.random.set_bit_generator(before)
+    """
+    numpy_random("random.set_bit_generator").set_bit_generator(bitgen)

@@ -12,7 +12,7 @@ import torch
 
 from npdec._convert import SPELLINGS, as_tensor
 from npdec._dtypes import SCALARS
-from npdec._generic import generic
+from npdec._generic import ScalarType, generic
 
 __all__ = [
     "False_", "True_", "bfloat16", "bool_", "byte", "cdouble", "character", "complex64", "complex128",
@@ -133,7 +133,7 @@ class complexfloating(inexact):
         return super().__new__(cls, torch.complex(as_tensor(real, part), as_tensor(imag, part)))
 
 
-class _OfText(type(generic)):  # type: ignore[misc]
+class _OfText(ScalarType):
     """The type of the abstract types above NumPy's scalars of text and bytes, of which npdec has none of its own."""
 
     def __subclasscheck__(cls, other: type) -> bool:

@@ -7,10 +7,12 @@ are NumPy's classes.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from npdec import _absent
 from npdec._random import Generator, default_rng
-from npdec._random_legacy import RandomState, legacy, numpy_class
+from npdec._random_legacy import NUMPY_CLASSES, RandomState, get_bit_generator, legacy, numpy_class, set_bit_generator
 
 __all__ = [
     "Generator",
@@ -26,6 +28,7 @@ __all__ = [
     "f",
     "gamma",
     "geometric",
+    "get_bit_generator",
     "get_state",
     "gumbel",
     "hypergeometric",
@@ -53,6 +56,7 @@ __all__ = [
     "rayleigh",
     "sample",
     "seed",
+    "set_bit_generator",
     "set_state",
     "shuffle",
     "standard_cauchy",
@@ -117,7 +121,16 @@ wald = legacy.wald
 weibull = legacy.weibull
 zipf = legacy.zipf
 ranf = sample = legacy.random_sample
+_rand = legacy  # the generator behind these functions, by the name that older libraries know
 
 
 def __getattr__(name: str) -> Any:
+    if name == "mtrand":  # the module of NumPy that has the functions above: RandomState, _rand, normal, ...
+        return sys.modules[__name__]
+    if name == "test":
+        raise _absent.absent("random.test")
     return numpy_class(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *NUMPY_CLASSES, "mtrand"})
