@@ -30,6 +30,7 @@ from npdec._nditer import nditer
 from npdec._nested_iters import nested_iters
 from npdec._overlap import *
 from npdec._parts import imag, real
+from npdec._poly1d import poly1d
 from npdec._printing import *
 from npdec._rules import register_rule, rule
 from npdec._scalars import *

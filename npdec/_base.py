@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 
@@ -17,3 +19,15 @@ class ArrayBase:
 
     _t: torch.Tensor
     _d: torch.dtype
+
+
+class Poly1dBase:
+    """What `np.poly1d` is: an object that stands for the array of its coefficients, and that makes functions of
+    polynomials (parameters tagged `Coefficients`) give polynomials. Defined by `npdec._poly1d`."""
+
+    coeffs: Any
+
+    @classmethod
+    def _through(cls, name: str, arguments: tuple[Any, ...]) -> Any:
+        """The result of the public function of this name, where one of the arguments is a polynomial."""
+        raise NotImplementedError

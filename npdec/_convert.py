@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, Poly1dBase
 from npdec._impl import dtypes_impl
 from npdec._impl._util import cast
 from npdec._spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
@@ -63,6 +63,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return _from_numbers([obj], {kind}, dtype).reshape(())
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype)
+    if isinstance(obj, Poly1dBase):
+        return as_tensor(obj.coeffs, dtype)
     tensor = _from_exporter(obj)
     if tensor is not None:
         return tensor if dtype is None else cast(tensor, dtype)

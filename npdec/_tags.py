@@ -18,6 +18,7 @@ __all__ = [
     "ArrayLike",
     "ArrayLikeOrScalar",
     "AxisLike",
+    "Coefficients",
     "DTypeLike",
     "Frozen",
     "InPlace",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     Stepwise = Any
     Opaque = Any
     ArrayLikeOrScalar = Any
+    Coefficients = Any
     InPlace = Any
     DTypeLike = Any
     AxisLike = Any
@@ -76,6 +78,7 @@ else:
     Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
     Opaque = TypeVar("Opaque")  # only by its value: indices, conditions, masks
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
+    Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds
     InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes
 
     # Everything else.

@@ -11,7 +11,7 @@ from npdec._impl import creation_matrices_impl, linalg_decompositions_impl, lina
 from npdec._impl._gufunc import widened
 from npdec._impl.dtypes_impl import promote, real_dtype
 from npdec._impl.products_impl import multiply
-from npdec._tags import Array, ArrayLike, public
+from npdec._tags import Array, ArrayLike, Coefficients, public
 from npdec.exceptions import RankWarning
 
 
@@ -40,8 +40,10 @@ def _behind(zeros: int, p: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def polyval(p: ArrayLike, x: ArrayLike):
+def polyval(p: ArrayLike, x: Coefficients):
     """The values of a polynomial at `x`, by Horner's rule: the shape is that of `x`.
+
+    Where `x` is a poly1d, the result is the composition, a poly1d. The functions below give poly1ds for poly1ds.
 
     >>> np.polyval([1, 0, -1], [0, 1, 2])
     array([-1,  0,  3])
@@ -62,7 +64,7 @@ def polyval(p: ArrayLike, x: ArrayLike):
 
 
 @public
-def polyder(p: ArrayLike, m: int = 1) -> Array:
+def polyder(p: Coefficients, m: int = 1) -> Array:
     """The coefficients of the m-th derivative of a polynomial. Raises ValueError for a negative m.
 
     >>> np.polyder([1, 2, 3])
@@ -82,7 +84,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 
 @public
-def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
+def polyint(p: Coefficients, m: int = 1, k: ArrayLike | None = None) -> Array:
     """The coefficients of the m-th antiderivative of a polynomial, with integration constants `k` (zero by default).
 
     `k` is one number for all, or a vector of at least m, in the order of integration. Raises ValueError for a negative
@@ -187,7 +189,7 @@ def _same_length(name: str, a1: torch.Tensor, a2: torch.Tensor) -> tuple[torch.T
 
 
 @public
-def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
+def polyadd(a1: Coefficients, a2: Coefficients) -> Array:
     """The sum of two polynomials.
 
     >>> np.polyadd([1, 2], [9, 5, 4])
@@ -197,7 +199,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 @public
-def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
+def polysub(a1: Coefficients, a2: Coefficients) -> Array:
     """The difference of two polynomials. Raises TypeError for bool, which has no differences.
 
     >>> np.polysub([9, 5, 4], [1, 2])
@@ -219,7 +221,7 @@ def _trimmed(name: str, p: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
+def polymul(a1: Coefficients, a2: Coefficients) -> Array:
     """The product of two polynomials. Leading zeros are left out.
 
     >>> np.polymul([1, 1], [1, -1])
@@ -238,7 +240,7 @@ def _convolved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def polydiv(u: ArrayLike, v: ArrayLike):
+def polydiv(u: Coefficients, v: Coefficients):
     """Quotient and remainder of two polynomials: u = q v + r, with r of a lower degree than v.
 
     Leading coefficients of the remainder up to 1e-8 count as zero and are left out.
