@@ -12,7 +12,7 @@ from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 
-__all__ = ["as_flag", "as_mask"]
+__all__ = ["as_flag", "as_mask", "as_value"]
 
 
 def as_mask(where: Any) -> torch.Tensor:
@@ -32,6 +32,27 @@ def as_mask(where: Any) -> torch.Tensor:
             )
         return mask
     return as_tensor(where, None if isinstance(where, ArrayBase) and where._d is torch.bool else torch.bool)
+
+
+def as_value(value: Any, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor of what is written into an array of a dtype.
+
+    Python's numbers, alone and in lists, become numbers of that dtype: OverflowError where they are out of its range,
+    ValueError for nan as an integer, TypeError for a complex number as a real one. Arrays keep their own dtype.
+
+    >>> as_value(300, torch.int8)
+    Traceback (most recent call last):
+    OverflowError: Python integer 300 out of bounds for int8
+    """
+    if isinstance(value, ArrayBase):
+        return value._t
+    kind = type(value)
+    if (kind is float and (dtype.is_floating_point or dtype.is_complex)) or kind is bool:
+        return as_tensor(value)
+    numpy = sys.modules.get("numpy")
+    if isinstance(value, torch.Tensor) or (numpy and isinstance(value, (numpy.ndarray, numpy.generic))):
+        return as_tensor(value)
+    return as_tensor(value, dtype)
 
 
 def as_flag(flag: Any) -> bool:

@@ -18,6 +18,7 @@ from weakref import ref
 import torch
 
 from npdec import _construct, _indexing, _memory, _printing, _wrap
+from npdec._arguments import as_value
 from npdec._buffers import ArrayBuffer, own_elements, set_dtype, set_strides
 from npdec._convert import as_shape, as_tensor
 from npdec._dtypes import dtype as dtype_class
@@ -303,7 +304,10 @@ class Composition(ArrayBuffer, ArrayMethods):
     def fill(self, value: Any) -> None:
         """Set every element to the value."""
         check_writeable("fill", self)
-        write("fill", self, as_tensor(value).expand(self.shape), "unsafe")
+        number = as_value(value, self._d)
+        if number.dim():
+            raise ValueError(f"setting an array element with a sequence: fill takes a number, not shape {number.shape}")
+        write("fill", self, number.expand(self.shape), "unsafe")
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place: elements are dropped from the end of the memory, or zeros added.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _memory, _wrap
+from npdec._arguments import as_value
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -89,7 +90,7 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype."""
     check_writeable("setitem", array)
     items = normalize_key(key)
-    tensor = value._t if type(value) is type(array) else as_tensor(value)
+    tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     target = prepare("setitem", array, tensor)
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value

@@ -101,6 +101,9 @@ def clip(
         raise TypeError(
             f"clip: unsupported keyword arguments {', '.join(sorted(kwargs))}; use minimum and maximum for them"
         )
+    if (a_min is NoValue) is not (a_max is NoValue):
+        missing = "a_max" if a_max is NoValue else "a_min"
+        raise TypeError(f"clip() missing 1 required positional argument: {missing!r}")
     if (a_min is not NoValue and min is not NoValue) or (a_max is not NoValue and max is not NoValue):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low, high = (_bound(first, second) for first, second in ((a_min, min), (a_max, max)))

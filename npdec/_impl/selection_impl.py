@@ -156,6 +156,8 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     y = torch.zeros_like(x)
     for condition, function in zip(conditions, functions):
+        if not condition.ndim:
+            condition = condition.expand(x.shape)
         if tuple(condition.shape) != tuple(x.shape):
             raise IndexError(
                 f"piecewise: a condition of shape {tuple(condition.shape)} for x of shape {tuple(x.shape)}"
