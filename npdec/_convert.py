@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from npdec._base import ArrayBase, Poly1dBase
-from npdec._impl import dtypes_impl
+from npdec._impl import _util, dtypes_impl
 from npdec._impl._util import cast
 from npdec._spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec.exceptions import AbsentDTypeError
@@ -89,7 +89,10 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
     if len(numbers) >= _LONG and dtype in _PACKED:  # three times as fast as torch.tensor
         return _to_default_device(torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype))
-    return torch.tensor(numbers, dtype=dtype)
+    made = torch.tensor(numbers, dtype=dtype)
+    if _util.on_cast is not None and not kinds.isdisjoint((float, complex)):
+        _util.on_cast(torch.tensor(numbers, dtype=_discover(numbers, kinds)), made)
+    return made
 
 
 class _IntegerTooLarge(AbsentDTypeError, OverflowError):

@@ -277,7 +277,7 @@ def report(found: Iterable[str], where: str | dict[str, str]) -> None:
             sys.stderr.write(f"Warning: {message}\n")
         elif mode == "call":
             if not callable(state.call):
-                raise NameError(f"python callback specified for {words} (in {place}) but no function found.")
+                raise NameError(f"python callback specified for {words} (in  {place}) but no function found.")
             state.call(words, flags)
         else:
             if not hasattr(state.call, "write"):

@@ -53,7 +53,7 @@ def found_by_ufunc(
     of integers.
     """
     kinds = _errstate.current().kinds
-    if not kinds:
+    if not kinds or (function._flags is not None and function._flags.silent):
         return set()
     operands = [_plain(x) for x in operands]
     if not all(isinstance(x, torch.Tensor) for x in operands):
@@ -89,7 +89,7 @@ def _found_in_unusual(
         infinite = torch.isinf(r)
         if pole is not None and _any(infinite & pole & ~nan, mask):
             found.add("divide")
-        over = infinite & finite
+        over = infinite & (finite if flags is None or flags.overflow is None else finite | flags.overflow(*operands))
         if _any(over if pole is None else over & ~pole, mask):
             found.add("over")
         if _any(torch.isnan(r) & ~nan, mask):
@@ -180,17 +180,21 @@ def run(function: Callable[..., Any], errors: str | dict[str, str], args: Sequen
     `errors` is the name to report, or one for each kind. For a function of one array with an `axis`, each result is
     compared with the slice that it comes from.
     """
-    result = function(*args, **kwargs)
     kinds = _errstate.current().kinds
     if not kinds or torch.compiler.is_compiling():
-        return result
-    names = errors if isinstance(errors, dict) else {"over": errors, "invalid": errors}
+        return function(*args, **kwargs)
+    with _errstate.errstate(all="ignore"):  # of casts on the way the result tells as well
+        result = function(*args, **kwargs)
+    names = dict(errors) if isinstance(errors, dict) else {"over": errors, "invalid": errors}
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     found: set[str] = set()
+    given = list(_tensors(list(bound.arguments.values())))
     for r in _tensors(result):
         if _is_inexact(r):
             found |= _found_by_function(bound.arguments, _plain(r))
+            if given and not given[0].numel():  # a mean of nothing
+                names["invalid"] = "divide" if r.ndim else "scalar divide"
     _errstate.report(found & kinds & names.keys(), names)
     return result
 
@@ -198,6 +202,8 @@ def run(function: Callable[..., Any], errors: str | dict[str, str], args: Sequen
 def _tensors(item: Any) -> Iterable[torch.Tensor]:
     if isinstance(item, torch.Tensor):
         yield item
+    elif isinstance(item, float):
+        yield torch.tensor(item, dtype=torch.float64)
     elif isinstance(item, (tuple, list)):
         for i in item:
             yield from _tensors(i)
@@ -216,8 +222,8 @@ def _found_by_function(arguments: dict[str, Any], result: torch.Tensor) -> set[s
     first, where = given[0], arguments.get("where")
     if isinstance(where, torch.Tensor) and len(given) == 1:
         first = torch.where(_plain(where), first, torch.ones_like(first))
-    tests = [torch.isnan, lambda x: ~torch.isfinite(x), lambda x: x == 0]
-    if len(given) == 1 and "axis" in arguments:
+    tests = [torch.isnan, torch.isinf, lambda x: x == 0]
+    if len(given) == 1 and "axis" in arguments and first.ndim:
         had_nan, had_infinite, had_zero = (_spread(test(first), arguments, result) for test in tests)
     else:
         had_nan, had_infinite, had_zero = (torch.stack([test(x).any() for x in given]).any() for test in tests)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -128,6 +128,7 @@ class _Source:
         self.returns = return_tag(kernel)
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
         self.namespace: dict[str, Any] = {
+            "__name__": __name__,
             "_kernel": kernel,
             "_Array": _wrap.ARRAY,
             "_Tensor": torch.Tensor,
@@ -384,15 +385,47 @@ def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:
     return [item for item in vars(module).values() if hasattr(item, "__npdec__") and item.__module__ == module.__name__]
 
 
-def publish(namespace: str, *modules: ModuleType) -> dict[str, Any]:
-    """The public functions of the kernels in the modules, by their names and aliases."""
-    functions = {}
-    for module in modules:
-        for kernel in kernels_of(module):
-            function = compile_function(kernel, namespace)
-            spec = _spec(kernel)
-            for name in (spec.name, *spec.aliases):
-                if name in functions:
-                    raise TypeError(f"{namespace}.{name} is declared twice, the second time in {module.__name__}")
-                functions[name] = function
-    return functions
+class Published(Mapping[str, Any]):
+    """The public functions of kernels, by their names and aliases.
+
+    Ufuncs, from which operators are made, are there from the start (`ufuncs`); every other function is compiled when it
+    is first asked for, which keeps the import of npdec short.
+    """
+
+    def __init__(self, namespace: str, modules: Iterable[ModuleType]) -> None:
+        self._namespace = namespace
+        self._kernels: dict[str, Callable[..., Any]] = {}
+        self._compiled: dict[Callable[..., Any], Any] = {}
+        for module in modules:
+            for kernel in kernels_of(module):
+                spec = _spec(kernel)
+                for name in (spec.name, *spec.aliases):
+                    if name in self._kernels:
+                        raise TypeError(f"{namespace}.{name} is declared twice, the second time in {module.__name__}")
+                    self._kernels[name] = kernel
+        self.ufuncs = {name: self[name] for name, kernel in self._kernels.items() if _spec(kernel).loops is not None}
+
+    def __getitem__(self, name: str) -> Any:
+        kernel = self._kernels[name]
+        function = self._compiled.get(kernel)
+        if function is None:
+            function = self._compiled[kernel] = compile_function(kernel, self._namespace)
+        return function
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def resolve(self, name: str, scope: dict[str, Any]) -> Any:
+        """The function that a module was asked for, which then stands in its globals. Raises AttributeError."""
+        if name not in self._kernels:
+            raise AttributeError(f"module {self._namespace!r} has no attribute {name!r}")
+        function = scope[name] = self[name]
+        return function
+
+
+def publish(namespace: str, *modules: ModuleType) -> Published:
+    """The public functions of the kernels in the modules."""
+    return Published(namespace, modules)

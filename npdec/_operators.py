@@ -16,10 +16,8 @@ import torch
 from npdec import _errstate, _wrap
 from npdec._base import ArrayBase
 from npdec._composition import Composition
-from npdec._convert import as_tensor
 from npdec._methods import ArrayMethods
 from npdec._normalizer import compile_method
-from npdec._output import check_writeable, write
 from npdec._scalars import CONCRETE
 from npdec._ufunc import ufunc
 
@@ -106,6 +104,7 @@ def _accepts(other: Any) -> bool:
 def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
     """The operator `name` of a kind, for a ufunc."""
     scope: dict[str, Any] = {
+        "__name__": __name__,
         "_function": function,
         "_accepts": _accepts,
         "_wrap": _wrap.wrap,
@@ -185,14 +184,23 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
         return matmul(other, self) if _accepts(other) else NotImplemented
 
     def __imatmul__(self: Any, other: Any) -> Any:
-        if not _accepts(other):
-            return NotImplemented
-        check_writeable("matmul", self)
-        write("matmul", self, as_tensor(matmul(self, other)), "same_kind")
-        return self
+        return matmul(self, other, out=self) if _accepts(other) else NotImplemented
 
     for function, cls in ((__matmul__, ArrayMethods), (__rmatmul__, ArrayMethods), (__imatmul__, Composition)):
         _attach(cls, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))
+
+
+class _Method:
+    """A method of arrays that is compiled when it is first asked for, and then stands in its place."""
+
+    def __init__(self, kernel: Callable[..., Any], name: str) -> None:
+        self._kernel = kernel
+        self._name = name
+
+    def __get__(self, array: Any, owner: type | None = None) -> Any:
+        method = compile_method(self._kernel, self._name)
+        setattr(ArrayMethods, self._name, method)
+        return method if array is None else method.__get__(array)
 
 
 def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:
@@ -200,10 +208,10 @@ def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:
     for kernel in kernels:
         if kernel.__npdec__.method is not None:  # type: ignore[attr-defined]
             for name in kernel.__npdec__.method.split():  # type: ignore[attr-defined]
-                _attach(ArrayMethods, name, compile_method(kernel, name))
+                _attach(ArrayMethods, name, _Method(kernel, name))
 
 
-def _attach(cls: type, name: str, function: Callable[..., Any]) -> None:
+def _attach(cls: type, name: str, function: Any) -> None:
     if name in vars(cls):
         raise TypeError(f"{cls.__name__}.{name} is declared twice")
     setattr(cls, name, function)

@@ -121,6 +121,7 @@ class Spec:
     that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over
     nothing. `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
     `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
+    `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Spec:
     aliases: tuple[str, ...] = ()
     flags: Any = None
     errors: Any = None
+    signature: str | None = None
 
 
 def public(
@@ -141,13 +143,16 @@ def public(
     method: bool | str = False,
     aliases: tuple[str, ...] = (),
     errors: str | dict[str, str] | None = None,
+    signature: str | None = None,
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
     def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
-        kernel.__npdec__ = Spec(public_name, method_name, aliases=aliases, errors=errors)  # type: ignore[attr-defined]
+        kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
+            public_name, method_name, aliases=aliases, errors=errors, signature=signature
+        )
         return kernel
 
     return declare if kernel is None else declare(kernel)

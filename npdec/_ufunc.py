@@ -57,7 +57,7 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
 
 def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozenset[torch.dtype]]:
     """The dtypes for which the torch function is the whole ufunc: beside anything, and between two arrays."""
-    if spec.torch is None:
+    if spec.torch is None or spec.loops is None:
         return frozenset(), frozenset()
     table = dtypes_impl.LOOPS[str(spec.loops)]
     return table.direct, table.direct | table.direct_integers if nin == 2 else table.direct
@@ -104,7 +104,7 @@ class ufunc:
         self.nout = nout
         self.nargs = self.nin + nout
         self.identity = spec.identity
-        self._loops = str(spec.loops)
+        self._loops = spec.loops or ""
         self._flags = spec.flags
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
@@ -115,6 +115,8 @@ class ufunc:
 
     @property
     def __signature__(self) -> inspect.Signature:
+        if self.signature is not None:
+            return inspect.signature(self.__kernel__)
         return _signature(self._parameters, self.nout)
 
     @property
@@ -261,11 +263,7 @@ def _common_device(operands: tuple[Any, ...]) -> torch.device | None:
 def _check_broadcast(tensors: list[torch.Tensor]) -> None:
     if len({t.shape for t in tensors if isinstance(t, torch.Tensor) and t.dim()}) < 2:
         return  # asking torch takes longer than the operation
-    try:
-        torch.broadcast_shapes(*[t.shape for t in tensors if isinstance(t, torch.Tensor)])
-    except RuntimeError:
-        shapes = " ".join(_wrap.shape_repr(t.shape) for t in tensors if isinstance(t, torch.Tensor))
-        raise ValueError(f"operands could not be broadcast together with shapes {shapes} ") from None
+    _util.broadcast_shapes(*[t.shape for t in tensors if isinstance(t, torch.Tensor)])
 
 
 def _signature(parameters: tuple[Parameter, ...], nout: int) -> inspect.Signature:
@@ -295,6 +293,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     table = dtypes_impl.LOOPS[str(spec.loops)]
     direct, arrays = _direct_dtypes(spec, len(parameters))
     namespace = {
+        "__name__": __name__,
         "_Array": _wrap.ARRAY,
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
@@ -324,3 +323,12 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)
     return cls(kernel, function, spec, parameters, module, table.nout)
+
+
+def make_gufunc(
+    function: Callable[..., Any], kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str
+) -> ufunc:
+    """The generalised ufunc that a compiled function is the call of; its kernel takes all the options."""
+    cls = type("ufunc", (ufunc,), {"__call__": function, "__module__": "npdec", "signature": spec.signature})
+    arrays = tuple(p for p in parameters if p.is_array)
+    return cls(kernel, None, spec, arrays, module, 1)

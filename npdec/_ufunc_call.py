@@ -16,7 +16,7 @@ from npdec._ufunc_types import check_casting, read_signature, split
 if TYPE_CHECKING:
     from npdec._ufunc import ufunc
 
-__all__ = ["Call", "as_mask", "deliver", "read", "read_out"]
+__all__ = ["Call", "as_mask", "choose", "deliver", "deliver_stacks", "read", "read_out"]
 
 _OPTIONS = ("where", "casting", "order", "dtype", "subok", "signature", "sig")
 _UNWRITTEN = "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
@@ -146,9 +146,56 @@ def _check(function: ufunc, i: int, out: Any, r: torch.Tensor, call: Call) -> No
             f"non-broadcastable output operand with shape {_wrap.shape_repr(target)} doesn't match the broadcast "
             f"shape {_wrap.shape_repr(shape)}"
         )
-    if not dtypes_impl.can_cast(r.dtype, out._d, call.casting):
+    _check_cast(function, i, r, out, call.casting)
+
+
+def _check_cast(function: ufunc, i: int, r: torch.Tensor, out: Any, casting: str) -> None:
+    if not dtypes_impl.can_cast(r.dtype, out._d, casting):
         number = f" {i}" if function.nout > 1 else ""
         raise TypeError(
             f"Cannot cast ufunc '{function.__name__}' output{number} from {_wrap.dtype_repr(r.dtype)} to "
-            f"{_wrap.dtype_repr(out._d)} with casting rule '{call.casting}'"
+            f"{_wrap.dtype_repr(out._d)} with casting rule '{casting}'"
         )
+
+
+# --- generalised ufuncs -----------------------------------------------------------------------------------------------
+
+
+def choose(function: ufunc, signature: Any, dtype: Any) -> torch.dtype | None:
+    """The dtype in which a generalised ufunc computes, by `signature=`: all of its operands have the same."""
+    if dtype is not None:
+        raise TypeError("cannot specify both 'signature' and 'dtype'")
+    wanted = set(read_signature(function, signature)) - {None}
+    if len(wanted) > 1:
+        raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {function.__name__}")
+    return wanted.pop() if wanted else None
+
+
+def deliver_stacks(function: ufunc, out: Any, result: torch.Tensor, casting: str) -> Any:
+    """The result of a generalised ufunc written into `out`, over whose further axes it is broadcast."""
+    outs = read_out(function, out)
+    if outs is None:
+        return _wrap.wrap_array(result) if out is Ellipsis else _wrap.wrap(result)
+    target = outs[0]
+    assert function.signature is not None
+    core = [dim for dim in function.signature.partition("->")[2].strip("()").split(",") if dim]
+    have, need = tuple(target._t.shape), tuple(result.shape)
+    for position in range(-min(len(core), len(need)), 0):
+        size = have[position] if len(have) >= -position else None
+        if size != need[position]:
+            raise ValueError(
+                f"{function.__name__}: Output operand 0 has a mismatch in its core dimension {len(core) + position}, "
+                f"with gufunc signature {function.signature} (size {size} is different from {need[position]})"
+            )
+    try:
+        fits = _util.broadcast_shapes(need, have) == have
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {_wrap.shape_repr(have)} doesn't match the broadcast shape "
+            f"{_wrap.shape_repr(need)}"
+        )
+    _check_cast(function, 0, result, target, casting)
+    write(function.__name__, target, result, casting)
+    return target

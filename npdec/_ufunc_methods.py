@@ -35,7 +35,7 @@ def _check_binary(function: ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
-def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any = None) -> torch.Tensor:
+def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any, found: set[str] | None) -> torch.Tensor:
     """The array in the dtype of the result, in which every step is computed.
 
     Sums and products of small integers are taken in int64 or uint64; without `dtype`, an array to write to takes part
@@ -57,6 +57,13 @@ def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any = None) -> 
     if loops.mixed == "ldexp":
         raise TypeError(f"ufunc '{name}' gives floats, which cannot be its exponents again")
     assert computed is not None
+    if found is not None and a.dtype is not computed:
+        from npdec import _fp_errors
+
+        with _errstate.errstate(all="ignore"):
+            cast = _util.cast(a, computed)
+        found |= _fp_errors.found_by_cast(a, cast)
+        return cast
     return _util.cast(a, computed)
 
 
@@ -165,8 +172,8 @@ def reduce(
     outs = read_out(self, out)
     a = source = as_tensor(array)
     axes = _axes(self, "reduction", axis, a.ndim)
-    a = _prepared(self, a, dtype, outs[0] if outs else None)
     found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     mask = as_mask(where)
     if mask is not None:
         filler = self.identity if self.identity is not None or initial is NoValue else initial
@@ -211,8 +218,8 @@ def accumulate(self: ufunc, array: Any, /, axis: Any = 0, dtype: Any = None, out
     outs = read_out(self, out)
     a = source = as_tensor(array)
     dim = _one_axis("accumulate", axis, a.ndim)
-    a = _prepared(self, a, dtype, outs[0] if outs else None)
     found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     rows = list(torch.unbind(a, dim))
     for i in range(1, len(rows)):
         rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
@@ -241,8 +248,8 @@ def reduceat(self: ufunc, array: Any, /, indices: Any, axis: Any = 0, dtype: Any
             "setting an array element with a sequence. The requested array would exceed the maximum number of "
             "dimension of 1."
         )
-    a = _prepared(self, a, dtype, outs[0] if outs else None)
     found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     rows, moved = [], a.movedim(dim, 0)
     starts = [int(i) for i in places.tolist()]
     for start, stop in zip(starts, [*starts[1:], moved.shape[0]]):

@@ -41,7 +41,7 @@ def _steps(a: torch.Tensor, axis: int) -> torch.Tensor:
     return later ^ earlier if a.dtype is torch.bool else _subtract(later, earlier)
 
 
-@public
+@public(errors="subtract")
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.
 
@@ -72,7 +72,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue,
     return a
 
 
-@public
+@public(errors="remainder")
 def unwrap(
     p: ArrayLike, discont: ArrayLikeOrScalar | None = None, axis: int = -1, *, period: ArrayLikeOrScalar = 2 * math.pi
 ) -> Array:
@@ -114,7 +114,7 @@ def unwrap(
     return _util.from_int64(_util.to_int64(p) + shift, dtype)
 
 
-@public
+@public(errors="subtract")
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None):
     """The differences of consecutive elements of the array read row by row, with numbers put before and after them.
 
@@ -182,7 +182,7 @@ def _divide(a: torch.Tensor, h: Any) -> torch.Tensor:
     return a / h
 
 
-@public
+@public(errors="subtract")
 def gradient(f: ArrayLike, *varargs: object, axis: AxisLike | None = None, edge_order: int = 1):
     """The derivative along each axis (or those given), by second-order differences, one-sided at the ends.
 
@@ -243,7 +243,7 @@ def _derivative(f: torch.Tensor, axis: int, h: Any, edge_order: int) -> torch.Te
 # --- integrals --------------------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="add")
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 1.0, axis: int = -1):
     """The integral along an axis by the trapezoidal rule.
 

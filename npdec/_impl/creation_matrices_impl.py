@@ -142,7 +142,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k, torch.triu)
 
 
-@public
+@public(errors="accumulate")
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """The matrix whose columns are powers of a vector: x**(N-1), …, x, 1, or in reverse with `increasing=True`.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _flags, _util, dtypes_impl
 from npdec._impl.creation_impl import as_device, no_like
 from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, public
 
@@ -126,7 +126,7 @@ def _finish(numbers: torch.Tensor, dtype: torch.dtype | None, axis: int, *, floo
     return _util.cast(numbers, dtype)
 
 
-@public
+@public(errors=_flags.LINSPACE)
 def linspace(
     start: ArrayLikeOrScalar,
     stop: ArrayLikeOrScalar,
@@ -152,7 +152,7 @@ def linspace(
     return (numbers, step) if retstep else numbers
 
 
-@public
+@public(errors="power")
 def logspace(
     start: ArrayLikeOrScalar,
     stop: ArrayLikeOrScalar,

@@ -70,7 +70,7 @@ def rint(x: ArrayLike):
     return _apply_to_parts(torch.round, x) if x.is_complex() else torch.round(x)
 
 
-@public(method=True)
+@public(method=True, errors="multiply")
 def round(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     """The nearest number with this many decimals, the even digit of two, in the dtype of a.
 
@@ -189,7 +189,7 @@ def nextafter(x1: Pointwise, x2: Pointwise):
     return torch.nextafter(x1, x2)
 
 
-@ufunc(loops="float")
+@ufunc(loops="float", flags=_flags.SILENT)
 def spacing(x: Pointwise):
     """The distance from x to the next float away from zero, with the sign of x; nan for infinities and nan.
 

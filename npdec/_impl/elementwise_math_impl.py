@@ -350,7 +350,7 @@ def _as_inexact(x: torch.Tensor) -> torch.Tensor:
     return x if x.is_floating_point() or x.is_complex() else x.double()
 
 
-@public
+@public(errors="sin")
 def sinc(x: Pointwise):
     """sin(πx) / (πx), and 1 for 0. Integers and booleans give float64.
 
@@ -360,7 +360,7 @@ def sinc(x: Pointwise):
     return torch.sinc(_as_inexact(x))
 
 
-@public
+@public(errors="exp")
 def i0(x: Pointwise) -> Array:
     """The modified Bessel function of the first kind and order 0. Integers and booleans give float64.
 

@@ -146,7 +146,7 @@ def complex_position(name: str, a: torch.Tensor, axis: int) -> torch.Tensor:
     return torch.argmax(found.to(torch.uint8), axis)
 
 
-@public
+@public(errors="subtract")
 def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None, keepdims: KeepDims = NoValue):
     """Peak to peak: the greatest element less the least, over an axis, several axes, or all of them.
 

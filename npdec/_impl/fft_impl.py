@@ -141,7 +141,7 @@ def _as_axes(axes: Any) -> Any:
 # --- one axis ---------------------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="fft")
 def fft(a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None) -> Array:
     """Discrete Fourier transform along an axis: X[k] = sum of x[j] exp(-2 pi i j k / n) over j.
 
@@ -154,7 +154,7 @@ def fft(a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None
     return _along(torch.fft.fft, _as_complex(a), n, axis, norm)
 
 
-@public
+@public(errors="ifft")
 def ifft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:

@@ -154,7 +154,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
     return torch.diagonal(a, offset, axis1, axis2)
 
 
-@public(method=True)
+@public(method=True, errors="reduce")
 @out_casting("unsafe")
 def trace(
     a: ArrayLike,

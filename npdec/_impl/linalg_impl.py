@@ -29,7 +29,7 @@ class SlogdetResult(NamedTuple):
 # --- norms ------------------------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="dot")
 def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: KeepDims = False):
     """Norm of vectors or matrices; without `ord`, the root of the sum of the squared magnitudes of all elements.
 
@@ -148,7 +148,7 @@ def _matrix_norm(x: torch.Tensor, ord: float | str | None, rows: int, columns: i
 # --- other numbers ----------------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="det")
 def det(a: ArrayLike):
     """Determinants of square matrices. Raises LinAlgError if they are not square.
 
@@ -343,7 +343,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None):
     return x.squeeze(-1) if b.ndim == 1 else x, residuals, rank, values
 
 
-@public
+@public(errors="matmul")
 def matrix_power(a: ArrayLike, n: Any) -> Array:
     """Square matrices multiplied n times with themselves; n = 0 gives the identity, negative n powers of the inverse.
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from npdec._impl import dtypes_impl, products_impl, reduction_impl
+from npdec._impl import _flags, dtypes_impl, products_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
 from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
 
 
-@public
+@public(errors=_flags.CROSS)
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Vector product of (stacks of) vectors with three elements along an axis.
 
@@ -35,7 +35,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     return products_impl.cross(x1, x2, axis=axis)
 
 
-@public
+@public(errors="multiply")
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The matrix of all products of an element of one vector (its row) with an element of the other (its column).
 
@@ -70,7 +70,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1):
     return products_impl.vecdot(x1, x2, axis=axis)
 
 
-@public
+@public(errors="dot")
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Array:
     """Sum of products over several pairs of axes: `np.tensordot`.
 
@@ -81,7 +81,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Array:
     return products_impl.tensordot(x1, x2, axes)
 
 
-@public
+@public(errors="dot")
 @out_casting("same")
 def multi_dot(arrays: Sequence[ArrayLike], *, out: OutArray | None = None):
     """The matrix product of two or more arrays, in the order of multiplications that costs least.
@@ -130,7 +130,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Frozen:
     return torch.diagonal(x, offset, -2, -1)
 
 
-@public
+@public(errors="reduce")
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None):
     """The sums of the diagonals of matrices (the last two axes), or of those `offset` columns to the right.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _reduce, _util, extremes_impl, reduction_impl
+from npdec._impl import _flags, _reduce, _util, extremes_impl, reduction_impl
 from npdec._impl.dtypes_impl import kind
 from npdec._tags import (
     ArrayLike,
@@ -44,7 +44,7 @@ def _require_inexact(dtype: torch.dtype | None) -> None:
 # --- sums, products, means --------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="reduce")
 @out_casting("unsafe")
 def nansum(
     a: ArrayLike,
@@ -63,7 +63,7 @@ def nansum(
     return reduction_impl.sum(_without_nan(a, 0), axis, dtype, None, keepdims, initial, where)
 
 
-@public
+@public(errors=_flags.REDUCE)
 @out_casting("unsafe")
 def nanprod(
     a: ArrayLike,
@@ -82,7 +82,7 @@ def nanprod(
     return reduction_impl.prod(_without_nan(a, 1), axis, dtype, None, keepdims, initial, where)
 
 
-@public
+@public(errors="accumulate")
 @out_casting("unsafe")
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, or of all elements in a row, with nan counting as zero.
@@ -93,7 +93,7 @@ def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
     return reduction_impl.cumsum(_without_nan(a, 0), axis, dtype)
 
 
-@public
+@public(errors=_flags.ACCUMULATE)
 @out_casting("unsafe")
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, or of all elements in a row, with nan counting as one.
@@ -104,7 +104,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     return reduction_impl.cumprod(_without_nan(a, 1), axis, dtype)
 
 
-@public
+@public(errors="reduce")
 def nanmean(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -133,7 +133,7 @@ def nanmean(
     return _reduce.divide(total, count)
 
 
-@public
+@public(errors=_flags.VARIANCE)
 def nanvar(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -185,7 +185,7 @@ def nanvar(
     return torch.where(none, math.nan, _reduce.divide(total, freedom))
 
 
-@public
+@public(errors=_flags.VARIANCE)
 def nanstd(
     a: ArrayLike,
     axis: AxisLike | None = None,

@@ -39,7 +39,7 @@ def _behind(zeros: int, p: torch.Tensor) -> torch.Tensor:
 # --- values, derivatives, integrals -----------------------------------------------------------------------------------
 
 
-@public
+@public(errors="multiply")
 def polyval(p: ArrayLike, x: Coefficients):
     """The values of a polynomial at `x`, by Horner's rule: the shape is that of `x`.
 

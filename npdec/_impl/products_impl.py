@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import dtypes_impl
+from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import Options, Signature, call, shape_text, widened
 from npdec._impl._util import normalize_axes, normalize_axis
 from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, out_casting, public
@@ -73,7 +73,7 @@ def not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> V
 # --- dot and its relatives --------------------------------------------------------------------------------------------
 
 
-@public(method=True)
+@public(method=True, errors="dot")
 @out_casting("same")
 def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     """Dot product: the sum over the last axis of `a` and the second to last axis of `b` (the only one of a vector).
@@ -110,7 +110,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /):
     return widened(_matrix_product, _conjugate(a).reshape(-1), b.reshape(-1))
 
 
-@public
+@public(errors="dot")
 def inner(a: ArrayLike, b: ArrayLike, /):
     """Sum of products over the last axes of both arrays; with a scalar it multiplies.
 
@@ -128,7 +128,7 @@ def inner(a: ArrayLike, b: ArrayLike, /):
     return contract(a, b, (a.ndim - 1,), (b.ndim - 1,))
 
 
-@public
+@public(errors="multiply")
 def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
     """The matrix of all products of an element of `a` (its row) with an element of `b` (its column).
 
@@ -142,7 +142,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
     return multiply(a.reshape(a.numel(), 1), b.reshape(1, b.numel()))
 
 
-@public
+@public(errors="dot")
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     """Sum of products over several pairs of axes.
 
@@ -177,7 +177,7 @@ def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...]
     return pair
 
 
-@public
+@public(errors="multiply")
 def kron(a: ArrayLike, b: ArrayLike):
     """Kronecker product: every element of `a` replaced by itself times the whole of `b`.
 
@@ -197,7 +197,7 @@ def kron(a: ArrayLike, b: ArrayLike):
     return multiply(blocks, inside).reshape([m * n for m, n in zip(shape_a, shape_b)])
 
 
-@public
+@public(errors=_flags.CROSS)
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
@@ -276,7 +276,7 @@ def _generalized(
     return call(signature, product, (x1, x2), options)
 
 
-@public
+@public(signature=_MATMUL.text, errors="matmul")
 def matmul(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -306,7 +306,7 @@ def matmul(
     return _generalized(_MATMUL, _matrix_product, x1, x2, options)
 
 
-@public
+@public(signature=_VECDOT.text, errors="vecdot")
 def vecdot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -338,7 +338,7 @@ def vecdot(
     return _generalized(_VECDOT, product, x1, x2, options)
 
 
-@public
+@public(signature=_MATVEC.text, errors="matvec")
 def matvec(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -371,7 +371,7 @@ def matvec(
     return _generalized(_MATVEC, product, x1, x2, options)
 
 
-@public
+@public(signature=_VECMAT.text, errors="vecmat")
 def vecmat(
     x1: ArrayLike,
     x2: ArrayLike,

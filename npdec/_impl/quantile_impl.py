@@ -54,7 +54,7 @@ def _restore(r: torch.Tensor, a: torch.Tensor, axes: tuple[int, ...], keepdims: 
 # --- medians ----------------------------------------------------------------------------------------------------------
 
 
-@public
+@public(errors="reduce")
 def median(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -82,7 +82,7 @@ def median(
     return _restore(middle, a, axes, keepdims)
 
 
-@public
+@public(errors="reduce")
 @out_casting("unsafe")
 def nanmedian(
     a: ArrayLike,
@@ -302,7 +302,7 @@ def _quantile(
     return _restore(r, a, axes, keepdims)
 
 
-@public
+@public(errors="subtract")
 def quantile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -326,7 +326,7 @@ def quantile(
     return _quantile(a, q, axis, method, keepdims, weights, percent=False, skip_nan=False)
 
 
-@public
+@public(errors="subtract")
 def percentile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -346,7 +346,7 @@ def percentile(
     return _quantile(a, q, axis, method, keepdims, weights, percent=True, skip_nan=False)
 
 
-@public
+@public(errors="subtract")
 @out_casting("unsafe")
 def nanquantile(
     a: ArrayLike,
@@ -369,7 +369,7 @@ def nanquantile(
     return _quantile(a, q, axis, method, keepdims, weights, percent=False, skip_nan=True)
 
 
-@public
+@public(errors="subtract")
 @out_casting("unsafe")
 def nanpercentile(
     a: ArrayLike,

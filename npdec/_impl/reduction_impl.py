@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _reduce, _util
+from npdec._impl import _flags, _reduce, _util
 from npdec._impl.dtypes_impl import real_dtype, result_type
 from npdec._tags import (
     ArrayLike,
@@ -32,7 +32,7 @@ _INEXACT = _reduce.INEXACT
 _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, which in half precision rounds at every step
 
 
-@public(method=True)
+@public(method=True, errors="reduce")
 @out_casting("unsafe")
 def sum(
     a: ArrayLike,
@@ -63,7 +63,7 @@ def sum(
     return _reduce.total(torch.sum, torch.add, 0, a, axes, dtype, keepdims, initial, where)
 
 
-@public(method=True)
+@public(method=True, errors=_flags.REDUCE)
 @out_casting("unsafe")
 def prod(
     a: ArrayLike,
@@ -94,7 +94,7 @@ def prod(
     return _reduce.total(_reduce.fold_prod, torch.mul, 1, a, axes, dtype, keepdims, initial, where)
 
 
-@public(method=True)
+@public(method=True, errors="reduce")
 @out_casting("unsafe")
 def mean(
     a: ArrayLike,
@@ -130,7 +130,7 @@ def mean(
     return _util.cast(mean, a.dtype if dtype is None and a.dtype in _reduce.HALF else computed)
 
 
-@public(method=True)
+@public(method=True, errors=_flags.VARIANCE)
 @out_casting("unsafe")
 def var(
     a: ArrayLike,
@@ -205,7 +205,7 @@ def _squared_distance(a: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
     return re * re + im * im
 
 
-@public(method=True)
+@public(method=True, errors=_flags.VARIANCE)
 def std(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -249,7 +249,7 @@ def _scan(function: Scan, a: torch.Tensor, axis: int | None, dtype: torch.dtype 
     return _util.from_int64(function(_util.to_int64(x), axis), target)
 
 
-@public(method=True)
+@public(method=True, errors="accumulate")
 @out_casting("unsafe")
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -269,7 +269,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     return _scan(torch.cumsum, a, axis, dtype)
 
 
-@public(method=True)
+@public(method=True, errors=_flags.ACCUMULATE)
 @out_casting("unsafe")
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -303,7 +303,7 @@ def _cumulative(
     return torch.cat([torch.full(shape, first, dtype=result.dtype, device=result.device), result], axis)
 
 
-@public
+@public(errors="accumulate")
 @out_casting("unsafe")
 def cumulative_sum(
     x: ArrayLike,
@@ -324,7 +324,7 @@ def cumulative_sum(
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 
 
-@public
+@public(errors=_flags.ACCUMULATE)
 @out_casting("unsafe")
 def cumulative_prod(
     x: ArrayLike,

@@ -12,7 +12,7 @@ from npdec._impl.dtypes_impl import kind, result_type
 from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 
 
-@public
+@public(errors="reduce")
 def average(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -65,7 +65,7 @@ def _check_weights(name: str, weights: torch.Tensor, n: int) -> torch.Tensor:
     return weights
 
 
-@public
+@public(errors="divide")
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -143,7 +143,7 @@ def _inverse(freedom: Any, like: torch.Tensor) -> Any:
     return 1 / freedom
 
 
-@public
+@public(errors="divide")
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None):
     """The matrix of Pearson's correlation coefficients of the variables in the rows of `x` (columns, if not `rowvar`),
     and in `y` besides: `cov` divided by the standard deviations, within [-1, 1]. A constant variable gives nan.
