@@ -24,6 +24,7 @@ from npdec._errstate import *
 from npdec._files import *
 from npdec._generic import generic
 from npdec._host_side import *
+from npdec._index_tricks import *
 from npdec._iteration import *
 from npdec._limits import *
 from npdec._nditer import nditer

@@ -660,6 +660,7 @@ OTHER = {
     "get_printoptions": [call()],
     "geterr": [call()],
     "may_share_memory": [call(X, Y), call(X, X)],
+    "iterable": [call(X), call(3), call([1]), call(real())],
     "shares_memory": [call(X, Y), call(X, X)],
 }  # fmt: skip
 
@@ -679,6 +680,7 @@ SAMPLES: dict[str, list[Sample]] = {name: samples for chapter in CHAPTERS.values
 
 # Public callables without a sample, and why.
 NO_SAMPLE = {
+    "nested_iters": "gives iterators: tested in test_iteration.py",
     "isnat": "refuses every dtype that torch has",
     "set_printoptions": "changes the state of the process: tested by its effect on printing",
     "geterrcall": "the state of floating-point errors: tests/test_errstate.py",
