@@ -142,6 +142,8 @@ class Composition(ArrayBuffer, ArrayMethods):
                 tensor = self._t.reshape(length, width)
         except (TypeError, RuntimeError):
             return super().reshape(*_lengths(length, width, more))
+        if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
+            return super().reshape(*_lengths(length, width, more))
         result = _new(Composition)
         result._t = tensor
         result._d = self._d

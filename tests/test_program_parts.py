@@ -7,6 +7,7 @@ import sys
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 
@@ -80,3 +81,18 @@ def test_numpy_itself_computes_what_only_it_can_hold():
         np.broadcast_arrays(x, None)
     with pytest.warns(np.DecompositionWarning, match="drops the contributions"):
         assert numpy.broadcast_arrays(np.decompose(x), None)[0].tolist() == [0, 1, 2]
+
+
+def test_lengths_may_be_scalars_of_arrays():
+    x, n = np.arange(12.0), np.prod((2, 3))
+    for shape in ((n, -1), (n, 2), (n * 2,), (2, n // 2, -1)):
+        wanted = numpy.arange(12.0).reshape(*map(int, shape))
+        for y in (x.reshape(*shape), x.reshape(shape), np.reshape(x, shape)):
+            assert type(y.tensor) is torch.Tensor
+            assert y.shape == wanted.shape
+            assert all(type(length) is int for length in y.shape)
+            y += 1
+            assert (x == y.ravel()).all()
+            x -= 1
+    d = np.decompose(x).reshape(n, -1)
+    assert (d.components.sum(0) == wanted.reshape(6, 2)).all()
