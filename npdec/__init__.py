@@ -47,7 +47,7 @@ newaxis = None
 e, pi, euler_gamma = _math.e, _math.pi, 0.5772156649015329
 inf, nan = _math.inf, _math.nan
 
-globals().update(_main.functions)
+globals().update(_main.functions.ufuncs)
 _wrap.NAMESPACE.append(_sys.modules[__name__])
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
@@ -57,6 +57,8 @@ _LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "strings", "testing", "
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _main.functions:
+        return _main.functions.resolve(name, globals())
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
     if name in _host_side.HOSTED:
@@ -67,8 +69,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_host_side.HOSTED})
+    return sorted({*globals(), *_main.functions, *_LAZY, *_host_side.HOSTED})
 
 
 del annotations
-__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ = [name for name in {**globals(), **dict.fromkeys(_main.functions)} if not name.startswith("_")]

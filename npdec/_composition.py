@@ -209,7 +209,8 @@ class Composition(ArrayBuffer, ArrayMethods):
         """The element of a 0-d array as a scalar; TypeError if there are dimensions."""
         if self._t.dim():
             raise TypeError(
-                f"only 0-dimensional arrays can be converted to Python scalars (shape {self.shape}, {what}); use .item()"
+                f"only 0-dimensional arrays can be converted to Python scalars ({what} of shape {self.shape}); "
+                "use .item()"
             )
         return _wrap.wrap_scalar(self._t)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from npdec import _wrap
 from npdec._convert import as_tensor
 from npdec._impl import (
@@ -79,7 +77,7 @@ CHAPTERS = (
     windows_impl,
 )
 
-functions: dict[str, Any] = publish("npdec", *CHAPTERS)
-attach_operators({id(function): function for function in functions.values()}.values())
+functions = publish("npdec", *CHAPTERS)
+attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))

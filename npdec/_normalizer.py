@@ -50,6 +50,8 @@ def _wrap_view(source: Any, result: Any) -> Any:
     if isinstance(result, torch.Tensor):
         if type(source) is tuple and len(source) == 1:
             source = source[0]
+        if type(source) is _wrap.ARRAY and source._t is result:
+            return source
         if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
             return _wrap.wrap_scalar(result)
         made = _memory.view(source, result)
@@ -229,6 +231,8 @@ class _Source:
                 return [f"{guard}{n} = _as_shape({n})"]
         if p.plain == "int":
             return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
+        if p.plain == "bool" and p.default is not None:
+            return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
         return []
 
     # -- the body -------------------------------------------------------------------------------------------------

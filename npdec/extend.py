@@ -39,12 +39,13 @@ from npdec._tags import (
     Smooth,
     Stepwise,
     View,
+    out_casting,
 )  # fmt: skip
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Linear",
     "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise",
-    "View", "operation", "ufunc",
+    "View", "operation", "out_casting", "ufunc",
 ]  # fmt: skip
 
 

@@ -1,9 +1,19 @@
 """Discrete Fourier transforms: `np.fft`. The functions are the kernels of `npdec._impl.fft_impl`."""
 
+from typing import Any as _Any
+
 from npdec._impl import fft_impl as _fft
 from npdec._normalizer import publish as _publish
 
 _functions = _publish("npdec.fft", _fft)
-globals().update(_functions)
+
+
+def __getattr__(name: str) -> _Any:
+    return _functions.resolve(name, globals())
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_functions})
+
 
 __all__ = [*_functions]

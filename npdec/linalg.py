@@ -1,5 +1,7 @@
 """Linear algebra: `np.linalg`. The functions are the kernels of `npdec._impl.linalg_*`."""
 
+from typing import Any as _Any
+
 from npdec._impl import linalg_decompositions_impl as _decompositions
 from npdec._impl import linalg_impl as _linalg
 from npdec._impl import linalg_products_impl as _products
@@ -7,6 +9,14 @@ from npdec._normalizer import publish as _publish
 from npdec.exceptions import LinAlgError
 
 _functions = _publish("npdec.linalg", _linalg, _decompositions, _products)
-globals().update(_functions)
+
+
+def __getattr__(name: str) -> _Any:
+    return _functions.resolve(name, globals())
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_functions})
+
 
 __all__ = ["LinAlgError", *_functions]
