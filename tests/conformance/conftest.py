@@ -1,13 +1,17 @@
 """Runs the tests that ship inside the installed NumPy on npdec, and holds the list of those that are known to fail.
 
-`suite.toml` beside this file says which files of NumPy's run, which do not and why, and which tests are expected to
-fail, in groups with a reason each. A listed test that passes fails (stale), and so does an unlisted one that fails. A
-test that ends in an `AbsentError` is about something that npdec does not have on principle: it is inapplicable.
+`suite.toml` beside this file says which files of NumPy's run, which do not and why. `expected_failures.txt` lists the
+tests that are known to fail, in groups with a reason each, a test function or one set of its parameters in a line. A
+listed test that passes fails (stale), and so does an unlisted one that fails, and a line that names no test.
+
+A test that ends in an `AbsentError` needs something that torch cannot hold or do: objects, text, dates, records,
+extended precision, the other byte order, or a name of `npdec._absent`. It is inapplicable. That is the whole rule.
 """
 
 from __future__ import annotations
 
-import fnmatch
+import json
+import os
 import signal
 import tomllib
 from collections.abc import Iterator
@@ -30,6 +34,19 @@ _MARKERS = (
 )
 
 
+def expected_failures() -> dict[str, dict[str, str]]:
+    """The reasons of the tests that are expected to fail, by file and by name in the file."""
+    found: dict[str, dict[str, str]] = {}
+    reason = ""
+    for line in (HERE / "expected_failures.txt").read_text("utf-8").splitlines():
+        if line.startswith("# "):
+            reason = line.removeprefix("# ")
+        elif line:
+            file, _, name = line.partition("::")
+            found.setdefault(file, {})[name] = reason
+    return found
+
+
 class Suite(pytest.File):
     """suite.toml: the files of NumPy's test suite that are run."""
 
@@ -37,15 +54,13 @@ class Suite(pytest.File):
         numpy = pytest.importorskip("numpy")
         root = Path(numpy.__file__).parent
         suite = tomllib.loads(self.path.read_text("utf-8"))
+        expected = expected_failures()
         for folder, names in suite["files"].items():
             for name in names.split():
                 path = root / folder / "tests" / f"test_{name}.py"
                 below = f"{folder}/test_{name}.py"
-                expected = {
-                    pattern: group["reason"] for group in suite.get("expected", ()) for pattern in group.get(below, ())
-                }
                 module: Any = NumpyTests.from_parent(self, path=path, name=below, nodeid=f"{self.nodeid}::{below}")
-                module.expected = expected
+                module.expected = expected.get(below, {})
                 yield module
 
 
@@ -67,17 +82,28 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 class Conformance:
     """What holds for the items of the suite, wherever the files lie."""
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def __init__(self) -> None:
+        self.report = os.environ.get("NPDEC_CONFORMANCE_REPORT")
+        self.outcomes: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        unmatched: dict[str, set[str]] = {}
         for item in items:
             module = item.getparent(NumpyTests)
             if module is None:
                 continue
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             name = item.nodeid.removeprefix(f"{module.nodeid}::")
-            for pattern, reason in module.expected.items():
-                if name == pattern or name.partition("[")[0] == pattern or fnmatch.fnmatchcase(name, _literal(pattern)):
-                    item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-                    item.stash[EXPECTED] = True
+            rest = unmatched.setdefault(module.name, set(module.expected))
+            for listed in (name, name.partition("[")[0]):
+                if listed in module.expected:
+                    rest.discard(listed)
+                    item.add_marker(pytest.mark.xfail(reason=module.expected[listed], strict=True))
+                    item.stash[LISTED] = listed == name
+                    break
+        unknown = [f"{module}::{name}" for module, names in unmatched.items() for name in names]
+        if unknown and not any(arg.count("::") > 1 for arg in config.args):  # some of a file's tests
+            raise pytest.UsageError(f"expected_failures.txt names tests that NumPy does not have: {sorted(unknown)}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -102,22 +128,38 @@ class Conformance:
         from npdec.exceptions import AbsentError
 
         if isinstance(call.excinfo.value, AbsentError):
-            if EXPECTED in item.stash:
+            vars(report).pop("wasxfail", None)
+            if item.stash.get(LISTED, False):
                 report.outcome = "failed"
-                report.longrepr = f"inapplicable, and listed among the expected failures: {call.excinfo.value}"
-                del report.wasxfail
+                report.longrepr = f"inapplicable, and yet listed as an expected failure: {call.excinfo.value}"
             else:
                 report.outcome = "skipped"
-                report.longrepr = (str(item.path), 0, f"inapplicable: {call.excinfo.value}")
+                report.longrepr = (str(item.path), 0, f"{INAPPLICABLE}: {call.excinfo.value}")
         return report
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """What became of each test, for the file that the environment variable NPDEC_CONFORMANCE_REPORT names."""
+        if self.report is None or not report.nodeid.startswith(SUITE) or (report.passed and report.when != "call"):
+            return
+        kind, text = report.outcome, ""
+        if isinstance(report.longrepr, tuple):
+            text = report.longrepr[2]
+            kind = "inapplicable" if INAPPLICABLE in text else kind
+        elif report.longrepr is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            text = crash.message if crash else str(report.longrepr)
+        if hasattr(report, "wasxfail"):
+            kind = "failed"
+        self.outcomes[report.nodeid.removeprefix(f"{SUITE}::")] = [kind, text.partition("\n")[0]]
 
-EXPECTED = pytest.StashKey[bool]()
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.report is not None and not hasattr(session.config, "workerinput"):
+            Path(self.report).write_text(json.dumps(self.outcomes, indent=1, sort_keys=True), "utf-8")
 
 
-def _literal(pattern: str) -> str:
-    """The pattern with brackets that mean themselves: parameters stand in them."""
-    return pattern.replace("[", "[[]")
+LISTED = pytest.StashKey[bool]()  # whether the very test is listed, and not the function whose parameters it has
+INAPPLICABLE = "inapplicable"
+SUITE = "tests/conformance/suite.toml"
 
 
 def _too_long(signum: int, frame: Any) -> None:

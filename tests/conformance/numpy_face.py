@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import importlib
 import sys
@@ -226,6 +227,10 @@ def _called(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     except AbsentError as error:
         return Absent(error)
+    except ValueError:  # `objects.remove(np.invert)`: no ufunc of npdec has a loop for objects
+        if getattr(function, "__name__", "") == "remove" and isinstance(function.__self__, list):
+            return None
+        raise
 
 
 def _items(generator: Any) -> list[Any]:
@@ -233,8 +238,9 @@ def _items(generator: Any) -> list[Any]:
     items: list[Any] = []
     try:
         items.extend(generator)
-    except AbsentError:
-        pass
+    except (AbsentError, TypeError) as error:
+        if isinstance(error, TypeError) and not isinstance(error, AbsentError) and "absent" not in str(error):
+            raise
     return items
 
 
