@@ -22,6 +22,7 @@ from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path
 from npdec._errstate import *
 from npdec._files import *
+from npdec._frompyfunc import frompyfunc
 from npdec._generic import generic
 from npdec._host_side import *
 from npdec._index_tricks import *
@@ -33,10 +34,12 @@ from npdec._overlap import *
 from npdec._parts import imag, real
 from npdec._poly1d import poly1d
 from npdec._printing import *
+from npdec._radix import *
 from npdec._rules import register_rule, rule
 from npdec._scalars import *
 from npdec._scalars import bool_ as bool
 from npdec._ufunc import ufunc
+from npdec._vectorize import vectorize
 from npdec.attribution import Attribution, attribute
 from npdec.exceptions import DecompositionWarning
 

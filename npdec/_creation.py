@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
-    "frombuffer", "fromfunction", "fromiter", "require",
+    "frombuffer", "fromfunction", "fromiter", "isfortran", "require",
 ]  # fmt: skip
 
 _ORDERS = ("K", "A", "C", "F", None)
@@ -164,6 +164,15 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Compositio
     """
     result = asarray(a, dtype, "F", like=like)
     return result if result.ndim else result.reshape(1)
+
+
+def isfortran(a: Any) -> bool:
+    """Whether an array is laid out in column-major order, and not in row-major order as well (as a 1-d array is).
+
+    >>> np.isfortran(np.ones((2, 3), order="F")), np.isfortran(np.ones(3))
+    (True, False)
+    """
+    return (_wrap.wrap_array(a) if isinstance(a, torch.Tensor) else a).flags.fnc
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Composition:

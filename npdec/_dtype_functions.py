@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec import _scalars
+from npdec import _scalars, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import SPELLINGS, as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -20,17 +20,26 @@ from npdec._impl import dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
+    "ScalarType",
+    "astype",
     "can_cast",
     "common_type",
     "isdtype",
     "issubdtype",
+    "little_endian",
     "min_scalar_type",
     "mintypecode",
     "promote_types",
     "result_type",
     "sctypeDict",
     "typecodes",
+    "typename",
 ]
+
+little_endian = sys.byteorder == "little"
+
+# All types whose instances are scalars.
+ScalarType = (int, float, complex, bool, bytes, str, memoryview, *_scalars.CONCRETE)
 
 # The type characters of each kind that torch has.
 typecodes = {
@@ -260,3 +269,38 @@ def mintypecode(typechars: Iterable[Any], typeset: Any = "GDFgdf", default: str 
 def _char(obj: Any) -> str:
     found = _array_dtype(obj)
     return dtype_class(as_tensor(obj).dtype if found is None else found).char
+
+
+# What NumPy calls the types of its characters.
+_TYPE_NAMES = {
+    "S1": "character", "?": "bool", "b": "signed char", "B": "unsigned char", "h": "short", "H": "unsigned short",
+    "i": "integer", "I": "unsigned integer", "l": "long integer", "L": "unsigned long integer",
+    "q": "long long integer", "Q": "unsigned long long integer", "f": "single precision", "d": "double precision",
+    "g": "long precision", "F": "complex single precision", "D": "complex double precision",
+    "G": "complex long double precision", "S": "string", "U": "unicode", "V": "void", "O": "object",
+}  # fmt: skip
+
+
+def typename(char: str) -> str:
+    """What the type of a dtype's character is called. KeyError for another character.
+
+    >>> np.typename("d"), np.typename("B")
+    ('double precision', 'unsigned char')
+    """
+    return _TYPE_NAMES[char]
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """An array or scalar converted to a dtype, and moved to a device if one is given; see `np.ndarray.astype`.
+
+    Without `copy` it is `x` itself if nothing changes. TypeError for what is no array or scalar.
+
+    >>> np.astype(np.array([1.7, -1.7]), int)
+    array([ 1, -1])
+    """
+    if not isinstance(x, ArrayBase) and _array_dtype(x) is not None:
+        x = _wrap.wrap_array(as_tensor(x))
+    if not isinstance(x, ArrayBase):
+        raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
+    result = x.astype(dtype, copy=copy)  # type: ignore[attr-defined]
+    return result if device is None else result.to_device(device)

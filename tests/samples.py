@@ -429,7 +429,8 @@ ELEMENTWISE = {
     **{name: whole() for name in "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()},
     "invert": whole(1),
     "bitwise_count": whole(1),
-    "packbits": [call(B), call(N, axis=1), call(integers(9, low=0, high=1, dtype="uint8"), bitorder="little"), call(True)],
+    "packbits": [call(B), call(N, axis=1), call(True),
+                 call(integers(9, low=0, high=1, dtype="uint8"), bitorder="little")],
     "unpackbits": [call(arr([2, 7, 255], "uint8")), call(arr([[2, 7], [9, 0]], "uint8"), 1, 20),
                    call(arr([[2, 7]], "uint8"), axis=1, count=-3, bitorder="little")],
     **{name: compared() for name in "less less_equal greater greater_equal equal not_equal".split()},
@@ -510,7 +511,8 @@ REDUCTIONS = {
     "bincount": [call(arr([0, 1, 1, 3], "int64")), call(arr([0, 1, 1], "int64"), real(3)),
                  call(arr([0, 1], "int64"), minlength=4)],
     "digitize": [call(V, [-1.0, 0.0, 1.0]), call(V, [-1.0, 0.0, 1.0], right=True), call(V, [1.0, 0.0, -1.0])],
-    "unwrap": [call(arr([0.5, 3.0, -2.5, 0.1, 8.0])), call(arr([[0.0, 2.0, 4.5, -9.0], [4.0, 6.5, 2.0, 3.0]]), period=5.0),
+    "unwrap": [call(arr([0.5, 3.0, -2.5, 0.1, 8.0])),
+               call(arr([[0.0, 2.0, 4.5, -9.0], [4.0, 6.5, 2.0, 3.0]]), period=5.0),
                call(arr([[0.5, 7.0, 1.0], [4.0, 0.0, 9.5]]), axis=0), call(arr([1, 2, 3, 0, 1], "int64"), period=4),
                call(X, 1.5, period=1.0).of(freezes="which steps are jumps is told by the value")],
     "apply_along_axis": [call(_range, 1, X), call(_range, 0, CUBE)],
@@ -660,6 +662,11 @@ OTHER = {
     "get_printoptions": [call()],
     "geterr": [call()],
     "may_share_memory": [call(X, Y), call(X, X)],
+    "binary_repr": [call(3), call(-3), call(-3, 5), call(0, 3), call(2**70), call(-4, width=3)],
+    "base_repr": [call(5), call(7, 5, 3), call(-12, 3), call(0), call(35, base=36)],
+    "typename": [call("d"), call("?"), call("Q")],
+    "astype": [call(X, int).of(base="nowhere"), call(N, "float32"), call(X, float, copy=False)],
+    "isfortran": [call(X), call(Made(lambda lib: lib.ones((2, 3), order="F"))), call(V)],
     "iterable": [call(X), call(3), call([1]), call(real())],
     "shares_memory": [call(X, Y), call(X, X)],
 }  # fmt: skip
@@ -680,6 +687,7 @@ SAMPLES: dict[str, list[Sample]] = {name: samples for chapter in CHAPTERS.values
 
 # Public callables without a sample, and why.
 NO_SAMPLE = {
+    "frompyfunc": "gives ufuncs, and of numbers, where NumPy has objects: tested in test_vectorize.py",
     "nested_iters": "gives iterators: tested in test_iteration.py",
     "isnat": "refuses every dtype that torch has",
     "set_printoptions": "changes the state of the process: tested by its effect on printing",
