@@ -300,6 +300,8 @@ def as_axis(obj: Any) -> Any:
         return obj
     if isinstance(obj, (tuple, list, range)):
         return tuple(map(_integer, obj))
+    if getattr(obj, "ndim", 0) == 1:
+        return tuple(map(_integer, obj.tolist()))
     return _integer(obj)
 
 

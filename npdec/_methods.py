@@ -69,7 +69,22 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def T(self) -> Any:
         """The transpose: a view with the axes reversed."""
-        return _memory.view(self, self._t.permute(tuple(reversed(range(self._t.dim()))))) if self._t.dim() else self
+        return _memory.view(self, self._t.permute(tuple(reversed(range(self._t.dim()))))) if self._is_array() else self
+
+    def _is_array(self) -> bool:
+        return type(self) is _wrap.ARRAY
+
+    def conjugate(self, *args: Any, **options: Any) -> Any:
+        """The complex conjugate; an array of real numbers itself. See `np.conjugate` for the options.
+
+        >>> np.array([1 + 2j]).conjugate()
+        array([1.-2.j])
+        """
+        if self._is_array() and not (args or options or self._d.is_complex):
+            return self
+        return _wrap.NAMESPACE[0].conjugate(self, *args, **options)
+
+    conj = conjugate
 
     @property
     def mT(self) -> Any:

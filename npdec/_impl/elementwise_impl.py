@@ -154,7 +154,7 @@ def _complex_sign(x: torch.Tensor) -> torch.Tensor:
     return torch.where(undefined, torch.complex(nan, nan), signs)
 
 
-@ufunc(loops="arithmetic", method="conjugate conj", aliases=("conj",))
+@ufunc(loops="arithmetic", aliases=("conj",))
 def conjugate(x: Linear):
     """The complex conjugate: the sign of the imaginary part changed. A copy of real numbers.
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
+from npdec._impl.creation_impl import as_device
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import normalize_axes, normalize_axis
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, out_casting, public
@@ -384,7 +385,7 @@ def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None) -> Array:
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     n = _count(n)
-    numbers = torch.arange(n, dtype=torch.float64, device=device)
+    numbers = torch.arange(n, dtype=torch.float64, device=as_device(device))
     return _frequencies(torch.where(numbers < (n + 1) // 2, numbers, numbers - n), n, d)
 
 
@@ -398,7 +399,7 @@ def rfftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None) -> Array:
     array([0.  , 0.25, 0.5 ])
     """
     n = _count(n)
-    return _frequencies(torch.arange(n // 2 + 1, dtype=torch.float64, device=device), n, d)
+    return _frequencies(torch.arange(n // 2 + 1, dtype=torch.float64, device=as_device(device)), n, d)
 
 
 def _rolled(x: torch.Tensor, axes: Any, shift: Callable[[int], int]) -> torch.Tensor:

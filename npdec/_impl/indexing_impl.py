@@ -10,7 +10,7 @@ import torch
 
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl.getitem_impl import broadcast_input, check_bounds, shape_text, wrap_negative
-from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
+from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 
 _MODES = ("clip", "raise", "wrap")
 
@@ -175,7 +175,7 @@ def trace(
 
 
 @public
-def apply_over_axes(func: Any, a: ArrayLike, axes: AxisLike) -> Array:
+def apply_over_axes(func: Any, a: ArrayLike, axes: Opaque) -> Array:
     """`func(a, axis)` applied over one axis after the other, each time to the result of the time before.
 
     A result with one axis fewer gets it back with length one. Raises ValueError for any other number of axes.
@@ -183,7 +183,7 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: AxisLike) -> Array:
     >>> np.apply_over_axes(np.sum, [[1, 2], [3, 4]], [0, 1])
     array([[10]])
     """
-    for axis in _util.normalize_axes(axes, a.ndim, allow_duplicate=True):
+    for axis in _util.normalize_axes(axes.reshape(-1).tolist(), a.ndim, allow_duplicate=True):
         result = _host.as_tensor(func(_host.as_array(a), axis))
         if result.ndim == a.ndim - 1:
             result = result.unsqueeze(axis)

@@ -63,7 +63,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: 
 
 
 @public
-def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: KeepDims = False, ord: Any = 2):
+def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool = False, ord: Any = 2):
     """Norm of vectors that lie along one axis, or spread over several, or over all: `norm` for vectors.
 
     `ord` is any number p, for sum(|x|^p)^(1/p); see `norm` for inf, -inf and 0.
@@ -78,7 +78,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: Keep
 
 
 @public
-def matrix_norm(x: ArrayLike, /, *, keepdims: KeepDims = False, ord: Any = "fro"):
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"):
     """Norm of the matrices in the last two axes: `norm` for matrices, with the same values of `ord`.
 
     >>> np.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]], ord="nuc")
@@ -389,7 +389,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> Array:
         a = a.permute([axis for axis in range(a.ndim) if axis not in moved] + list(moved))
     shape = tuple(a.shape[b.ndim :])
     equations, unknowns = math.prod(a.shape[: b.ndim]), math.prod(shape)
-    if equations != unknowns:
+    if a.numel() != unknowns**2:
         raise LinAlgError(
             f"Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim]): {unknowns} "
             f"unknowns of shape {shape_text(shape)}, {equations} equations of shape {shape_text(a.shape[: b.ndim])}"
