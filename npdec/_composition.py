@@ -265,7 +265,7 @@ class Composition(ArrayBuffer, ArrayMethods):
         return _wrap.wrap_array(self._t.clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _wrap.wrap_array, (own_elements(self._t),)
+        return _wrap.reduced(_wrap.wrap_array, own_elements(self._t))
 
     def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.

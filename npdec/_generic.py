@@ -190,4 +190,4 @@ class generic(ArrayMethods, metaclass=ScalarType):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _wrap.wrap_scalar, (self._t,)
+        return _wrap.reduced(_wrap.wrap_scalar, self._t)

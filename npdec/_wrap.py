@@ -6,19 +6,22 @@ other way round), so everything that returns arrays can be written without knowi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec._convert import dtype_name
 from npdec._dtypes import SCALARS
+from npdec._impl import _storage
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
     from npdec._scalars import generic
 
-__all__ = ["ARRAY", "NAMESPACE", "dtype_repr", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar"]
+__all__ = [
+    "ARRAY", "NAMESPACE", "dtype_repr", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+]  # fmt: skip
 
 ARRAY: Any = None  # Composition, once it is defined
 NAMESPACE: list[Any] = []  # the public module, once it is imported
@@ -48,6 +51,16 @@ def wrap_array(tensor: torch.Tensor) -> Composition:
     array._t = tensor
     array._d = tensor.dtype
     return array
+
+
+def reduced(wrap: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[Any, ...]:
+    """How an array or scalar is pickled: torch cannot load uint16, uint32 and uint64, so their bits go as signed."""
+    signed = _storage.signed(tensor)
+    return (wrap, (tensor,)) if signed is tensor else (_with_dtype, (wrap, signed, tensor.dtype))
+
+
+def _with_dtype(wrap: Callable[[torch.Tensor], Any], bits: torch.Tensor, dtype: torch.dtype) -> Any:
+    return wrap(_storage.seen_as(bits, dtype))
 
 
 def wrap_scalar(tensor: torch.Tensor) -> generic:

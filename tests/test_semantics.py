@@ -409,6 +409,15 @@ def test_inputs_decomposed_apart_combine_under_the_union(y):
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "uint16", "uint32", "uint64", "int64", "float16", "complex64"])
+def test_arrays_and_scalars_of_every_dtype_are_pickled(dtype):
+    x = np.array([1, 0, 1], dtype=dtype)
+    clone, scalar = pickle.loads(pickle.dumps((x, x[0])))
+    assert (clone.dtype, scalar.dtype) == (x.dtype, x.dtype)
+    assert clone.tolist() == x.tolist()
+    assert scalar == x[0]
+
+
 def test_pickle_and_copy_keep_decompositions(y):
     for x in (pickle.loads(pickle.dumps(y)), copy.deepcopy(y), copy.copy(y), y.copy()):
         assert x.labels == y.labels
