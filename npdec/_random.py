@@ -12,12 +12,13 @@ import torch
 
 from npdec import _random_elements as _elements
 from npdec import _wrap
+from npdec._bit_generators import bit_generator_class
 from npdec._convert import as_tensor
 from npdec._impl._util import normalize_axis
 from npdec._output import check_writeable, write
 from npdec._random_distributions import Distributions
-from npdec._random_legacy import RandomState
-from npdec._random_streams import NumpyStream, TorchStream, has_numpy, numpy_random, to_numpy, torch_generator
+from npdec._random_legacy import RandomState, numpy_class
+from npdec._random_streams import NumpyStream, TorchStream, has_numpy, numpy_random, torch_generator
 from npdec._scalars import float64, int64
 
 __all__ = ["Generator", "default_rng"]
@@ -58,6 +59,9 @@ class Generator(Distributions):
 
     def __repr__(self) -> str:
         return f"{self} at 0x{id(self):X}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _generator, (self.bit_generator,), None
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose streams are independent of this one and of each other.
@@ -150,7 +154,9 @@ class Generator(Distributions):
             result = torch.take_along_dim(tensor, places, axis)
         if out is None:
             return _wrap.wrap_array(result)
-        write("permuted", check_writeable("permuted", out), result, "same_kind")
+        if check_writeable("permuted", out).shape != shape:
+            raise ValueError("out must have the same shape as x")
+        write("permuted", out, result, "safe")
         return out
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
@@ -194,6 +200,11 @@ class Generator(Distributions):
         return self._stream.draw("multivariate_hypergeometric", colors, nsample, size=size, method=method)
 
 
+def _generator(bit_generator: Any = "MT19937") -> Generator:
+    """A Generator on a bit generator, or on one of the class of that name, for pickles."""
+    return Generator(numpy_class(bit_generator)() if isinstance(bit_generator, str) else bit_generator)
+
+
 def default_rng(seed: Any = None) -> Generator:
     """A `Generator` that starts from a seed: an integer, several of them, or None for an unpredictable one.
 
@@ -209,5 +220,8 @@ def default_rng(seed: Any = None) -> Generator:
     if not has_numpy():
         return Generator(torch_generator(seed))
     if isinstance(seed, RandomState):
-        seed = seed._bit_generator
-    return Generator._of(numpy_random("random").default_rng(to_numpy("default_rng", seed)))
+        return Generator(seed._bit_generator)
+    random = numpy_random("random")
+    if isinstance(seed, (random.Generator, random.RandomState)):
+        return Generator._of(random.default_rng(seed))
+    return Generator(seed if hasattr(seed, "capsule") else bit_generator_class("PCG64")(seed))

@@ -19,6 +19,7 @@ class Distributions:
     """
 
     _stream: Stream
+    _poisson_lam_max = 2**63 - 1 - (2**63 - 1) ** 0.5 * 10  # NumPy's name for the largest mean that poisson takes
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Any:
         """Beta distribution on [0, 1] with the density proportional to x^(a-1) (1-x)^(b-1).

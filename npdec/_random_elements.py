@@ -6,6 +6,7 @@ The stream gives the positions; the elements are moved here.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
+from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
 from npdec._output import check_writeable, write
 
@@ -85,7 +87,14 @@ def shuffle(stream: Any, x: Any, axis: int) -> None:
         return
     if axis:
         raise NotImplementedError("Axis argument is only supported on ndarray objects")
-    x[:] = [x[i] for i in stream.permutation(len(x)).tolist()]
+    if not isinstance(x, Sequence):
+        _util.warn(
+            f"you are shuffling a {type(x).__name__!r} object which is not a subclass of 'Sequence'; `shuffle` is not "
+            "guaranteed to behave correctly: items that are views, not values, may be repeated",
+            UserWarning,
+        )
+    for i, item in enumerate([x[i] for i in stream.permutation(len(x)).tolist()]):
+        x[i] = item
 
 
 def filled(stream: Any, name: str, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any, **options: Any) -> Any:
@@ -95,13 +104,27 @@ def filled(stream: Any, name: str, parameters: tuple[Any, ...], size: Any, dtype
         raise TypeError(f"Unsupported dtype {_wrap.dtype_repr(wanted)} for {name}")
     if out is None:
         return stream.draw(name, *parameters, size=size, dtype=dtype, **options)
-    target = check_writeable(name, out)
-    if target._d is not wanted:
-        raise TypeError(
-            f"Supplied output array has the wrong type. Expected {dtype_name(wanted)}, got {dtype_name(target._d)}"
-        )
-    shape = tuple(target._t.shape)
+    shape = _check_output(name, out, wanted)
     if size is not None and as_shape(size) != shape:
         raise ValueError("size must match out.shape when used together")
-    write(name, target, as_tensor(stream.draw(name, *parameters, size=shape, dtype=dtype, **options)))
+    rows = out._t.is_contiguous()
+    if not rows and parameters:
+        raise ValueError(_LAYOUT.format("C-contiguous"))
+    drawn = as_tensor(stream.draw(name, *parameters, size=shape if rows else shape[::-1], dtype=dtype, **options))
+    write(name, out, drawn if rows else _storage.reverse_axes(drawn))  # in the order in which they lie in memory
     return out
+
+
+_LAYOUT = "Supplied output array must be {}, writable, aligned, and in machine byte-order."
+
+
+def _check_output(name: str, out: Any, dtype: torch.dtype) -> tuple[int, ...]:
+    """The shape of `out=`, if draws of that dtype can be put there. Raises TypeError, ValueError."""
+    target = check_writeable(name, out)
+    if target._d is not dtype:
+        raise TypeError(
+            f"Supplied output array has the wrong type. Expected {dtype_name(dtype)}, got {dtype_name(target._d)}"
+        )
+    if not target._t.is_contiguous() and not _storage.is_column_major(target._t):
+        raise ValueError(_LAYOUT.format("contiguous"))
+    return tuple(target._t.shape)

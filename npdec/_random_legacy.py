@@ -14,6 +14,7 @@ import torch
 
 from npdec import _random_elements as _elements
 from npdec import _wrap
+from npdec._bit_generators import BIT_GENERATORS, bit_generator_class
 from npdec._convert import as_tensor
 from npdec._random_distributions import Distributions
 from npdec._random_streams import (
@@ -46,7 +47,11 @@ class RandomState(Distributions):
         if isinstance(seed, torch.Generator):
             self._stream: Any = TorchStream(seed)
         elif has_numpy():
-            self._stream = NumpyStream(numpy_random("random").RandomState(to_numpy("RandomState", seed)))
+            if not hasattr(seed, "capsule"):  # a seed, not a bit generator
+                bits = bit_generator_class("MT19937")()
+                bits._legacy_seeding(to_numpy("RandomState", seed))
+                seed = bits
+            self._stream = NumpyStream(numpy_random("random").RandomState(seed))
         else:
             self._stream = TorchStream(torch_generator(seed))
 
@@ -69,6 +74,15 @@ class RandomState(Distributions):
 
     def __repr__(self) -> str:
         return f"{self} at 0x{id(self):X}"
+
+    def __getstate__(self) -> Any:
+        return self.get_state(legacy=False)
+
+    def __setstate__(self, state: Any) -> None:
+        self.set_state(state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _random_state, (self._bit_generator,), self.get_state(legacy=False)
 
     def seed(self, seed: Any = None) -> None:
         """Start the stream anew. In `np.random`, with NumPy installed, this is NumPy's global stream.
@@ -244,18 +258,23 @@ class RandomState(Distributions):
         return self._stream.draw("multivariate_normal", mean, cov, size=size, check_valid=check_valid, tol=tol)
 
 
+def _random_state(bit_generator: Any = "MT19937") -> RandomState:
+    """A RandomState on a bit generator, or on one of the class of that name, for pickles."""
+    return RandomState(numpy_class(bit_generator)() if isinstance(bit_generator, str) else bit_generator)
+
+
 legacy = RandomState._shared()
 
-NUMPY_CLASSES = (
-    "BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence", "bit_generator",
-)  # fmt: skip
+NUMPY_CLASSES = (*BIT_GENERATORS, "bit_generator")
 
 
 def numpy_class(name: str) -> Any:
-    """NumPy's class of bit generators of that name, or their module `bit_generator`.
+    """The class of bit generators of that name, or NumPy's module `bit_generator`.
 
     Raises AttributeError for others, ImportError without NumPy.
     """
+    if name in BIT_GENERATORS:
+        return bit_generator_class(name)
     if name not in NUMPY_CLASSES:
         raise AttributeError(f"module 'npdec.random' has no attribute {name!r}")
     return getattr(numpy_random(f"random.{name}"), name)

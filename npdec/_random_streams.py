@@ -18,7 +18,7 @@ from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import random_impl
-from npdec.exceptions import DecompositionWarning
+from npdec.exceptions import DecompositionWarning, LinAlgError
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
 
@@ -128,7 +128,12 @@ class NumpyStream:
         if "dtype" in options:
             options["dtype"] = numpy_dtype(options["dtype"])
         arguments = [to_numpy(name, x) for x in parameters]
-        return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
+        from numpy.linalg import LinAlgError as NumpysError
+
+        try:
+            return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
+        except NumpysError as error:
+            raise LinAlgError(str(error)) from None
 
     def integers(self, name: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
         options = {"endpoint": True} if endpoint else {}

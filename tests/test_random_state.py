@@ -40,7 +40,10 @@ def parameters(function):
 def test_every_public_name(name):
     ours, theirs = getattr(np.random, name), getattr(numpy.random, name)
     if name in CLASSES:
-        assert ours is theirs
+        assert issubclass(ours, theirs)
+        assert issubclass(theirs, ours)
+        assert inspect.signature(ours) == inspect.signature(theirs)
+        assert (ours.__name__, ours.__module__) == (name, "npdec.random")
     elif name not in ("ranf", "sample"):  # NumPy's take anything and pass it on
         assert parameters(ours) == parameters(theirs)
     assert name in dir(np.random)
@@ -158,7 +161,7 @@ def test_the_shared_stream(lib):
     lib.random.set_state(state)
     assert lib.random.rand() == drawn
     lib.random.set_bit_generator(lib.random.PCG64(3))
-    assert type(lib.random.get_bit_generator()) is numpy.random.PCG64
+    assert type(lib.random.get_bit_generator()) is lib.random.PCG64
     assert lib.random.rand() == numpy.random.Generator(numpy.random.PCG64(3)).random()
     assert lib.random.get_state(legacy=False)["bit_generator"] == "PCG64"
 
@@ -186,3 +189,134 @@ def test_writing_into_out():
             getattr(rng, name)(size=(3, 2), out=out)
         with pytest.raises(TypeError, match="wrong type"):
             getattr(rng, name)(out=np.zeros(2, dtype="f4"))
+
+
+def test_out_keeps_its_order_in_memory():
+    ours, theirs = np.asfortranarray(np.zeros((2, 3))), numpy.asfortranarray(numpy.zeros((2, 3)))
+    np.random.default_rng(1).random(out=ours)
+    numpy.random.default_rng(1).random(out=theirs)
+    assert ours.tolist() == theirs.tolist()
+
+
+@BOTH
+def test_outputs_that_do_not_fit(lib):
+    rng = lib.random.default_rng(1)
+    with pytest.raises(ValueError, match="must be contiguous"):
+        rng.random(out=lib.zeros((6, 3))[::3])
+    with pytest.raises(ValueError, match="must be C-contiguous"):
+        rng.standard_gamma(1.0, out=lib.zeros((6, 3)).T)
+    for shape in ((2, 3), 5):
+        with pytest.raises(ValueError, match="out must have the same shape as x"):
+            rng.permuted(lib.arange(3), out=lib.zeros(shape, dtype=int))
+    with pytest.raises(TypeError, match="rule 'safe'"):
+        rng.permuted(lib.arange(3.0), out=lib.zeros(3, dtype="f4"))
+
+
+@BOTH
+def test_a_dict_is_shuffled_with_a_warning(lib):
+    items = {i: i for i in range(7)}
+    with pytest.warns(UserWarning, match="you are shuffling a 'dict' object"):
+        lib.random.RandomState(3).shuffle(items)
+    expected = list(range(7))
+    numpy.random.RandomState(3).shuffle(expected)
+    assert list(items.values()) == expected
+
+
+@BOTH
+def test_a_matrix_that_is_no_covariance_matrix(lib):
+    with pytest.raises(lib.linalg.LinAlgError, match="not positive definite"):
+        lib.random.default_rng(1).multivariate_normal([0, 0], [[1, 2], [2, 1]], method="cholesky")
+
+
+# -- bit generators and seed sequences ---------------------------------------------------------------------------------
+
+KINDS = pytest.mark.parametrize("kind", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return numpy.array_equal(numpy.asarray(a), numpy.asarray(b))
+
+
+def arrays(state):
+    for item in state.values() if isinstance(state, dict) else (state,):
+        yield from arrays(item) if isinstance(item, dict) else [item] if hasattr(item, "shape") else []
+
+
+@KINDS
+@pytest.mark.parametrize("seed", [3, [1, 2], np.array([1, 2])], ids=["int", "list", "array"])
+def test_states_are_of_arrays(kind, seed):
+    ours = getattr(np.random, kind)(seed)
+    theirs = getattr(numpy.random, kind)(seed if isinstance(seed, int) else [1, 2])
+    assert same(ours.state, theirs.state)
+    assert all(type(item) is np.ndarray for item in arrays(ours.state))
+    words = ours.random_raw((2, 2))
+    assert type(words) is np.ndarray
+    assert words.tolist() == theirs.random_raw((2, 2)).tolist()
+    assert ours.random_raw() == theirs.random_raw()
+    theirs.state = numpy.random.Generator(ours).bit_generator.__class__(5).state  # NumPy takes ours for its own
+    assert isinstance(theirs, getattr(np.random, kind))
+
+
+@KINDS
+def test_bit_generators_are_copied(kind):
+    bits = getattr(np.random, kind)(7)
+    bits.random_raw(5)
+    state, sequence = bits.__getstate__()
+    assert isinstance(sequence, np.random.SeedSequence)
+    for clone in (pickle.loads(pickle.dumps(bits)), copy.deepcopy(bits)):
+        assert type(clone) is type(bits)
+        assert same(clone.state, state)
+        assert clone.seed_seq.entropy == 7
+    assert [type(child) for child in bits.spawn(2)] == [type(bits)] * 2
+
+
+def test_a_key_in_place_of_a_seed():
+    key = np.array([3, 4], dtype=np.uint64)
+    assert same(np.random.Philox(key=key).state, numpy.random.Philox(key=[3, 4]).state)
+    with pytest.raises(ValueError, match="seed and key"):
+        np.random.Philox(1, key=key)
+
+
+def test_seed_sequences():
+    ours, theirs = (
+        np.random.SeedSequence(np.array([1, 2]), spawn_key=(3,)),
+        numpy.random.SeedSequence([1, 2], spawn_key=(3,)),
+    )
+    for dtype in (np.uint32, "uint64", numpy.uint64):
+        words = ours.generate_state(4, dtype)
+        assert type(words) is np.ndarray
+        assert words.tolist() == theirs.generate_state(4, numpy.dtype(str(np.dtype(dtype)))).tolist()
+    assert type(ours.entropy) is type(ours.pool) is np.ndarray
+    assert ours.spawn(2)[1].generate_state(2).tolist() == theirs.spawn(2)[1].generate_state(2).tolist()
+    with pytest.raises(ValueError, match="only support uint32 or uint64"):
+        ours.generate_state(4, float)
+
+
+def test_a_seed_sequence_of_ones_own():
+    class Constant:
+        def generate_state(self, n_words, dtype=np.uint32):
+            return np.full(n_words, 5, dtype=dtype)
+
+    numpy.random.bit_generator.ISeedSequence.register(Constant)
+    sequence = Constant()
+    rng = np.random.default_rng(sequence)
+    assert rng.bit_generator.seed_seq is sequence
+    assert rng.random() == np.random.default_rng(Constant()).random()
+    with pytest.raises(TypeError, match="The underlying SeedSequence"):
+        rng.spawn(2)
+
+
+def test_pickles_that_name_the_bit_generator():
+    rng = np.random.Generator(np.random.PCG64DXSM(0))
+    make, (bits,), _ = rng.__reduce__()
+    other = make("PCG64DXSM")
+    other.bit_generator.state = bits.state
+    assert other.random() == rng.random()
+    rng = np.random.RandomState(np.random.MT19937(0))
+    rng.standard_normal()
+    make, _, state = rng.__reduce__()
+    other = make("MT19937")
+    other.__setstate__(state)
+    assert other.normal() == rng.normal()
