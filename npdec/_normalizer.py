@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -99,7 +99,7 @@ def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
         if name == "concatenate":
             raise TypeError("The first input argument needs to be a sequence")
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
-    if isinstance(items, torch.Tensor) or not isinstance(items, Iterable):
+    if isinstance(items, torch.Tensor) or not isinstance(items, Collection):
         items = as_tensor(items)
         if not items.ndim:
             raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
