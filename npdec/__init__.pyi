@@ -7,17 +7,25 @@ from typing import Any, ClassVar, Self, SupportsIndex
 import torch
 
 from npdec import attribution as attribution
+from npdec import char as char
+from npdec import dtypes as dtypes
 from npdec import exceptions as exceptions
 from npdec import extend as extend
 from npdec import fft as fft
 from npdec import linalg as linalg
 from npdec import overrides as overrides
+from npdec import polynomial as polynomial
 from npdec import random as random
+from npdec import strings as strings
+from npdec import testing as testing
+from npdec import typing as typing
 from npdec._checking import check_completeness as check_completeness
 from npdec._creation import fromfunction as fromfunction
+from npdec._creation import isfortran as isfortran
 from npdec._decomposed import DecomposedTensor as DecomposedTensor
 from npdec._decomposition import completeness as completeness
 from npdec._decomposition import decompose as decompose
+from npdec._dtype_functions import astype as astype
 from npdec._dtype_functions import can_cast as can_cast
 from npdec._dtype_functions import isdtype as isdtype
 from npdec._dtype_functions import issubdtype as issubdtype
@@ -25,6 +33,7 @@ from npdec._dtype_functions import min_scalar_type as min_scalar_type
 from npdec._dtype_functions import mintypecode as mintypecode
 from npdec._dtype_functions import promote_types as promote_types
 from npdec._dtype_functions import result_type as result_type
+from npdec._dtype_functions import typename as typename
 from npdec._dtypes import dtype as dtype
 from npdec._einsum import einsum as einsum
 from npdec._einsum import einsum_path as einsum_path
@@ -43,6 +52,7 @@ from npdec._files import savetxt as savetxt
 from npdec._files import savez as savez
 from npdec._files import savez_compressed as savez_compressed
 from npdec._flags import Flags
+from npdec._frompyfunc import frompyfunc as frompyfunc
 from npdec._host_side import busday_count as busday_count
 from npdec._host_side import busday_offset as busday_offset
 from npdec._host_side import datetime_as_string as datetime_as_string
@@ -54,6 +64,7 @@ from npdec._host_side import is_busday as is_busday
 from npdec._host_side import setbufsize as setbufsize
 from npdec._host_side import show_config as show_config
 from npdec._host_side import show_runtime as show_runtime
+from npdec._index_tricks import CClass, IndexExpression, RClass, nd_grid
 from npdec._iteration import broadcast as broadcast
 from npdec._iteration import flatiter as flatiter
 from npdec._iteration import iterable as iterable
@@ -67,6 +78,7 @@ from npdec._overlap import may_share_memory as may_share_memory
 from npdec._overlap import shares_memory as shares_memory
 from npdec._parts import imag as imag
 from npdec._parts import real as real
+from npdec._poly1d import poly1d as poly1d
 from npdec._printing import array2string as array2string
 from npdec._printing import array_repr as array_repr
 from npdec._printing import array_str as array_str
@@ -75,13 +87,15 @@ from npdec._printing import format_float_scientific as format_float_scientific
 from npdec._printing import get_printoptions as get_printoptions
 from npdec._printing import printoptions as printoptions
 from npdec._printing import set_printoptions as set_printoptions
+from npdec._radix import base_repr as base_repr
+from npdec._radix import binary_repr as binary_repr
 from npdec._rules import register_rule as register_rule
 from npdec._rules import rule as rule
 from npdec._scalars import character as character
 from npdec._scalars import flexible as flexible
 from npdec._scalars import isscalar as isscalar
-from npdec._tags import ufunc as ufunc
 from npdec._ufunc import ufunc as ufunc
+from npdec._vectorize import vectorize as vectorize
 from npdec.attribution import Attribution as Attribution
 from npdec.attribution import attribute as attribute
 from npdec.exceptions import DecompositionWarning as DecompositionWarning
@@ -109,6 +123,7 @@ class ndarray:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     def __array_wrap__(self, array: Any, context: Any = ..., return_scalar: builtins.bool = ...) -> Any: ...
     def __bool__(self) -> builtins.bool: ...
+    def __bytes__(self) -> bytes: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, item: Any) -> builtins.bool: ...
     def __delitem__(self, key: Any) -> None: ...
@@ -223,30 +238,8 @@ class ndarray:
     @property
     def components(self) -> ndarray: ...
     def compress(self, condition: Any, axis: int | None = ..., out: Any = ...) -> Any: ...
-    def conj(
-        self,
-        /,
-        out: Any = ...,
-        *,
-        where: Any = ...,
-        casting: Any = ...,
-        order: Any = ...,
-        dtype: Any = ...,
-        subok: Any = ...,
-        signature: Any = ...,
-    ) -> Any: ...
-    def conjugate(
-        self,
-        /,
-        out: Any = ...,
-        *,
-        where: Any = ...,
-        casting: Any = ...,
-        order: Any = ...,
-        dtype: Any = ...,
-        subok: Any = ...,
-        signature: Any = ...,
-    ) -> Any: ...
+    def conj(self, *args: Any, **options: Any) -> Any: ...
+    def conjugate(self, *args: Any, **options: Any) -> Any: ...
     def copy(self, order: str = ...) -> ndarray: ...
     @property
     def ctypes(self) -> Any: ...
@@ -427,6 +420,7 @@ class generic:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     def __array_wrap__(self, array: Any, context: Any = ..., return_scalar: builtins.bool = ...) -> Any: ...
     def __bool__(self) -> builtins.bool: ...
+    def __bytes__(self) -> bytes: ...
     def __complex__(self) -> complex: ...
     def __divmod__(self, other: Any) -> Any: ...
     def __dlpack__(self, **options: Any) -> Any: ...
@@ -515,30 +509,8 @@ class generic:
     @property
     def components(self) -> ndarray: ...
     def compress(self, condition: Any, axis: int | None = ..., out: Any = ...) -> Any: ...
-    def conj(
-        self,
-        /,
-        out: Any = ...,
-        *,
-        where: Any = ...,
-        casting: Any = ...,
-        order: Any = ...,
-        dtype: Any = ...,
-        subok: Any = ...,
-        signature: Any = ...,
-    ) -> Any: ...
-    def conjugate(
-        self,
-        /,
-        out: Any = ...,
-        *,
-        where: Any = ...,
-        casting: Any = ...,
-        order: Any = ...,
-        dtype: Any = ...,
-        subok: Any = ...,
-        signature: Any = ...,
-    ) -> Any: ...
+    def conj(self, *args: Any, **options: Any) -> Any: ...
+    def conjugate(self, *args: Any, **options: Any) -> Any: ...
     def copy(self, order: str = ...) -> Any: ...
     def cumprod(self, axis: _IntLike | None = ..., dtype: _DTypeLike = ..., out: Any = ...) -> Any: ...
     def cumsum(self, axis: _IntLike | None = ..., dtype: _DTypeLike = ..., out: Any = ...) -> Any: ...
@@ -748,6 +720,7 @@ acosh: ufunc
 add: ufunc
 Composition = ndarray
 False_: bool_
+ScalarType: tuple[Any, ...]
 True_: bool_
 
 def all(
@@ -788,7 +761,7 @@ def any(
 ) -> Any: ...
 def append(arr: _ArrayLike, values: _ArrayLike, axis: _IntLike | None = ...) -> ndarray: ...
 def apply_along_axis(func1d: Any, axis: _IntLike, arr: _ArrayLike, *args: Any, **kwargs: Any) -> ndarray: ...
-def apply_over_axes(func: Any, a: _ArrayLike, axes: _IntsLike) -> ndarray: ...
+def apply_over_axes(func: Any, a: _ArrayLike, axes: _ArrayLike) -> ndarray: ...
 def arange(
     start_or_stop: _ArrayLike,
     /,
@@ -900,6 +873,7 @@ def broadcast_to(array: _ArrayLike, shape: _IntsLike, subok: builtins.bool = ...
 cbrt: ufunc
 ceil: ufunc
 byte = int8
+c_: CClass
 cdouble = complex128
 
 def choose(a: _ArrayLike, choices: _ArrayLike, out: Any = ..., mode: str = ...) -> Any: ...
@@ -1135,6 +1109,9 @@ hypot: ufunc
 
 def i0(x: _ArrayLike) -> ndarray: ...
 def identity(n: _IntLike, dtype: _DTypeLike = ..., *, like: Any = ...) -> ndarray: ...
+
+index_exp: IndexExpression
+
 def indices(dimensions: _IntsLike, dtype: _DTypeLike = ..., sparse: builtins.bool = ...) -> Any: ...
 
 inf: float
@@ -1218,6 +1195,7 @@ logical_and: ufunc
 logical_not: ufunc
 logical_or: ufunc
 logical_xor: ufunc
+little_endian: builtins.bool
 
 def logspace(
     start: _ArrayLike,
@@ -1270,6 +1248,9 @@ def median(
 def meshgrid(
     *xi: _ArrayLike, copy: builtins.bool = ..., sparse: builtins.bool = ..., indexing: str = ...
 ) -> tuple[ndarray, ...]: ...
+
+mgrid: nd_grid
+
 def min(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1400,6 +1381,7 @@ newaxis: None
 def nonzero(a: _ArrayLike) -> Any: ...
 
 not_equal: ufunc
+ogrid: nd_grid
 
 def ones(
     shape: _IntsLike, dtype: _DTypeLike = ..., order: str = ..., *, device: Any = ..., like: Any = ...
@@ -1485,6 +1467,7 @@ def quantile(
 
 rad2deg: ufunc
 radians: ufunc
+r_: RClass
 
 def ravel(a: _ArrayLike, order: str = ...) -> ndarray: ...
 def ravel_multi_index(multi_index: _ArrayLike, dims: _IntsLike, mode: Any = ..., order: str = ...) -> Any: ...
@@ -1508,6 +1491,7 @@ def rot90(m: _ArrayLike, k: _IntLike = ..., axes: _IntsLike = ...) -> ndarray: .
 def round(a: _ArrayLike, decimals: _IntLike = ..., out: Any = ...) -> Any: ...
 def row_stack(tup: _ArrayLike, *, dtype: _DTypeLike = ..., casting: str = ...) -> ndarray: ...
 
+s_: IndexExpression
 sctypeDict: dict[str, Any]
 
 def searchsorted(a: _ArrayLike, v: _ArrayLike, side: str = ..., sorter: _ArrayLike = ...) -> Any: ...

@@ -13,6 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ class Stub:
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module = module
-        self.names = sorted(module.__all__)
+        lazy = [name for name in npdec._LAZY if find_spec(f"npdec.{name}")] if module is npdec else []
+        self.names = sorted({*module.__all__, *lazy})
         self.shadowed = {name for name in self.names if hasattr(builtins, name)}
         self.lines: list[str] = []
         self.imports: set[tuple[str, str, bool]] = set()  # (module, name, exported)
@@ -197,6 +199,8 @@ class Stub:
         direct = [base for base in bases if not any(base in self._bases(other) for other in bases)]
         members: dict[str, Any] = {}
         for base in reversed([c for c in cls.__mro__ if c is not object and (c is cls or not self._inherits(c, cls))]):
+            for name in list(vars(base)):
+                getattr(base, name, None)  # compiles a method that nobody has asked for yet
             members |= vars(base)
         shown = {name: item for name, item in members.items() if name not in SKIPPED and self._is_shown(name)}
         head = f"class {CLASSES[cls]}({', '.join(direct)}):" if direct else f"class {CLASSES[cls]}:"
@@ -298,15 +302,22 @@ class Stub:
         elif isinstance(item, types.ModuleType):
             self.imports.add(("npdec", name, True))
         elif isinstance(item, (type, types.FunctionType)):
-            self.imports.add((item.__module__ if item.__module__ != "npdec" else _home(name), name, True))
+            self.imports.add((item.__module__ if item.__module__ != "npdec" else _home(name, item), name, True))
         elif type(item) in CLASSES:
             self.lines.append(f"{name}: {CLASSES[type(item)]}")
         elif item is None:
             self.lines.append(f"{name}: None")
         elif isinstance(item, dict):
             self.lines.append(f"{name}: dict[str, {self.use('Any')}]")
+        elif isinstance(item, tuple):
+            self.lines.append(f"{name}: tuple[{self.use('Any')}, ...]")
         else:
-            self.lines.append(f"{name}: {self.use(type(item).__name__)}")
+            kind = type(item)
+            if kind.__module__.partition(".")[0] == "npdec":
+                self.imports.add((_home(kind.__name__, kind), kind.__name__, False))
+                self.lines.append(f"{name}: {kind.__name__}")
+            else:
+                self.lines.append(f"{name}: {self.use(kind.__name__)}")
 
     def _alias(self, name: str) -> str:
         if name == "_DType":
@@ -348,12 +359,12 @@ def _import_order(item: tuple[str, str, bool]) -> tuple[Any, ...]:
     return module, exported, kind, name.lower(), name
 
 
-def _home(name: str) -> str:
-    """The module that defines a class which says that it is of `npdec`."""
-    homes = [n for n, m in sys.modules.items() if n.startswith("npdec._") and name in getattr(m, "__all__", ())]
+def _home(name: str, item: Any) -> str:
+    """The module that defines a class which says that it is of `npdec`: one that lists it, before those that use it."""
+    homes = [n for n, m in sys.modules.items() if n.startswith("npdec._") and vars(m).get(name) is item]
     if not homes:
-        raise LookupError(f"no module of npdec lists {name!r} in its __all__")
-    return min(homes)
+        raise LookupError(f"no module of npdec has {name!r}")
+    return min(homes, key=lambda n: (name not in getattr(sys.modules[n], "__all__", ()), n))
 
 
 def _spaced(lines: Iterable[str]) -> Iterator[str]:

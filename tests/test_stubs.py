@@ -51,6 +51,13 @@ def contributions(x: np.ndarray) -> list[float]:
     return numbers
 
 
+def compared(x: np.ndarray) -> float:
+    np.testing.assert_allclose(x, [1.0], rtol=1e-5)
+    with np.check_completeness(), np.testing.assert_raises(ValueError):
+        x.reshape(-1, 7)
+    return np.testing.check_decomposition(np.exp, x).completeness
+
+
 def drawn(n: int) -> np.ndarray:
     x = np.random.default_rng(0).normal(size=n)
     kind: np.dtype = np.result_type(np.int8, "float32", np.bool)
@@ -63,6 +70,7 @@ import npdec as np
 x = np.array([1.0])
 np.ad(x, x)  # Module has no attribute "ad"
 np.ArrayLike  # Module has no attribute "ArrayLike"
+np.testing.assert_equal(x, y=x)  # Unexpected keyword argument "y" for "assert_equal"
 np.linalg.nrm(x)  # Module has no attribute "nrm"
 x.summ()  # "ndarray" has no attribute "summ"
 np.float64(1.0).decomposed  # "float64" has no attribute "decomposed"
