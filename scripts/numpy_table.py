@@ -42,7 +42,7 @@ MODULES = [
 KINDS = "Polynomial Chebyshev Hermite HermiteE Laguerre Legendre".split()
 CLASSES = [
     "ndarray", "generic", "dtype", "ufunc", "finfo", "iinfo", "nditer", "flatiter", "broadcast", "poly1d",
-    "busdaycalendar", "random.Generator", "random.RandomState",
+    "random.Generator", "random.RandomState",
     *(f"polynomial.{name}" for name in KINDS),
 ]  # fmt: skip
 # An object that has the attributes which a class of npdec gives to each object.
@@ -140,11 +140,12 @@ def declared(module: str, name: str) -> bool:
 
 
 def is_delegated(owner: Any, name: str, item: Any) -> bool:
-    module = home(item)
-    if module.partition(".")[0] == "numpy" and getattr(item, "__module__", "").partition(".")[0] != "npdec":
+    homes = [base.__module__ for base in item.__mro__] if isinstance(item, type) else [home(item)]
+    if homes[0].partition(".")[0] == "numpy":
         return True
-    inside = owner.__name__ if isinstance(owner, types.ModuleType) else ""
-    return module.partition(".")[0] == "numpy" or declared(module, name) or declared(inside, name)
+    if isinstance(owner, types.ModuleType):
+        homes.append(owner.__name__)
+    return any(declared(module, name) for module in homes)
 
 
 def table(dotted: str, names: list[str], title: str, instance: Callable[[], Any] | None = None) -> Table:
