@@ -51,7 +51,7 @@ def _converted(obj: Any, dtype: Any, device: Any) -> torch.Tensor:
             tensor = _util.cast(tensor, target)
     else:
         tensor = as_tensor(obj, target)
-    return tensor if device is None else tensor.to(device)
+    return tensor if device is None else tensor.to(creation_impl.as_device(device))
 
 
 def array(

@@ -22,6 +22,7 @@ from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
 from npdec._output import dtype_of_out, write_out, writeable_tensor
+from npdec._refusals import refusal
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._tags import NoValue, Spec
 from npdec._ufunc import make_gufunc, make_ufunc, ufunc
@@ -129,6 +130,7 @@ class _Source:
         self.arrays = [p for p in self.parameters if p.is_array]
         self.returns = return_tag(kernel)
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
+        self.writes_back = getattr(kernel, "__writes_back__", None)
         self.namespace: dict[str, Any] = {
             "__name__": __name__,
             "_kernel": kernel,
@@ -137,6 +139,7 @@ class _Source:
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
             "_as_flag": as_flag,
+            "_refusal": refusal,
             "_as_mask": as_mask,
             "_as_tensor": as_tensor,
             "_Poly1d": Poly1dBase,
@@ -258,7 +261,7 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
-        if self.returns in ("View", "Frozen", "Mirror") and first is not None:
+        if (self.returns in ("View", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         for p in self.parameters:
             if p.tag == "Coefficients":
@@ -286,9 +289,13 @@ class _Source:
         if ruled:
             self.namespace["_ruled"] = _law.ruled(self.kernel, self.parameters)
             test = " or ".join(f"type({p.name}) is _Decomposed" for p in ruled)
-            lines.append(f"_r = _ruled{call} if {test} else _kernel{call}")
+            call = f"_ruled{call} if {test} else _kernel{call}"
         else:
-            lines.append(f"_r = _kernel{call}")
+            call = f"_kernel{call}"
+        lines += [
+            f"try: _r = {call}",
+            f"except RuntimeError as _error: raise _refusal({self.spec.name!r}, _error) from None",
+        ]
         lines += [f"_written(_array_{name})" for name in written]
         lines += self.finish()
         return lines
@@ -307,6 +314,9 @@ class _Source:
             casting = f"{more}.get('casting', {self.out_casting!r})" if more else repr(self.out_casting)
             written = f"_write_out({self.spec.name!r}, {out}, _r, {casting})"
             lines.append(f"if {out} is not None: return {written}")
+        if self.writes_back:
+            test = f"if not {self.writes_back} and type(_source) is _Array:"
+            lines.append(f"{test} return _write_out({self.spec.name!r}, _source, _r)")
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
         elif self.returns == "Frozen":

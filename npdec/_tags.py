@@ -41,6 +41,7 @@ __all__ = [
     "public",
     "torch_rule",
     "ufunc",
+    "writes_back",
 ]
 
 # Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
@@ -190,6 +191,16 @@ def out_casting(rule: str) -> Callable[[Kernel], Kernel]:
 
     def declare(kernel: Kernel) -> Kernel:
         kernel.__out_casting__ = rule  # type: ignore[attr-defined]
+        return kernel
+
+    return declare
+
+
+def writes_back(parameter: str) -> Callable[[Kernel], Kernel]:
+    """Declare that where the flag `parameter` is false, the result is written into the first array."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__writes_back__ = parameter  # type: ignore[attr-defined]
         return kernel
 
     return declare

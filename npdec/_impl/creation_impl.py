@@ -297,7 +297,7 @@ def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False)
             [0, 1]]])
     """
     dtype = torch.int64 if dtype is int else dtype
-    check_shape(dimensions)
+    dimensions = tuple(max(n, 0) for n in dimensions) if sparse else check_shape(dimensions)
     ndim = len(dimensions)
     if dtype is torch.bool and max(dimensions, default=0) > 2:
         raise TypeError("indices: a bool cannot count an axis longer than 2; use an integer dtype")

@@ -8,7 +8,19 @@ from typing import Any
 import torch
 
 from npdec._impl import _flags, dtypes_impl
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, Linear, Opaque, OutArray, Pointwise, Stepwise, View, public, ufunc
+from npdec._tags import (
+    ArrayLike,
+    ArrayLikeOrScalar,
+    Linear,
+    Opaque,
+    OutArray,
+    Pointwise,
+    Stepwise,
+    View,
+    public,
+    ufunc,
+    writes_back,
+)
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
@@ -221,6 +233,7 @@ def heaviside(x1: Stepwise, x2: Stepwise):
 
 
 @public
+@writes_back("copy")
 def nan_to_num(
     x: Pointwise,
     copy: bool = True,
@@ -230,14 +243,12 @@ def nan_to_num(
 ):
     """x with nan replaced by `nan`, infinities by `posinf` and `neginf`: the largest and lowest finite number if None.
 
-    Complex numbers part by part; integers are copied. A change in place (`copy=False`) is not offered and raises
-    NotImplementedError: assign the result.
+    Complex numbers part by part; integers are copied. With `copy=False` an array is changed in place, and given back.
 
     >>> np.nan_to_num(np.array([1.0, np.nan, -np.inf]), neginf=-1.0)
     array([ 1.,  0., -1.])
     """
-    if not copy:
-        raise NotImplementedError("nan_to_num: copy=False is not supported; write x[...] = np.nan_to_num(x)")
+    del copy  # the wrapper writes the result back
     if x.is_complex():
         return _apply_to_parts(lambda part: nan_to_num(part, True, nan, posinf, neginf), x)
     if not x.is_floating_point():

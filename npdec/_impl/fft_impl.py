@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._impl.creation_impl import as_device
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import normalize_axes, normalize_axis
+from npdec._impl.creation_impl import as_device
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, out_casting, public
 
 Transform = Callable[..., torch.Tensor]

@@ -184,6 +184,8 @@ def histogramdd(
     if x.is_complex():
         raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
     dims = x.shape[1]
+    if not dims:
+        raise ValueError("histogramdd: points without coordinates are in no bin")
     if weights is not None:
         if not can_cast(weights.dtype, torch.float64):
             raise TypeError(f"histogramdd: weights of {weights.dtype} cannot be cast to float64")

@@ -225,6 +225,8 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
     if a.dtype.is_complex:
         raise TypeError("a must be an array of real numbers")
     if not isinstance(q, torch.Tensor):
+        if isinstance(q, complex):
+            raise TypeError(f"the fractions of a distribution are real numbers, not {q}")
         dtype = torch.float64 if isinstance(q, float) or percent else torch.int64
         q = torch.full((), q, dtype=dtype, device=a.device)
     if percent:

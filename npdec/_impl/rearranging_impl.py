@@ -155,7 +155,8 @@ def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     array([[2, 4],
            [1, 3]])
     """
-    axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    if not isinstance(axes, tuple):
+        raise TypeError(f"rot90 turns from one axis to another: axes must be two, not {axes!r}")
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:

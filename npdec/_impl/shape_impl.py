@@ -139,7 +139,7 @@ def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
            [3]])
     """
     if axes is None:
-        return _storage.reverse_axes(a)
+        return a.permute(tuple(reversed(range(a.ndim))))
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
@@ -236,7 +236,7 @@ def squeeze(a: ArrayLike, axis: AxisLike | None = None) -> View:
     (2,)
     """
     if axis is None:
-        return torch.squeeze(a)
+        return torch.squeeze(a) if 1 in a.shape else a
     if not a.ndim and isinstance(axis, int) and axis in (0, -1):
         return a.view(())
     axes = _util.normalize_axes(axis, a.ndim, allow_duplicate=True)
@@ -248,7 +248,8 @@ def squeeze(a: ArrayLike, axis: AxisLike | None = None) -> View:
 
 
 def _at_least(arys: Sequence[torch.Tensor], shape_of: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
-    results = tuple(a.reshape(shape_of(tuple(a.shape))) for a in arys)
+    wanted = [shape_of(tuple(a.shape)) for a in arys]
+    results = tuple(a if shape == tuple(a.shape) else a.reshape(shape) for a, shape in zip(arys, wanted, strict=True))
     return results[0] if len(results) == 1 else results
 
 
