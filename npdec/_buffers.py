@@ -252,6 +252,8 @@ class BufferMethods(ArrayBase):
                 raise ValueError("Cannot specify output type twice.")
             dtype = None
         if type is not None and type is not _wrap.ARRAY:
+            if _wrap.ARRAY in getattr(type, "__mro__", ()):
+                as_dtype(type)  # which says that there are no subclasses
             raise ValueError("Type must be a sub-type of ndarray type")
         target = self._d if dtype is None else as_dtype(dtype)
         if target is self._d:

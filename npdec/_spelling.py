@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
 import torch
 
+from npdec._base import ArrayBase
+from npdec._dtype_objects import named_otherwise
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "dtype_name"]
@@ -54,6 +57,10 @@ _REFUSED_NAMES = {
 }  # fmt: skip
 
 
+_REMOVED = frozenset({"int0", "uint0", "bool8", "bytes0", "str0", "object0", "void0"})
+_SUBARRAY = re.compile(r"\d+[<>=|]?[a-zA-Z?]\d*$")  # "2f4": two numbers in each element
+
+
 def as_dtype(obj: Any) -> torch.dtype:
     """The torch dtype that `obj` names, in any spelling that NumPy accepts. Raises TypeError if there is none.
 
@@ -62,7 +69,10 @@ def as_dtype(obj: Any) -> torch.dtype:
     """
     try:
         found = SPELLINGS.get(obj)
-    except TypeError:  # unhashable: the description of a record
+    except TypeError:  # unhashable: the description of a record, or an object with a dtype
+        other = named_otherwise(obj)
+        if other is not None:
+            return as_dtype(other)
         raise AbsentDTypeError(
             f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no records"
         ) from None
@@ -71,9 +81,21 @@ def as_dtype(obj: Any) -> torch.dtype:
             raise AbsentDTypeError(
                 f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no {word}"
             )
+        if not isinstance(obj, (str, torch.dtype)) and not _is_numpys(obj):
+            other = named_otherwise(obj)
+            if other is not None:
+                return as_dtype(other)
         found = _dtype_of_text(obj) if isinstance(obj, str) else _dtype_of_object(obj)
         SPELLINGS[obj] = found
     return found
+
+
+def _is_numpys(obj: Any) -> bool:
+    """Whether it is a dtype or a scalar type of the installed NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and (
+        isinstance(obj, numpy.dtype) or (isinstance(obj, type) and issubclass(obj, (numpy.generic, numpy.dtype)))
+    )
 
 
 def _dtype_of_text(text: str) -> torch.dtype:
@@ -83,10 +105,12 @@ def _dtype_of_text(text: str) -> torch.dtype:
         word = _REFUSED_WORDS.get(code[:1])
         if word is None or (len(code) > 1 and code[1].isalpha()):
             word = _REFUSED_NAMES.get(code.partition("[")[0])
-        if "," in code:
+        if "," in code or _SUBARRAY.match(code):
             word = "records"
         if word:
             raise AbsentDTypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
+        if code in _REMOVED:
+            raise TypeError(f"Alias {code!r} was removed in NumPy 2.0. Use a name without a digit at the end.")
         raise TypeError(f"data type {text!r} not understood")
     if order == FOREIGN_ORDER and found.itemsize > 1:
         raise AbsentDTypeError(
@@ -115,6 +139,9 @@ def _dtype_of_object(obj: Any) -> torch.dtype:
             f"Cannot interpret '{obj!r}' as a data type: NumPy has no such type; "
             "convert the tensor with .to(torch.bfloat16) or another dtype of npdec first"
         )
+    if isinstance(obj, type) and (not issubclass(obj, ArrayBase) or hasattr(obj, "__setitem__")):
+        why = "arrays of npdec have no subclasses" if issubclass(obj, ArrayBase) else "torch holds no Python objects"
+        raise AbsentDTypeError(f"Cannot interpret '{obj!r}' as a data type: {why}")
     raise TypeError(f"Cannot interpret '{obj!r}' as a data type")
 
 

@@ -418,6 +418,23 @@ def test_arrays_and_scalars_of_every_dtype_are_pickled(dtype):
     assert scalar == x[0]
 
 
+def test_classes_are_dtypes_of_objects_and_subclasses_of_arrays_are_none():
+    class Sub(np.ndarray):
+        pass
+
+    for dtype in (list, dict, type("Some", (), {}), numpy.ndarray, Sub):
+        assert numpy.dtype(dtype) == object
+        with pytest.raises(np.exceptions.AbsentDTypeError, match="Cannot interpret"):
+            np.dtype(dtype)
+    x = np.arange(3)
+    assert x.view(np.ndarray).tolist() == x.view(type=np.ndarray).tolist() == [0, 1, 2]
+    for view in (lambda: x.view(Sub), lambda: x.view(type=Sub), lambda: x.view("i4", Sub)):
+        with pytest.raises(np.exceptions.AbsentDTypeError, match="no subclasses"):
+            view()
+    with pytest.raises(ValueError, match="sub-type of ndarray"):
+        x.view(type=list)
+
+
 def test_pickle_and_copy_keep_decompositions(y):
     for x in (pickle.loads(pickle.dumps(y)), copy.deepcopy(y), copy.copy(y), y.copy()):
         assert x.labels == y.labels
