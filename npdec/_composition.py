@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
@@ -22,6 +21,7 @@ from npdec._arguments import as_value
 from npdec._buffers import ArrayBuffer, own_elements, set_dtype, set_strides
 from npdec._convert import as_shape, as_tensor
 from npdec._dtypes import dtype as dtype_class
+from npdec._dtypes import subscripted
 from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
 from npdec._methods import ArrayMethods
@@ -67,7 +67,8 @@ class Composition(ArrayBuffer, ArrayMethods):
     ) -> Composition:
         return _construct.construct(shape, dtype, buffer, offset, strides, order)
 
-    __class_getitem__: Any = classmethod(types.GenericAlias)
+    def __class_getitem__(cls, item: Any, /) -> Any:
+        return subscripted(cls, item, 2)
 
     # -- what it is -----------------------------------------------------------------------------------------------
 
@@ -187,6 +188,11 @@ class Composition(ArrayBuffer, ArrayMethods):
                 pass
             else:
                 return _memory.view(self, tensor) if tensor.dim() else _wrap.wrap_scalar(tensor.clone())
+        elif kind is Composition and key._d is torch.bool and type(self._t) is torch.Tensor and key._t.dim():
+            try:
+                return _wrap.wrap_array(self._t[key._t])
+            except IndexError:
+                pass
         return _indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -318,6 +318,8 @@ def as_shape(obj: Any) -> tuple[int, ...]:
     >>> as_shape(3), as_shape([2, -1])
     ((3,), (2, -1))
     """
+    if type(obj) is int:
+        return (obj,)
     if isinstance(obj, (tuple, list)):
         return tuple(map(_integer, obj))
     if isinstance(obj, (str, bytes)) or not hasattr(obj, "__getitem__") or getattr(obj, "ndim", 1) == 0:

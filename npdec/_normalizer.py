@@ -212,7 +212,10 @@ class _Source:
         match p.tag:
             case "ArrayLikeOrScalar":
                 none = f"{n} is not None and " if p.optional or p.default is None else ""
-                return [f"if type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})"]
+                return [
+                    f"if type({n}) is _Array: {n} = {n}._t",
+                    f"elif type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})",
+                ]
             case "Mask":
                 return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_mask({n}))"]
             case "KeepDims":
@@ -324,7 +327,12 @@ class _Source:
         elif self.returns == "Mirror":
             lines.append(f"return _wrap_mirror(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
         elif self.returns == "Array":
-            lines.append("return _wrap_array(_r)")
+            lines += [
+                "if type(_r) is _Tensor:",
+                "    _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "    return _c",
+                "return _wrap_array(_r)",
+            ]
         else:
             lines += [
                 "if type(_r) is _Tensor:",

@@ -56,6 +56,18 @@ def allocate(
     return base.permute(sorted(range(len(axes)), key=axes.__getitem__))
 
 
+def _simple(
+    make: Any, shape: tuple[int, ...], dtype: torch.dtype | None, order: Any, device: Any, like: Any
+) -> torch.Tensor | None:
+    """What `make` gives where nothing but shape and dtype is asked for; None if there is more to look at."""
+    if order != "C" or device is not None or like is not None:
+        return None
+    try:
+        return make(shape, dtype=torch.float64 if dtype is None else dtype)
+    except (RuntimeError, TypeError):  # a shape that cannot be: NumPy's words for it are found on the long way
+        return None
+
+
 def _allocate_like(
     prototype: torch.Tensor, dtype: torch.dtype | None, order: str, shape: tuple[int, ...] | None, device: Any
 ) -> torch.Tensor:
@@ -83,6 +95,9 @@ def empty(
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
+    made = _simple(torch.empty, shape, dtype, order, device, like)
+    if made is not None:
+        return made
     no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device)
 
@@ -99,6 +114,9 @@ def zeros(
     >>> np.zeros(2)
     array([0., 0.])
     """
+    made = _simple(torch.zeros, shape, dtype, order, device, like)
+    if made is not None:
+        return made
     no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device).zero_()
 
@@ -115,6 +133,9 @@ def ones(
     >>> np.ones((1, 2), dtype=int)
     array([[1, 1]])
     """
+    made = _simple(torch.ones, shape, dtype, order, device, like)
+    if made is not None:
+        return made
     no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device).fill_(1)
 

@@ -44,6 +44,11 @@ def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar =
     >>> np.where(np.array([True, False, True]), np.array([1.0, 2.0, 3.0]), 0.0)
     array([1., 0., 3.])
     """
+    if type(x) is torch.Tensor and type(y) is torch.Tensor and x.dtype is y.dtype and condition.dtype is torch.bool:
+        try:
+            return torch.where(condition, x, y)
+        except RuntimeError:  # shapes that do not fit, or a device; see below
+            pass
     if x is None or y is None:
         if x is not y:
             raise ValueError("either both or neither of x and y should be given")
