@@ -54,10 +54,10 @@ def summary(outcomes: dict[str, list[str]]) -> str:
             "",
             "The tests that ship inside NumPy's wheel, run with `numpy` resolved to npdec inside the test modules",
             "(`tests/conformance/`); this page is written by `scripts/conformance.py`. Counted are test functions. One",
-            "is applicable unless all its sets of parameters end in an error that says that torch cannot hold or do what",
-            "it needs (objects, text, dates, records, extended precision, the other byte order, a name that npdec says",
-            "it does not have); it passes if all its applicable sets of parameters pass. What fails is listed, with",
-            "reasons, in `tests/conformance/expected_failures.txt`.",
+            "is applicable unless all its sets of parameters end in an error that says that torch cannot hold or do",
+            "what it needs (objects, text, dates, records, extended precision, the other byte order, a name that npdec",
+            "says it does not have); it passes if all its applicable sets of parameters pass. What fails is listed,",
+            "with reasons, in `tests/conformance/expected_failures.txt`.",
             "",
             "| file | passed | applicable | share | inapplicable |",
             "| --- | ---: | ---: | ---: | ---: |",
@@ -79,7 +79,7 @@ def row(count: collections.Counter[str]) -> str:
 
 
 def failures(outcomes: dict[str, list[str]]) -> list[str]:
-    """The failing tests, as lines of expected_failures.txt with what they ended in: a function if it fails as a whole."""
+    """The failing tests (a function where it fails as a whole), as expected_failures.txt has them, and how they end."""
     alive = {test.partition("[")[0] for test, (kind, _) in outcomes.items() if kind == "passed"}
     lines = {}
     for test, (kind, text) in sorted(outcomes.items()):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import functools
 import importlib
 import sys
@@ -131,7 +130,9 @@ class Face(types.ModuleType):
         return translate(getattr(theirs, name))
 
     def __dir__(self) -> list[str]:
-        return dir(_ours(self._below)) if self._public else dir(self._theirs)
+        if not self._public:
+            return dir(self._theirs)
+        return [name for name in dir(_ours(self._below)) if not name.startswith("_")]
 
 
 def translate(value: Any) -> Any:
