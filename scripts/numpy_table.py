@@ -36,8 +36,8 @@ STATES = ("native", "delegated", "absent")
 POLYNOMIALS = "polynomial chebyshev hermite hermite_e laguerre legendre".split()
 MODULES = [
     "", "linalg", "fft", "random", "polynomial", *(f"polynomial.{name}" for name in (*POLYNOMIALS, "polyutils")),
-    "emath", "lib", "lib.array_utils", "lib.introspect", "lib.mixins", "lib.npyio", "lib.stride_tricks", "strings",
-    "char", "exceptions", "dtypes", "typing", "testing",
+    "emath", "lib", "lib.array_utils", "lib.format", "lib.introspect", "lib.mixins", "lib.npyio", "lib.scimath",
+    "lib.stride_tricks", "strings", "char", "exceptions", "dtypes", "typing", "testing",
 ]  # fmt: skip
 KINDS = "Polynomial Chebyshev Hermite HermiteE Laguerre Legendre".split()
 CLASSES = [
