@@ -92,7 +92,7 @@ class PythonUfunc(ufunc):
     def _combine(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         return self._apply((left, right))[0]
 
-    def reduce(  # type: ignore[override]
+    def reduce(
         self,
         array: Any,
         /,
@@ -129,7 +129,7 @@ class PythonUfunc(ufunc):
             result = _util.restore_axes(result, axes)
         return _wrap.wrap(result.clone()) if out is None else write_out(self.__name__, out, result)
 
-    def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+    def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """The results of all the partial reductions along an axis."""
         self._check_binary("accumulate")
         a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
@@ -142,9 +142,7 @@ class PythonUfunc(ufunc):
         result = _stacked(rows, dim) if rows else a.clone()
         return _wrap.wrap_array(result) if out is None else write_out(self.__name__, out, result)
 
-    def reduceat(  # type: ignore[override]
-        self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-    ) -> Any:
+    def reduceat(self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Reduce the slices that begin at each of the indices and end at the next."""
         self._check_binary("reduceat")
         a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
@@ -162,13 +160,13 @@ class PythonUfunc(ufunc):
         made = _stacked(results, dim) if results else a.narrow(dim, 0, 0)
         return _wrap.wrap_array(made) if out is None else write_out(self.__name__, out, made)
 
-    def outer(self, a: Any, b: Any, /, **options: Any) -> Any:  # type: ignore[override]
+    def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
         """The function of all pairs (one element of `a`, one of `b`): shape `a.shape + b.shape`."""
         self._check_binary("outer")
         left, right = as_tensor(a), as_tensor(b)
         return self(left.reshape(tuple(left.shape) + (1,) * right.ndim), right, **options)
 
-    def at(self, a: Any, indices: Any, b: Any = NoValue, /) -> None:  # type: ignore[override]
+    def at(self, a: Any, indices: Any, b: Any = NoValue, /) -> None:
         """Apply the function in place at the indices; an index that occurs several times counts each time."""
         array = check_writeable(f"{self.__name__}.at", a)
         if (b is NoValue) != (self.nin == 1):

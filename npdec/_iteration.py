@@ -179,7 +179,7 @@ class flatiter(ArrayBase):
                 "version. (Deprecated NumPy 2.4)",
                 DeprecationWarning,
             )
-            key = int(key)
+            key = int(key)  # type: ignore[arg-type]
         if key is None or isinstance(key, (str, bytes)):
             raise IndexError(_INVALID)
         (item,) = normalize_key(key)

@@ -1,0 +1,15 @@
+"""What the running library is made of: `np.lib.introspect`. Its one function says why it is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npdec import _absent
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    if f"lib.introspect.{name}" in _absent.ABSENT:
+        raise _absent.absent(f"lib.introspect.{name}")
+    raise AttributeError(f"module 'npdec.lib.introspect' has no attribute {name!r}")

@@ -1,0 +1,16 @@
+"""Files of arrays: `np.lib.npyio`. Files by name or address are found by NumPy's DataSource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npdec._files import NpzFile
+from npdec._hosted import numpy_for
+
+__all__ = ["DataSource", "NpzFile"]  # noqa: F822
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DataSource":
+        return numpy_for("lib.npyio.DataSource").lib.npyio.DataSource
+    raise AttributeError(f"module 'npdec.lib.npyio' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""Views by steps of memory: `np.lib.stride_tricks`."""
+
+from npdec._strided import as_strided, sliding_window_view
+
+__all__ = ["as_strided", "sliding_window_view"]
