@@ -189,7 +189,7 @@ class poly1d(Poly1dBase):
         """The result of a function on coefficients, some of which are poly1ds, as poly1ds."""
         function = getattr(_wrap.NAMESPACE[0], name)
         if name == "polyval":
-            value = cls(0)
+            value: Any = 0
             for coefficient in _wrap.NAMESPACE[0].asarray(arguments[0]):
                 value = value * arguments[1] + coefficient
             return value

@@ -248,9 +248,10 @@ def polydiv(u: Coefficients, v: Coefficients):
     >>> np.polydiv([1, 3, 5], [1, 1])
     (array([1., 2.]), array([3.]))
     """
-    u, v = promote(_as_float(_coefficients("polydiv", u)), _as_float(_coefficients("polydiv", v)))
+    u, v = _as_float(_coefficients("polydiv", u)), _as_float(_coefficients("polydiv", v))
+    scale = 1.0 / v[0]  # in the precision of the divisor
+    u, v = promote(u, v)
     steps, degree = len(u) - len(v) + 1, len(v) - 1
-    scale = 1.0 / v[0]
     quotient, remainder = [], [u[:0]]
     for _ in range(steps):
         factor = scale * u[0]

@@ -20,6 +20,13 @@ def _axis_first(c: Any, axis: int) -> Any:
     return np.moveaxis(c, axis, 0)
 
 
+def _scaled(c: Any, scale: Any) -> Any:
+    """The product in the dtype of `c`: written in place, as NumPy has it. Raises TypeError for a complex scale."""
+    made = c.copy()
+    made *= scale
+    return made
+
+
 def _sums_from(c: Any, stride: int) -> Any:
     """s_k = c_k + c_{k + stride} + c_{k + 2 stride} + ... along the first axis."""
     n = len(c)
@@ -60,7 +67,7 @@ def derivative(basis: Basis, c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) ->
         c = c[:1] * 0
     else:
         for _ in range(count):
-            c = _differentiated(basis, c * scl)
+            c = _differentiated(basis, _scaled(c, scl))
     return np.moveaxis(c, 0, axis).copy()
 
 
@@ -93,7 +100,7 @@ def integral(
     c = _axis_first(c, axis)
     values += [0] * (count - len(values))
     for constant in values:
-        c = (c * scl).astype(c.dtype, copy=False)
+        c = _scaled(c, scl)
         if len(c) == 1 and np.all(c[0] == 0):
             first, others = c[0] + constant, c[1:]
         else:

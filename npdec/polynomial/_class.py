@@ -24,6 +24,10 @@ def _pair(what: str, ends: Any) -> Any:
     return ends
 
 
+def _is_empty(domain: Any) -> bool:
+    return isinstance(domain, list) and not domain
+
+
 class Series:
     """A polynomial as a series in one basis: `coef[k]` times the k-th basis polynomial, summed.
 
@@ -71,12 +75,8 @@ class Series:
     # --- state --------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "coef": self.coef.copy(),
-            "domain": self.domain.copy(),
-            "window": self.window.copy(),
-            "symbol": self.symbol,
-        }
+        arrays = {name: getattr(self, name).copy() for name in ("coef", "domain", "window")}
+        return {**arrays, "symbol": self.symbol}
 
     def __setstate__(self, dict: dict[str, Any]) -> None:
         self.coef, self.domain, self.window = dict["coef"], dict["domain"], dict["window"]
@@ -88,9 +88,9 @@ class Series:
 
     # --- comparison ---------------------------------------------------------------------------------------------------
 
-    def has_samecoef(self, other: Any) -> bool:
+    def has_samecoef(self, other: Any) -> Any:
         """Whether the coefficients are the same, and as many."""
-        return len(self.coef) == len(other.coef) and bool(np.all(self.coef == other.coef))
+        return len(self.coef) == len(other.coef) and np.all(self.coef == other.coef)
 
     def has_samedomain(self, other: Any) -> Any:
         """Whether the domains are the same."""
@@ -104,12 +104,12 @@ class Series:
         """Whether `other` is a series of this class."""
         return isinstance(other, self.__class__)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return (
             isinstance(other, Series)
             and type(self) is type(other)
-            and bool(self.has_samedomain(other))
-            and bool(self.has_samewindow(other))
+            and self.has_samedomain(other)
+            and self.has_samewindow(other)
             and self.has_samecoef(other)
             and self.symbol == other.symbol
         )
@@ -158,8 +158,7 @@ class Series:
         >>> np.polynomial.Polynomial([1, 2]).linspace(3)
         (array([-1.,  0.,  1.]), array([-1.,  1.,  3.]))
         """
-        if domain is None:
-            domain = self.domain
+        domain = self.domain if domain is None else domain
         x = np.linspace(domain[0], domain[1], n)
         return x, self(x)
 
@@ -309,8 +308,7 @@ class Series:
         >>> np.polynomial.Polynomial([1, 2, 3]).deriv().coef
         array([2., 6.])
         """
-        _, scale = self.mapparms()
-        return self._like(_calculus.derivative(self._basis, self.coef, m, scale))
+        return self._like(_calculus.derivative(self._basis, self.coef, m, self.mapparms()[1]))
 
     # --- other series -------------------------------------------------------------------------------------------------
 
@@ -321,8 +319,7 @@ class Series:
         array([0.5, 0. , 0.5])
         """
         kind = type(self) if kind is None else kind
-        domain = kind.domain if domain is None else domain
-        window = kind.window if window is None else window
+        domain, window = kind._where(domain, window)
         return self(kind.identity(domain, window=window, symbol=self.symbol))
 
     @classmethod
@@ -341,8 +338,7 @@ class Series:
         >>> np.polynomial.Polynomial.identity(domain=[0, 4])(3.0)
         np.float64(3.0)
         """
-        domain = cls.domain if domain is None else domain
-        window = cls.window if window is None else window
+        domain, window = cls._where(domain, window)
         offset, scale = mapparms(window, domain)
         return cls(_series.line(cls._basis, offset, scale), domain, window, symbol)
 
@@ -356,8 +352,7 @@ class Series:
         degree = int(deg)
         if degree != deg or degree < 0:
             raise ValueError("deg must be non-negative integer")
-        domain = cls.domain if domain is None else domain
-        window = cls.window if window is None else window
+        domain, window = cls._where(domain, window)
         return cls([0] * degree + [1], domain, window, symbol)
 
     @classmethod
@@ -370,29 +365,22 @@ class Series:
         array([ 2., -3.,  1.])
         """
         (roots,) = as_series([roots], trim=False)
-        domain = getdomain(roots) if domain is None else cls._own_if_empty(domain)
-        window = cls.window if window is None else window
+        domain = getdomain(roots) if domain is None else None if _is_empty(domain) else domain
+        domain, window = cls._where(domain, window)
         offset, scale = mapparms(domain, window)
         coef = _series.fromroots(cls._basis, offset + scale * roots) / scale ** len(roots)
         return cls(coef, domain=domain, window=window, symbol=symbol)
 
     @classmethod
-    def _own_if_empty(cls, domain: Any) -> Any:
-        return cls.domain if isinstance(domain, list) and not domain else domain
+    def _where(cls, domain: Any, window: Any) -> tuple[Any, Any]:
+        """The domain and the window, the class's own for None."""
+        return cls.domain if domain is None else domain, cls.window if window is None else window
 
     @classmethod
     def fit(
-        cls,
-        x: Any,
-        y: Any,
-        deg: Any,
-        domain: Any = None,
-        rcond: Any = None,
-        full: bool = False,
-        w: Any = None,
-        window: Any = None,
-        symbol: str = "x",
-    ) -> Any:
+        cls, x: Any, y: Any, deg: Any, domain: Any = None, rcond: Any = None, full: bool = False, w: Any = None,
+        window: Any = None, symbol: str = "x",
+    ) -> Any:  # fmt: skip
         """The series that fits the points (x, y) best, as `polyfit` and its like in the modules do.
 
         `domain` is the least that holds x for None, and the class's own for an empty list. With `full` the result is
@@ -405,9 +393,7 @@ class Series:
             domain = getdomain(x)
             if domain[0] == domain[1]:
                 domain = domain + np.asarray([-1, 1], dtype=domain.dtype, device=domain.device)
-        else:
-            domain = cls._own_if_empty(domain)
-        window = cls.window if window is None else window
+        domain, window = cls._where(None if _is_empty(domain) else domain, window)
         made = _fitting.fit(cls._basis, mapdomain(x, domain, window), y, deg, rcond, full, w)
         coef, *status = made if full else (made,)
         series = cls(coef, domain=domain, window=window, symbol=symbol)

@@ -10,7 +10,7 @@ import npdec as np
 from npdec.exceptions import RankWarning
 from npdec.polynomial._basis import Basis, series
 from npdec.polynomial._values import vander
-from npdec.polynomial.polyutils import as_int, as_series
+from npdec.polynomial.polyutils import as_computed, as_int, as_series
 
 __all__ = ["companion", "fit", "gauss", "roots", "weight"]
 
@@ -26,7 +26,7 @@ def _degrees(deg: Any) -> tuple[int, Any]:
 
 
 def _checked(x: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
-    x, y = np.asarray(x) + 0.0, np.asarray(y) + 0.0
+    x, y = as_computed(x), as_computed(y)
     if x.ndim != 1:
         raise TypeError("expected 1D vector for x")
     if not x.size:
@@ -36,7 +36,7 @@ def _checked(x: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
     if len(x) != len(y):
         raise TypeError("expected x and y to have same length")
     if w is not None:
-        w = np.asarray(w) + 0.0
+        w = as_computed(w)
         if w.ndim != 1:
             raise TypeError("expected 1D vector for w")
         if len(x) != len(w):

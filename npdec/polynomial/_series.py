@@ -145,7 +145,12 @@ def _product(basis: Basis, c1: Any, c2: Any) -> Any:
         pad = [np.zeros_like(c1[:1].repeat(len(sums) - n)) for n in (len(before) + 1, len(after))]
         return (sums + np.concatenate([after, pad[1]]) + np.concatenate([c1[:1] * 0, before, pad[0]])) / 2
     short, long = (c1, c2) if len(c1) < len(c2) else (c2, c1)
-    return _substituted(short, basis, long, basis)
+    return _substituted(short, basis, long if len(short) > 1 else _double(long), basis)
+
+
+def _double(c: Any) -> Any:
+    """In double precision, as NumPy has products with a constant, and what comes from powers."""
+    return c.astype(np.result_type(c.dtype, np.float64), copy=False)
 
 
 @series("{p}div")
@@ -176,8 +181,10 @@ def divide(basis: Basis, c1: Any, c2: Any) -> Any:
         multiples.append(following)
     quotient, rest = [], c1
     for multiple in reversed(multiples):
+        if multiple is c2 and basis.symbol not in (None, "T"):
+            multiple = _double(c2)
         factor = rest[-1] / multiple[-1]
-        quotient.append(factor)
+        quotient.append(factor.astype(c1.dtype))
         rest = rest[:-1] - factor * multiple[:-1]
     return np.stack(quotient[::-1]), trimseq(rest)
 
@@ -230,7 +237,7 @@ def from_powers(basis: Basis, pol: Any) -> Any:
     True
     """
     (pol,) = as_series([pol])
-    return _substituted(pol, POWER, np.ones_like(pol[:1]), basis)
+    return _substituted(pol, POWER, _double(np.ones_like(pol[:1])), basis)
 
 
 # --- lines and roots --------------------------------------------------------------------------------------------------
@@ -246,9 +253,9 @@ def line(basis: Basis, off: Any, scl: Any) -> Any:
     """
     if scl == 0:
         return np.array([off])
-    x = basis.times_x(0)
-    constant = off + scl * int(x.same) if x.same else off
-    slope = scl / x.up.denominator if x.up.denominator > 1 else scl if x.up == 1 else scl * int(x.up)
+    up, same, _ = basis.times_x(0)  # 1, 1/2 or -1, and 0 or 1
+    constant = off + scl if same else off
+    slope = scl / up.denominator if up.denominator > 1 else -scl if up < 0 else scl
     return np.array([constant, slope])
 
 

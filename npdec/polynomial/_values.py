@@ -9,7 +9,7 @@ from typing import Any
 import npdec as np
 from npdec.polynomial._basis import Basis, series, step
 from npdec.polynomial._series import clenshaw
-from npdec.polynomial.polyutils import as_argument, as_inexact, as_int
+from npdec.polynomial.polyutils import as_argument, as_computed, as_inexact, as_int
 
 __all__ = ["grid2d", "grid3d", "value", "value2d", "value3d", "vander", "vander2d", "vander3d"]
 
@@ -117,7 +117,7 @@ def vander(basis: Basis, x: Any, deg: Any) -> Any:
     degree = as_int(deg, "deg")
     if degree < 0:
         raise ValueError("deg must be non-negative")
-    x = np.atleast_1d(np.asarray(x)) + 0.0
+    x = np.atleast_1d(as_computed(x))
     columns = [x * 0 + 1]
     for k in range(degree):
         scale, shift, past = step(basis, k)
@@ -131,7 +131,7 @@ def _vander_of(basis: Basis, points: Sequence[Any], deg: Sequence[Any]) -> Any:
     """The products of the polynomials of each coordinate, flattened as coefficients of shape deg + 1 would be."""
     if len(deg) != len(points):
         raise ValueError(f"Expected {len(points)} dimensions of degrees, got {len(deg)}")
-    together = np.asarray(list(points)) + 0.0
+    together = as_computed(list(points))
 
     def joined(left: Any, right: Any) -> Any:
         products = left[..., :, None] * right[..., None, :]

@@ -16,7 +16,8 @@ from npdec.polynomial._class import Series
 from npdec.polynomial._fitting import positive_degree
 from npdec.polynomial._publish import publish
 from npdec.polynomial._series import line
-from npdec.polynomial.polyutils import mapdomain, trimcoef
+from npdec.polynomial._values import vander
+from npdec.polynomial.polyutils import constants, mapdomain, trimcoef
 
 chebdomain = np.array(CHEBYSHEV.domain)
 chebzero = np.array([0])
@@ -78,7 +79,7 @@ def chebpts1(npts: Any) -> Any:
 
 
 def chebpts2(npts: Any) -> Any:
-    """The Chebyshev points of the second kind: where T_{npts-1} is 1 or -1, both ends included, ascending.
+    """The Chebyshev points of the second kind: where |T_n| is 1 for n = npts - 1, both ends included, ascending.
 
     Raises ValueError unless `npts` is an integer from 2 on.
 
@@ -97,7 +98,7 @@ def chebinterpolate(func: Callable[..., Any], deg: Any, args: Sequence[Any] = ()
     >>> np.polynomial.chebyshev.chebinterpolate(lambda x: x**2, 2).round(12) + 0.0
     array([0.5, 0. , 0.5])
     """
-    degree = np.asarray(deg)
+    degree: Any = np.asarray(deg)
     if degree.ndim > 0 or degree.dtype.kind not in "iu" or degree.size == 0:
         raise TypeError("deg must be an int")
     if degree < 0:
@@ -105,8 +106,8 @@ def chebinterpolate(func: Callable[..., Any], deg: Any, args: Sequence[Any] = ()
     n = int(degree) + 1
     x = chebpts1(n)
     # The points are orthogonal for the polynomials below degree n.
-    series = np.dot(np.polynomial.chebyshev.chebvander(x, n - 1).T, func(x, *args))
-    return series / np.concatenate([np.full(1, float(n)), np.full(n - 1, 0.5 * n)])
+    series = np.dot(vander(CHEBYSHEV, x, n - 1).T, func(x, *args))
+    return series / constants([n, *[0.5 * n] * (n - 1)], series, series.ndim)
 
 
 class Chebyshev(Series, basis=CHEBYSHEV):

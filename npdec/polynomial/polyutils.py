@@ -120,7 +120,7 @@ def format_float(x: Any, parens: bool = False) -> str:
         import numpy
     except ImportError:
         return f"{float(x):.8}"
-    number = numpy.float64(x) if isinstance(x, float) else numpy.asarray(getattr(x, "value", x))[()]
+    number: Any = numpy.float64(x) if isinstance(x, float) else numpy.asarray(getattr(x, "value", x))[()]
     return numpy.polynomial.polyutils.format_float(number, parens)
 
 
@@ -140,6 +140,12 @@ def as_int(x: Any, what: str) -> int:
         return operator.index(x)
     except TypeError as error:
         raise TypeError(f"{what} must be an integer, received {x}") from error
+
+
+def as_computed(x: Any) -> Any:
+    """An array of a dtype in which it is computed: integers and booleans as floats, as adding 0.0 makes them."""
+    array: Any = np.asarray(x)
+    return array + 0.0
 
 
 def as_inexact(c: Any) -> Any:
