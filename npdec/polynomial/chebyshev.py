@@ -8,7 +8,7 @@ The functions are those of `npdec.polynomial._series`, `_values`, `_calculus` an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import npdec as np
 from npdec.polynomial._basis import CHEBYSHEV
@@ -27,6 +27,11 @@ chebtrim = trimcoef
 
 _functions = publish(globals(), CHEBYSHEV, "chebgauss")
 globals().update(_functions)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions
+
 
 __all__ = [  # noqa: PLE0604
     "Chebyshev",

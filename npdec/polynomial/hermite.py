@@ -7,6 +7,8 @@ The functions are those of `npdec.polynomial._series`, `_values`, `_calculus` an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import npdec as np
 from npdec.polynomial._basis import HERMITE
 from npdec.polynomial._class import Series
@@ -22,6 +24,11 @@ hermtrim = trimcoef
 
 _functions = publish(globals(), HERMITE)
 globals().update(_functions)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions
+
 
 __all__ = ["Hermite", "hermdomain", "hermone", "hermtrim", "hermx", "hermzero", *_functions]  # noqa: PLE0604
 

@@ -7,6 +7,8 @@ The functions are those of `npdec.polynomial._series`, `_values`, `_calculus` an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import npdec as np
 from npdec.polynomial._basis import LAGUERRE
 from npdec.polynomial._class import Series
@@ -22,6 +24,11 @@ lagtrim = trimcoef
 
 _functions = publish(globals(), LAGUERRE)
 globals().update(_functions)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions
+
 
 __all__ = ["Laguerre", "lagdomain", "lagone", "lagtrim", "lagx", "lagzero", *_functions]  # noqa: PLE0604
 

@@ -5,7 +5,7 @@ The functions are those of `npdec.polynomial._series`, `_values`, `_calculus` an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import npdec as np
 from npdec.polynomial._basis import POWER
@@ -22,6 +22,11 @@ polytrim = trimcoef
 
 _functions = publish(globals(), POWER, "poly2poly", "polygauss", "polyweight")
 globals().update(_functions)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the functions
+
 
 __all__ = ["Polynomial", "polydomain", "polyone", "polytrim", "polyx", "polyvalfromroots", "polyzero", *_functions]  # noqa: PLE0604
 
