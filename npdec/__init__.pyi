@@ -45,12 +45,8 @@ from npdec._errstate import geterrcall as geterrcall
 from npdec._errstate import seterr as seterr
 from npdec._errstate import seterrcall as seterrcall
 from npdec._files import fromfile as fromfile
-from npdec._files import fromstring as fromstring
-from npdec._files import genfromtxt as genfromtxt
 from npdec._files import load as load
-from npdec._files import loadtxt as loadtxt
 from npdec._files import save as save
-from npdec._files import savetxt as savetxt
 from npdec._files import savez as savez
 from npdec._files import savez_compressed as savez_compressed
 from npdec._flags import Flags
@@ -96,6 +92,10 @@ from npdec._rules import rule as rule
 from npdec._scalars import character as character
 from npdec._scalars import flexible as flexible
 from npdec._scalars import isscalar as isscalar
+from npdec._text_files import fromstring as fromstring
+from npdec._text_files import genfromtxt as genfromtxt
+from npdec._text_files import loadtxt as loadtxt
+from npdec._text_files import savetxt as savetxt
 from npdec._ufunc import ufunc as ufunc
 from npdec._vectorize import vectorize as vectorize
 from npdec.attribution import Attribution as Attribution
@@ -1608,10 +1608,10 @@ def unique(
     *,
     equal_nan: builtins.bool = ...,
     sorted: builtins.bool = ...,
-) -> Any: ...
-def unique_all(x: _ArrayLike) -> Any: ...
+) -> ndarray: ...
+def unique_all(x: _ArrayLike) -> ndarray: ...
 def unique_counts(x: _ArrayLike) -> Any: ...
-def unique_inverse(x: _ArrayLike) -> Any: ...
+def unique_inverse(x: _ArrayLike) -> ndarray: ...
 def unique_values(x: _ArrayLike) -> Any: ...
 def unpackbits(
     a: _ArrayLike, /, axis: _IntLike | None = ..., count: _IntLike | None = ..., bitorder: str = ...

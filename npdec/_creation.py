@@ -13,6 +13,7 @@ from npdec._base import ArrayBase
 from npdec._construct import over_buffer
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._impl import _util, creation_impl
+from npdec._like import handed_on
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -25,11 +26,9 @@ __all__ = [
 _ORDERS = ("K", "A", "C", "F", None)
 
 
-def _check(name: str, order: Any, like: Any, ndmin: Any = 0) -> None:
+def _check(name: str, order: Any, ndmin: Any = 0) -> None:
     if order not in _ORDERS:
         raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if like is not None:
-        raise NotImplementedError(f"{name}: like= would make an array of another library; call that library instead")
     if ndmin > 64:
         raise ValueError(f"{name}: ndmin bigger than allowable number of dimensions (64)")
 
@@ -78,7 +77,11 @@ def array(
     >>> np.array([1, 2], dtype=np.float32, ndmin=2)
     array([[1., 2.]], dtype=float32)
     """
-    _check("array", order, like, ndmin)
+    if like is not None:
+        return handed_on(
+            array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
+        )
+    _check("array", order, ndmin)
     if ndmax:
         raise NotImplementedError("array: ndmax= stops at objects, which torch cannot hold; nest no deeper instead")
     tensor = _laid_out(_converted(object, dtype, None), order)
@@ -112,7 +115,9 @@ def asarray(
     >>> np.asarray(x) is x
     True
     """
-    _check("asarray", order, like)
+    if like is not None:
+        return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
+    _check("asarray", order)
     if copy is not None:
         return array(
             a if device is None else _wrap.wrap_array(_converted(a, dtype, device)),
@@ -143,7 +148,9 @@ def asanyarray(
     >>> np.asanyarray([1, 2])
     array([1, 2])
     """
-    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+    if like is not None:
+        return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
+    return asarray(a, dtype, order, device=device, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
@@ -152,7 +159,9 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composi
     >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    result = asarray(a, dtype, "C", like=like)
+    if like is not None:
+        return handed_on(ascontiguousarray, like, a, dtype)
+    result = asarray(a, dtype, "C")
     return result if result.ndim else result.reshape(1)
 
 
@@ -162,7 +171,9 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Compositio
     >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
     True
     """
-    result = asarray(a, dtype, "F", like=like)
+    if like is not None:
+        return handed_on(asfortranarray, like, a, dtype)
+    result = asarray(a, dtype, "F")
     return result if result.ndim else result.reshape(1)
 
 
@@ -197,7 +208,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
     True
     """
-    _check("require", None, like)
+    if like is not None:
+        return handed_on(require, like, a, dtype, requirements)
     wanted = {str(r).upper() for r in requirements or ()}
     names = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A",
              "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
@@ -219,7 +231,8 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
     >>> np.frombuffer(b"\\x01\\x02\\x03", dtype=np.uint8, count=2)
     array([1, 2], dtype=uint8)
     """
-    _check("frombuffer", None, like)
+    if like is not None:
+        return handed_on(frombuffer, like, buffer, dtype, count, offset)
     return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
 
 
@@ -229,7 +242,8 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     >>> np.fromiter((i * i for i in range(4)), dtype=float)
     array([0., 1., 4., 9.])
     """
-    _check("fromiter", None, like)
+    if like is not None:
+        return handed_on(fromiter, like, iter, dtype, count)
     items: list[Any] = []
     for item in iter:
         if len(items) == count:
@@ -249,7 +263,8 @@ def fromfunction(
     array([[0, 1, 2],
            [1, 2, 3]])
     """
-    _check("fromfunction", None, like)
+    if like is not None:
+        return handed_on(fromfunction, like, function, shape, dtype=dtype, **kwargs)
     grids = creation_impl.indices(as_shape(shape), as_dtype(dtype))
     return function(*[_wrap.wrap_array(grid) for grid in grids], **kwargs)
 

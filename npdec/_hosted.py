@@ -19,7 +19,7 @@ from npdec._dtypes import numpy_dtype
 from npdec._impl._util import warn
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
-__all__ = ["arguments", "check_like", "host_array", "numpy_for", "result", "to_numpy_dtype"]
+__all__ = ["arguments", "host_array", "numpy_for", "result", "storable", "to_numpy_dtype"]
 
 
 def numpy_for(name: str) -> Any:
@@ -88,15 +88,18 @@ def result(name: str, x: Any, *, keep: bool = False) -> Any:
     return x
 
 
+def storable(name: str, arr: Any, allow_pickle: bool) -> Any:
+    """What NumPy is to write for an array-like. Text and objects, which torch cannot hold, are left to NumPy."""
+    numpy = numpy_for(name)
+    try:
+        made = arr if isinstance(arr, numpy.ndarray) else host_array(name, as_tensor(arr))
+    except AbsentDTypeError:
+        made = numpy.asanyarray(arguments(name, arr))
+    if made.dtype.hasobject and not allow_pickle:
+        raise ValueError("Object arrays cannot be saved when allow_pickle=False")
+    return made
+
+
 def to_numpy_dtype(dtype: Any) -> Any:
     """NumPy's dtype for what names a dtype of npdec; None stays. Raises AbsentDTypeError for text, records, ..."""
     return None if dtype is None else numpy_dtype(as_dtype(dtype))
-
-
-def check_like(name: str, like: Any) -> None:
-    """`like=` chooses the library whose array is made. TypeError for no array, NotImplementedError for others'."""
-    if like is None or isinstance(like, ArrayBase):
-        return
-    if not hasattr(like, "__array_function__"):
-        raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
-    raise NotImplementedError(f"{name}: like= would make an array of another library; call that library instead")

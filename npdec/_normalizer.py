@@ -21,6 +21,7 @@ from npdec._base import ArrayBase, Poly1dBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._dtypes import dtype as dtype_class
+from npdec._like import handed_on
 from npdec._output import dtype_of_out, write_out, writeable_tensor
 from npdec._refusals import refusal
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
@@ -139,6 +140,7 @@ class _Source:
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
             "_as_flag": as_flag,
+            "_handed_on": handed_on,
             "_refusal": refusal,
             "_as_mask": as_mask,
             "_as_tensor": as_tensor,
@@ -246,6 +248,8 @@ class _Source:
     def call(self) -> str:
         words, by_name = [], False
         for p in self.parameters:
+            if p.tag == "Like":
+                continue
             if p.tag == "OutArray":
                 by_name = True
             elif p.kind is _Kind.VAR_POSITIONAL:
@@ -258,8 +262,19 @@ class _Source:
                 words.append(p.name)
         return f"({', '.join(words)})"
 
+    def handing_on(self) -> list[str]:
+        """The statement that hands a call on to the library of `like`: with the arguments that are not the defaults."""
+        if not any(p.tag == "Like" for p in self.parameters):
+            return []
+        given = [p.name for p in self.parameters if p.default is _Kind.empty]
+        others = [p.name for p in self.parameters if p.default is not _Kind.empty and p.tag != "Like"]
+        pairs = ", ".join(f"({name!r}, {name}, _default_{name})" for name in others)
+        keywords = f"{{name: value for name, value, default in ({pairs},) if value is not default}}"
+        call = f"_handed_on({self.spec.name}, like, {', '.join(given)}, **{keywords})"
+        return [f"if like is not None: return {call}"]
+
     def body(self, method: bool) -> list[str]:
-        lines: list[str] = []
+        lines = self.handing_on()
         first = self.arrays[0] if self.arrays else None
         if method:
             assert first is not None

@@ -23,6 +23,7 @@ __all__ = [
     "Frozen",
     "InPlace",
     "KeepDims",
+    "Like",
     "Linear",
     "Mask",
     "Mirror",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     ShapeLike = Any
     KeepDims = Any
     Mask = Any
+    Like = Any
     OutArray = Any
     Array = Any
     View = Any
@@ -88,6 +90,7 @@ else:
     ShapeLike = TypeVar("ShapeLike")  # the kernel receives a tuple of ints
     KeepDims = TypeVar("KeepDims")  # bool
     Mask = TypeVar("Mask")  # `where=`: True, or the tensor of a boolean mask
+    Like = TypeVar("Like")  # `like=`: never reaches the kernel; the wrapper hands the call to the library of that array
     OutArray = TypeVar("OutArray")  # `out=`: never reaches the kernel; the wrapper writes the result there
 
     # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.

@@ -27,6 +27,7 @@ from npdec._tags import (
     Frozen,
     InPlace,
     KeepDims,
+    Like,
     Linear,
     Mask,
     Mirror,
@@ -43,9 +44,9 @@ from npdec._tags import (
 )  # fmt: skip
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Linear",
-    "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise",
-    "View", "operation", "out_casting", "ufunc",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Like",
+    "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth",
+    "Stepwise", "View", "operation", "out_casting", "ufunc",
 ]  # fmt: skip
 
 

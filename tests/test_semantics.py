@@ -488,3 +488,23 @@ def test_torch_meets_npdec(wrap):
     doubled = torch.mul(wrap(d), 2)
     assert doubled.labels == ("a", "b", "c")
     assert doubled.components.tolist() == [[2.0, 0, 0], [0, -4.0, 0], [0, 0, 6.0]]
+
+
+def test_like_hands_the_call_to_the_library_of_the_array():
+    class Theirs:
+        def __array_function__(self, function, types, args, kwargs):
+            return NotImplemented if function is np.ones else (function, types, args, kwargs)
+
+    like = Theirs()
+    assert np.zeros((2, 3), int, like=like) == (np.zeros, (Theirs,), ((2, 3),), {"dtype": int})
+    assert np.eye(3, k=1, like=like) == (np.eye, (Theirs,), (3,), {"k": 1})
+    assert np.asarray([1], like=like)[:2] == (np.asarray, (Theirs,))
+    assert np.fromstring("1,2", sep=",", like=like)[3]["sep"] == ","
+    with pytest.raises(TypeError, match="no implementation found"):
+        np.ones(2, like=like)
+    for function, *args in ((np.zeros, 2), (np.array, [1]), (np.arange, 3), (np.fromiter, [1], int)):
+        with pytest.raises(TypeError, match="must be an array-like that implements"):
+            function(*args, like=1)
+        made = function(*args, like=np.ones(1))
+        assert type(made) is np.ndarray
+        assert made.tolist() == function(*args).tolist()

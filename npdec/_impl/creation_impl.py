@@ -8,15 +8,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _storage, _util, dtypes_impl
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Opaque, ShapeLike, public
-
-
-def no_like(like: Any) -> None:
-    """Refuse `like=`: NumPy hands the call to the library of that object, and npdec is such a library itself."""
-    if like is not None:
-        raise NotImplementedError(
-            "like= is not supported: call the creation function of the library that should own the array"
-        )
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Opaque, ShapeLike, public
 
 
 def as_device(device: Any) -> torch.device | None:
@@ -57,10 +49,10 @@ def allocate(
 
 
 def _simple(
-    make: Any, shape: tuple[int, ...], dtype: torch.dtype | None, order: Any, device: Any, like: Any
+    make: Any, shape: tuple[int, ...], dtype: torch.dtype | None, order: Any, device: Any
 ) -> torch.Tensor | None:
     """What `make` gives where nothing but shape and dtype is asked for; None if there is more to look at."""
-    if order != "C" or device is not None or like is not None:
+    if order != "C" or device is not None:
         return None
     try:
         return make(shape, dtype=torch.float64 if dtype is None else dtype)
@@ -85,7 +77,7 @@ def _allocate_like(
 
 @public
 def empty(
-    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
     """An array of the shape whose elements are whatever the memory held: fill it before you read it.
 
@@ -95,16 +87,15 @@ def empty(
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    made = _simple(torch.empty, shape, dtype, order, device, like)
+    made = _simple(torch.empty, shape, dtype, order, device)
     if made is not None:
         return made
-    no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device)
 
 
 @public
 def zeros(
-    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
     """An array of the shape filled with zeros, False for booleans.
 
@@ -114,16 +105,15 @@ def zeros(
     >>> np.zeros(2)
     array([0., 0.])
     """
-    made = _simple(torch.zeros, shape, dtype, order, device, like)
+    made = _simple(torch.zeros, shape, dtype, order, device)
     if made is not None:
         return made
-    no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device).zero_()
 
 
 @public
 def ones(
-    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
     """An array of the shape filled with ones, True for booleans.
 
@@ -133,10 +123,9 @@ def ones(
     >>> np.ones((1, 2), dtype=int)
     array([[1, 1]])
     """
-    made = _simple(torch.ones, shape, dtype, order, device, like)
+    made = _simple(torch.ones, shape, dtype, order, device)
     if made is not None:
         return made
-    no_like(like)
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device).fill_(1)
 
 
@@ -182,7 +171,7 @@ def full(
     order: str = "C",
     *,
     device: Any = None,
-    like: Any = None,
+    like: Like = None,
 ) -> Array:
     """An array of the shape filled with a value, or with an array broadcast to the shape.
 
@@ -193,7 +182,6 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
-    no_like(like)
     fill = _fill_tensor(fill_value, dtype, device)
     return _filled(allocate(shape, fill.dtype, _storage.check_order(order, "CF"), fill.device), fill)
 

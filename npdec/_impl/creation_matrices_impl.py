@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from npdec._impl import _storage, dtypes_impl
-from npdec._impl.creation_impl import allocate, check_shape, no_like
-from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, View, public
+from npdec._impl.creation_impl import allocate, check_shape
+from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
 
 
 @public
@@ -21,7 +21,7 @@ def eye(
     order: str = "C",
     *,
     device: Any = None,
-    like: Any = None,
+    like: Like = None,
 ) -> Array:
     """An N-by-M matrix (N-by-N unless M is given) with ones on one diagonal and zeros elsewhere.
 
@@ -32,7 +32,6 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    no_like(like)
     M = N if M is None else M
     dtype = torch.float64 if dtype is float else dtype
     matrix = allocate((N, M), dtype, _storage.check_order(order, "CF"), device).zero_()
@@ -42,7 +41,7 @@ def eye(
 
 
 @public
-def identity(n: int, dtype: DTypeLike | None = None, *, like: Any = None) -> Array:
+def identity(n: int, dtype: DTypeLike | None = None, *, like: Like = None) -> Array:
     """The n-by-n matrix with ones on the main diagonal; float64 unless a dtype is given.
 
     Raises ValueError if n is negative.
@@ -51,7 +50,6 @@ def identity(n: int, dtype: DTypeLike | None = None, *, like: Any = None) -> Arr
     array([[1., 0.],
            [0., 1.]])
     """
-    no_like(like)
     return eye(n, dtype=torch.float64 if dtype is None else dtype)
 
 
@@ -63,14 +61,13 @@ def lower_mask(rows: int, columns: int, k: int, device: Any = None) -> torch.Ten
 
 
 @public
-def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Like = None) -> Array:
     """An N-by-M matrix (N-by-N unless M is given) with ones on and below the k-th diagonal, and zeros above it.
 
     >>> np.tri(2, 3, dtype=int)
     array([[1, 0, 0],
            [1, 1, 0]])
     """
-    no_like(like)
     return lower_mask(N, N if M is None else M, k).to(torch.float64 if dtype is float else dtype)
 
 

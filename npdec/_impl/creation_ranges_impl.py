@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from npdec._impl import _flags, _util, dtypes_impl
-from npdec._impl.creation_impl import as_device, no_like
-from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, public
+from npdec._impl.creation_impl import as_device
+from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, Like, public
 
 
 def _number(x: Any) -> Any:
@@ -45,7 +45,7 @@ def arange(
     *,
     dtype: DTypeLike | None = None,
     device: Any = None,
-    like: Any = None,
+    like: Like = None,
 ) -> Array:
     """Numbers from start (0 if only one bound is given) to below stop, a step apart; 1-d.
 
@@ -56,7 +56,6 @@ def arange(
     >>> np.arange(5, 0, -2)
     array([5, 3, 1])
     """
-    no_like(like)
     first, bound = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     step = 1 if step is None else step
     start, stop, step = _number(first), _number(bound), _number(step)

@@ -11,6 +11,7 @@ import ast
 import builtins
 import functools
 import importlib
+import itertools
 import sys
 import types
 from pathlib import Path
@@ -258,6 +259,8 @@ def load(path: Path) -> types.ModuleType:
     module.__file__ = str(path)
     module.__package__ = dotted.rpartition(".")[0]
     module.__dict__["__builtins__"] = _BUILTINS
+    for name in itertools.accumulate((PREFIX + dotted).split(".")[:-1], "{}.{}".format):
+        sys.modules.setdefault(name, types.ModuleType(name))  # pickle imports them
     sys.modules[PREFIX + dotted] = module
     try:
         tree = ast.fix_missing_locations(_Reading().visit(ast.parse(path.read_text("utf-8"), str(path))))
