@@ -38,6 +38,7 @@ from npdec._radix import *
 from npdec._rules import register_rule, rule
 from npdec._scalars import *
 from npdec._scalars import bool_ as bool
+from npdec._text_files import *
 from npdec._ufunc import ufunc
 from npdec._vectorize import vectorize
 from npdec.attribution import Attribution, attribute

@@ -185,6 +185,9 @@ class BufferMethods(ArrayBase):
         fortran = tensor.dim() > 1 and not tensor.is_contiguous() and tensor.permute(reverse).is_contiguous()
         return bytes_of(tensor.permute(reverse) if letter == "F" or (letter in "AK" and fortran) else tensor)
 
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file (a name or a file), in row-major order: their bytes, or text with `sep` between
         them, each formatted by `format`. `np.fromfile` reads it, told the dtype. Needs NumPy (ImportError).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -55,6 +56,25 @@ _ORDERS = {"=": "=", "n": "=", "native": "=", "|": "=", "i": "=", "ignore": "=",
 _ORDERS |= {"<": "little", "l": "little", "little": "little", ">": "big", "b": "big", "big": "big"}
 
 
+def _refuse(options: dict[_Text, Any]) -> None:
+    """Raise for options of a dtype: `metadata`, which there is none of, and names that NumPy has not either."""
+    for name, value in options.items():
+        if name != "metadata":
+            raise TypeError(f"{name!r} is an invalid keyword argument for dtype()")
+        if not isinstance(value, dict):
+            what = "None" if value is None else type(value).__name__
+            raise TypeError(f"dtype() argument 4 must be dict, not {what}")
+    raise AbsentDTypeError("dtype: metadata= is not supported, as there is one object per dtype")
+
+
+def subscripted(cls: Any, item: Any, most: int) -> Any:
+    """`cls[item]` for annotations, which take at least one parameter and at most so many."""
+    count = len(item) if isinstance(item, tuple) else 1
+    if not 1 <= count <= most:
+        raise TypeError(f"Too {'many' if count else 'few'} arguments for {cls.__module__}.{cls.__name__}")
+    return types.GenericAlias(cls, item)
+
+
 class dtype:
     """The type of an array's elements. There is one object per type, so `is` works as well as `==`.
 
@@ -89,22 +109,32 @@ class dtype:
     isnative = True
     isbuiltin = 1
 
-    def __new__(cls, dtype: Any, align: bool = False, copy: bool = False, *, metadata: Any = None) -> Any:
+    def __new__(cls, dtype: Any, align: bool = False, copy: bool = False, **kwargs: Any) -> Any:
+        if kwargs:
+            _refuse(kwargs)
         try:
             return _INTERNED[dtype]
         except (KeyError, TypeError):
             pass
         del align, copy  # no records to align; a dtype cannot change, so it is its own copy
-        if metadata is not None:
-            raise TypeError("dtype: metadata= is not supported, as there is one object per dtype")
         return _INTERNED[as_dtype(dtype)]
+
+    def __setattr__(self, name: _Text, value: Any) -> None:
+        if name == "names":
+            raise ValueError("there are no fields defined")
+        self.__delattr__(name)
+
+    def __delattr__(self, name: _Text) -> None:
+        if not hasattr(self, name):
+            raise AttributeError(f"'npdec.dtype' object has no attribute {name!r}")
+        raise AttributeError(f"attribute {name!r} of 'npdec.dtype' objects is not writable")
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         try:
             return as_dtype(other) is self.torch_dtype
-        except TypeError:
+        except (TypeError, ValueError):
             return False
 
     __hash__ = object.__hash__
@@ -139,7 +169,8 @@ class dtype:
     def __reduce__(self) -> Any:
         return dtype, (self.name,)
 
-    __class_getitem__: Any = classmethod(types.GenericAlias)
+    def __class_getitem__(cls, item: Any, /) -> Any:
+        return subscripted(cls, item, 1)
 
     @property
     def base(self) -> dtype:
@@ -205,7 +236,8 @@ def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
         return _INTERNED[torch_dtype]
 
     name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
-    body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes"}
+    signature = inspect.Signature()
+    body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes", "__signature__": signature}
     DTYPE_CLASSES[name] = type(name, (dtype,), body)
     return DTYPE_CLASSES[name]
 
@@ -213,12 +245,14 @@ def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
 def _intern(torch_dtype: torch.dtype) -> None:
     cls = _class_of(torch_dtype)
     self = object.__new__(cls)
-    self.torch_dtype = torch_dtype
-    self.name = dtype_name(torch_dtype)
-    self.kind = dtypes_impl.kind(torch_dtype)
-    self.char, self.num = _CODES[torch_dtype]
-    self.itemsize = torch_dtype.itemsize
-    self.alignment = self.itemsize // 2 if self.kind == "c" else self.itemsize
+    kind, size = dtypes_impl.kind(torch_dtype), torch_dtype.itemsize
+    char, num = _CODES[torch_dtype]
+    attributes = {
+        "torch_dtype": torch_dtype, "name": dtype_name(torch_dtype), "kind": kind, "char": char, "num": num,
+        "itemsize": size, "alignment": size // 2 if kind == "c" else size,
+    }  # fmt: skip
+    for name, value in attributes.items():
+        object.__setattr__(self, name, value)
     _INTERNED[torch_dtype] = _INTERNED[self] = self
     SPELLINGS[self] = SPELLINGS[cls] = torch_dtype
     SPELLINGS[self.char] = torch_dtype

@@ -51,7 +51,7 @@ def info(object: Any = None, maxwidth: int = 76, output: Any = None, toplevel: s
     seen: list[Any] = []
     count = 0
     for module in (_wrap.NAMESPACE[0], *(getattr(_wrap.NAMESPACE[0], name) for name in ("fft", "linalg", "random"))):
-        found = vars(module).get(object)
+        found = getattr(module, object, None) if object in dir(module) else None
         if found is None:
             continue
         count += 1

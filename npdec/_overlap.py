@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import sys
 from typing import Any
 
 import torch
@@ -37,7 +39,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     (False, True)
     """
     try:
-        return _overlap(_tensor(a), _tensor(b), max_work)
+        return _overlap(a, b, max_work, 0)
     except TooHardError:
         return True
 
@@ -52,11 +54,20 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     >>> np.shares_memory(x[::2], x[1::2])
     False
     """
-    return _overlap(_tensor(a), _tensor(b), max_work)
+    return _overlap(a, b, max_work, -1)
 
 
-def _overlap(a: torch.Tensor, b: torch.Tensor, max_work: int) -> bool:
-    if max_work < -1:
+def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:
+    a, b = _tensor(first), _tensor(second)
+    if max_work is None:
+        max_work = default
+    try:
+        max_work = operator.index(max_work)
+    except TypeError:
+        raise ValueError("max_work must be an integer") from None
+    if abs(max_work) > sys.maxsize:
+        raise OverflowError("Python int too large to convert to C long")
+    if max_work < -2:
         raise ValueError("Invalid value for max_work")
     if a.device != b.device:
         return False

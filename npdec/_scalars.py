@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from npdec._convert import SPELLINGS, as_tensor
-from npdec._dtypes import SCALARS
+from npdec._dtypes import SCALARS, subscripted
+from npdec._dtypes import dtype as dtype_class
 from npdec._generic import ScalarType, generic
 
 __all__ = [
@@ -27,7 +28,11 @@ class number(generic):
     """Any number: the root of the scalar types but bool."""
 
     __slots__ = ()
-    __class_getitem__: Any = classmethod(types.GenericAlias)
+
+    def __class_getitem__(cls, item: Any, /) -> Any:
+        if cls._torch_dtype is not None:
+            raise TypeError(f"There are no type variables left in {cls.__module__}.{cls.__name__}")
+        return subscripted(cls, item, 2 if issubclass(cls, complexfloating) else 1)
 
 
 class _Real(number):
@@ -162,6 +167,7 @@ class bool_(generic):
     """True or False."""
 
     __slots__ = ()
+    __class_getitem__: Any = classmethod(types.GenericAlias)
     _torch_dtype = torch.bool
 
 
@@ -292,6 +298,7 @@ for _cls in CONCRETE:
     assert _cls._torch_dtype is not None
     SCALARS[_cls._torch_dtype] = _cls
     SPELLINGS[_cls] = _cls._torch_dtype
+    type(dtype_class(_cls._torch_dtype)).type = _cls  # type: ignore[assignment,method-assign]
 for _cls in CONCRETE + _ABSTRACT:
     _cls.__module__ = "npdec"
 bool_.__name__ = bool_.__qualname__ = "bool"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 __all__ = [
     "AbsentDTypeError",
     "AbsentError",
@@ -49,7 +51,21 @@ class AxisError(ValueError, IndexError):
         super().__init__(f"{msg_prefix}: {text}" if msg_prefix else text)
 
 
-class ComplexWarning(RuntimeWarning):
+class _Category(type):
+    """The type of NumPy's warnings: what the installed NumPy itself warns of, working for npdec, is one of them too.
+
+    Filters of warnings, and those who record them, ask with `issubclass`.
+    """
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        if super().__subclasscheck__(other):
+            return True
+        numpy = sys.modules.get("numpy")
+        theirs = None if numpy is None else getattr(numpy.exceptions, cls.__name__, None)
+        return theirs is not None and theirs in getattr(other, "__mro__", ())
+
+
+class ComplexWarning(RuntimeWarning, metaclass=_Category):
     """A cast from complex to real discards the imaginary part."""
 
 
@@ -57,11 +73,11 @@ class LinAlgError(ValueError):
     """A matrix for which a function of linear algebra has no answer: singular, not square, not positive definite."""
 
 
-class RankWarning(RuntimeWarning):
+class RankWarning(RuntimeWarning, metaclass=_Category):
     """A least-squares fit is badly conditioned: its matrix lacks full rank."""
 
 
-class ModuleDeprecationWarning(DeprecationWarning):
+class ModuleDeprecationWarning(DeprecationWarning, metaclass=_Category):
     """A module that will go: NumPy's name for it, which neither library gives."""
 
 
@@ -69,7 +85,7 @@ class TooHardError(RuntimeError):
     """A question would take more work to answer than was allowed: `shares_memory` under `max_work`."""
 
 
-class VisibleDeprecationWarning(UserWarning):
+class VisibleDeprecationWarning(UserWarning, metaclass=_Category):
     """A deprecation that users should see."""
 
 

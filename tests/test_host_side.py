@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import inspect
 import io
 import pickle
@@ -11,7 +12,7 @@ import numpy
 import pytest
 
 import npdec as np
-from npdec.exceptions import AbsentNameError
+from npdec.exceptions import AbsentDTypeError, AbsentNameError
 
 BOTH = pytest.mark.parametrize("lib", [np, numpy], ids=["npdec", "numpy"])
 
@@ -176,6 +177,8 @@ def test_classes_of_dtypes(name):
     ours = getattr(np.dtypes, name)
     made = ours()
     assert made is np.dtype(theirs().name)
+    assert ours.type is made.type
+    assert str(inspect.signature(ours)) == "()"
     assert isinstance(made, ours)
     assert isinstance(made, np.dtype)
     assert type(made) is ours
@@ -189,6 +192,73 @@ def test_classes_of_dtypes(name):
         assert ours.__name__ == theirs.__name__
     with pytest.raises(TypeError, match="no-argument"):
         ours(1)
+
+
+def test_a_dtype_cannot_be_changed():
+    dtype = np.dtype("f8")
+    for name in ("name", "kind", "itemsize", "type", "base", "metadata"):
+        with pytest.raises(AttributeError, match="not writable"):
+            setattr(dtype, name, 3)
+        with pytest.raises(AttributeError, match="not writable"):
+            delattr(dtype, name)
+    with pytest.raises(ValueError, match="no fields"):
+        dtype.names = ("a",)
+    assert dtype.name == "float64"
+
+
+@BOTH
+def test_dtypes_named_otherwise(lib):
+    class Attribute:
+        dtype = lib.dtype("f4")
+
+    class Protocol:
+        __numpy_dtype__ = lib.dtype("i2")
+
+    class Text:
+        dtype = "f8"
+
+    named = {
+        ctypes.c_int: "i4", ctypes.c_size_t: "u8", ctypes.c_bool: "?", ctypes.c_void_p: "u8", ctypes.c_float: "f4",
+        b"f": "f4", b"int32": "i4", b"<f8": "f8", b"\x00": "?", b"\x0c": "f8", b"\x17": "f2",
+    }  # fmt: skip
+    for obj, name in named.items():
+        assert lib.dtype(obj) == lib.dtype(name), obj
+    for obj in (Attribute, Attribute()):
+        assert lib.dtype(obj) == lib.float32
+        assert lib.zeros(1, dtype=obj).dtype == lib.float32
+    for obj in (Protocol, Protocol()):
+        assert lib.dtype(obj) == lib.int16
+    with pytest.raises(ValueError, match=r"via `\.dtype` value 'f8'"):
+        lib.dtype(Text())
+    for obj in (b"\xff", b"", b"\x1e", "int0", lib.ones(2)):
+        with pytest.raises(TypeError):
+            lib.dtype(obj)
+
+
+def test_types_of_ctypes_that_torch_cannot_hold():
+    for obj in (ctypes.c_char, ctypes.py_object, ctypes.c_longdouble, ctypes.c_int * 3, ctypes.c_ushort.__ctype_be__):
+        with pytest.raises(AbsentDTypeError):
+            np.dtype(obj)
+
+
+@BOTH
+def test_subscripts_of_types(lib):
+    for cls, most in ((lib.dtype, 1), (lib.ndarray, 2), (lib.number, 1), (lib.complexfloating, 2)):
+        assert cls[(int,) * most].__origin__ is cls
+        for count in (0, most + 1):
+            with pytest.raises(TypeError, match="arguments for"):
+                cls[(int,) * count]
+    with pytest.raises(TypeError, match="no type variables left"):
+        lib.float64[int]
+
+
+@BOTH
+def test_options_of_a_dtype(lib):
+    with pytest.raises(TypeError, match="must be dict, not int"):
+        lib.dtype("f8", metadata=1)
+    with pytest.raises(TypeError, match="invalid keyword"):
+        lib.dtype("f8", nothing=1)
+    assert [str(p.kind) for p in inspect.signature(lib.dtype).parameters.values()][-1] == "VAR_KEYWORD"
 
 
 def test_names_for_annotations():
@@ -211,3 +281,12 @@ def test_exceptions_have_numpys_bases(name):
     ours, theirs = getattr(np.exceptions, name), getattr(numpy.exceptions, name)
     assert [c.__name__ for c in ours.__mro__] == [c.__name__ for c in theirs.__mro__]
     assert name in np.exceptions.__all__
+
+
+def test_what_numpy_warns_of_is_a_warning_of_npdec():
+    warns = pytest.warns(np.exceptions.VisibleDeprecationWarning, match="encoding")
+    with warns, pytest.raises(AbsentDTypeError, match="genfromtxt"):
+        np.genfromtxt(["a 1"], dtype=None, encoding="bytes")
+    assert issubclass(numpy.exceptions.ComplexWarning, np.exceptions.ComplexWarning)
+    assert not issubclass(UserWarning, np.exceptions.VisibleDeprecationWarning)
+    assert not issubclass(numpy.exceptions.ComplexWarning, np.exceptions.RankWarning)
