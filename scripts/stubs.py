@@ -35,7 +35,8 @@ ALIASES = {
     "_IntsLike": "SupportsIndex | Sequence[SupportsIndex]",  # an axis or several, a shape
 }
 OF_TAG = {
-    "AxisLike": "_IntsLike", "DTypeLike": "_DTypeLike", "KeepDims": "bool", "Like": "Any", "OutArray": "Any", "ShapeLike": "_IntsLike",
+    "AxisLike": "_IntsLike", "DTypeLike": "_DTypeLike", "KeepDims": "bool", "Like": "Any", "OutArray": "Any",
+    "ShapeLike": "_IntsLike",
 }  # fmt: skip
 RETURN_TAGS = {"Array", "View", "Frozen", "Mirror"}
 ORIGIN = {
