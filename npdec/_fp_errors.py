@@ -53,19 +53,24 @@ def found_by_ufunc(
     of integers.
     """
     kinds = _errstate.current().kinds
-    if not kinds or (function._flags is not None and function._flags.silent):
+    if not kinds:
         return set()
     operands = [_plain(x) for x in operands]
     if not all(isinstance(x, torch.Tensor) for x in operands):
         return set()  # integers that have no common dtype, under a comparison
     results = [_plain(r) for r in (result if isinstance(result, tuple) else (result,))]
-    if not _is_inexact(operands[0]):
-        return _found_in_integers(function, operands, results, mask, scalar) & kinds
-    found = set()
     flags = function._flags
-    unusual = [~torch.isfinite(r) for r in results if _is_inexact(r)]
-    if any(_any(u, mask) for u in unusual):
-        found = _found_in_unusual(flags, operands, results, mask)
+    found: set[str] = set()
+    if not _is_inexact(operands[0]):
+        found = _found_in_integers(function, operands, results, mask, scalar)
+    elif flags is None or not flags.silent:
+        unusual = [~torch.isfinite(r) for r in results if _is_inexact(r)]
+        if any(_any(u, mask) for u in unusual):
+            found = _found_in_unusual(flags, operands, results, mask)
+    if flags is not None and flags.extra is not None:
+        found |= {kind for kind, where in flags.extra(*operands).items() if _any(where, mask)}
+    if not _is_inexact(operands[0]):
+        return found & kinds
     if "under" in kinds and flags is not None and flags.tiny is not None and not operands[0].is_complex():
         tiny = _below_normal(results[0])
         if _any(tiny, mask):
@@ -89,7 +94,7 @@ def _found_in_unusual(
         infinite = torch.isinf(r)
         if pole is not None and _any(infinite & pole & ~nan, mask):
             found.add("divide")
-        over = infinite & (finite if flags is None or flags.overflow is None else finite | flags.overflow(*operands))
+        over = infinite & finite
         if _any(over if pole is None else over & ~pole, mask):
             found.add("over")
         if _any(torch.isnan(r) & ~nan, mask):
@@ -110,8 +115,6 @@ def _found_in_integers(
         return found
     if flags.pole is not None and function._loops != "power" and _any(flags.pole(*operands), mask):
         found.add("divide")
-    if flags.overflow is not None and _any(flags.overflow(*operands), mask):
-        found.add("over")
     if scalar and flags.whole is not None:
         exact = flags.whole(*[int(x) for x in operands])
         if not dtypes_impl.fits(exact, results[0].dtype):
@@ -211,7 +214,7 @@ def _tensors(item: Any) -> Iterable[torch.Tensor]:
 
 def _found_by_function(arguments: dict[str, Any], result: torch.Tensor) -> set[str]:
     infinite, nan = torch.isinf(result), torch.isnan(result)
-    found = set()
+    found: set[str] = set()
     tiny = _below_normal(result)
     if not (_any(infinite) or _any(nan) or _any(tiny)):
         return found

@@ -164,9 +164,7 @@ class ufunc:
         for x in operands:
             if type(x) in _PYTHON_SCALARS:
                 if computed is not None:
-                    number, x = x, dtypes_impl.scalar_tensor(x, computed, device)
-                    if _errstate.watching and type(number) in (float, complex):
-                        _util.watched_cast(torch.tensor(number, dtype=dtypes_impl.WEAK[type(number)]), computed)
+                    x = dtypes_impl.scalar_tensor(x, computed, device)
             else:
                 if computed is not None and x.dtype is not computed:
                     x = _util.watched_cast(x, computed)

@@ -8,6 +8,7 @@ import torch
 
 from npdec import _wrap
 from npdec._convert import as_dtype, as_tensor
+from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
@@ -46,6 +47,8 @@ def read_out(function: ufunc, out: Any) -> tuple[Any, ...] | None:
     if len(out) != function.nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     for item in out:
+        if item is Ellipsis:
+            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
         if item is not None:
             if type(item) is not _wrap.ARRAY:
                 raise TypeError("return arrays must be of ArrayType")
@@ -57,8 +60,10 @@ def as_mask(where: Any) -> torch.Tensor | None:
     """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
     if where is True:
         return None
-    mask = torch.tensor(bool(where)) if isinstance(where, (bool, int)) else as_tensor(where)
-    mask = getattr(mask, "value", mask)
+    if isinstance(where, (bool, int, list, tuple)):
+        return as_tensor(where, torch.bool)
+    mask = as_tensor(where)
+    mask = mask.value if type(mask) is DecomposedTensor else mask
     if mask.dtype is not torch.bool:
         if mask.numel():
             raise TypeError(

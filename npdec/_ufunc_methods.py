@@ -192,8 +192,8 @@ def reduce(
         elif initial is None or (initial is NoValue and self.identity is None):
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:
-            start = self.identity if initial is NoValue else initial
-            result = _filled(folded.shape[1:], _number(start), a)
+            result = _filled(folded.shape[1:], _number(self.identity if initial is NoValue else initial), a)
+            initial = NoValue
     else:
         result = a.clone()
     if initial is not NoValue and initial is not None:

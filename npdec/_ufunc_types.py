@@ -55,12 +55,17 @@ def list_types(function: ufunc) -> list[str]:
 def read_signature(function: ufunc, signature: Any) -> tuple[torch.dtype | None, ...]:
     """What `signature=` says of each operand and result: a dtype, or None. Raises TypeError, ValueError."""
     nin, nargs = function.nin, function.nargs
+    if isinstance(signature, bytes):
+        signature = signature.decode("ascii")
     if isinstance(signature, str) and len(signature) != 1:
         before, arrow, after = signature.partition("->")
         if not arrow or len(before) != nin or len(after) != function.nout:
             raise ValueError(
                 f"a type-string for {function.__name__}, {nin} typecode(s) before and {function.nout} after the -> sign"
             )
+        unknown = [c for c in before + after if c not in _CHARACTERS + "npNPgGOMmSUV"]
+        if unknown:
+            raise ValueError(f"{signature!r}: no dtype has the character {unknown[0]!r}")
         return tuple(map(as_dtype, before + after))
     if not isinstance(signature, (str, tuple)):
         raise TypeError("the signature object to ufunc must be a string or a tuple.")
@@ -89,9 +94,12 @@ def resolve_dtypes(
     """
     if not isinstance(dtypes, tuple) or len(dtypes) != self.nargs:
         raise TypeError("resolve_dtypes: The dtypes must be a tuple of `ufunc.nargs` length.")
+    strict = casting
     check_casting(casting := casting or "same_kind")
     if reduction and (self.nin, self.nout) != (2, 1):
         raise ValueError("ufunc is not compatible with reduction operations.")
+    if reduction and dtypes[2] is not None:
+        raise TypeError("resolve_dtypes: the result of a reduction is the first of the dtypes, and the last is None")
     given = [_operand(item) for item in dtypes]
     inputs, outputs = given[: self.nin], given[self.nin :]
     wanted = None if signature is None else read_signature(self, signature)
@@ -111,6 +119,8 @@ def resolve_dtypes(
         computed = dtypes_impl.resolve_loop(self._loops, operands, dtype, name, casting, chosen)
     if computed is None:  # integers without a common dtype are compared as they are
         return (*[dtype_class(x) for x in inputs], dtype_class(torch.bool))
+    if loops is not None and strict is not None:
+        loops.check_casts(tuple(inputs), computed, name, strict)
     result = computed if loops is None else loops.result(computed)
     for item in outputs:
         if isinstance(item, torch.dtype) and not dtypes_impl.can_cast(result, item, casting):

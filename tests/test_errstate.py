@@ -85,7 +85,7 @@ def test_a_context_serves_once():
     state = np.errstate(invalid="warn")
     with state:
         pass
-    with pytest.raises(TypeError, match="Cannot enter `np.errstate` twice"), state:
+    with pytest.raises(TypeError, match=r"Cannot enter `np.errstate` twice"), state:
         pass
 
 
@@ -200,12 +200,9 @@ QUIRKS: dict[tuple[str, str], tuple[str, Where]] = {
     ("logaddexp2", "invalid"): ("one operand is nan", lambda *x: bool(numpy.isnan(x).any())),
     ("logaddexp", "over"): ("the difference overflows", lambda a, b: bool(numpy.isinf(a - b))),
     ("logaddexp2", "over"): ("the difference overflows", lambda a, b: bool(numpy.isinf(a - b))),
-    ("floor_divide", "invalid"): ("the quotient overflows, less itself", lambda a, b: bool(numpy.isinf(a / b))),
-    ("divmod", "invalid"): ("the quotient overflows, less itself", lambda a, b: bool(numpy.isinf(a / b))),
     ("power", "over"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),
     ("float_power", "divide"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),
     ("float_power", "over"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),
-    ("spacing", "over"): ("the neighbour is infinite", lambda x: abs(x) == numpy.finfo(x.dtype).max),
     ("exp", "under"): ("a step is below the normal numbers", lambda x: abs(x) < 1),
 }
 # Where a wider exponent range hides an underflow, or an approximation raises one.
@@ -287,6 +284,8 @@ np.fmod(np.array([-2**63]), -1)
 np.array([5], dtype='u2') // np.array([0], dtype='u2')
 np.array([5], dtype='u8') // np.array([0], dtype='u8')
 np.array([5], dtype='u8') % np.array([0], dtype='u8')
+np.reciprocal(np.array([0, 2]))
+np.reciprocal(np.array([0, 2], dtype='u1'))
 np.array([1]) / 0
 np.array(1) / 0
 np.array([0.0]) / 0
@@ -454,7 +453,7 @@ def test_results_are_the_same_under_watch():
     x, y = np.array([1.5, -2.0, 0.25]), np.array([2.0, 0.5, 3.0])
     calls: list[Callable[[], Any]] = [
         lambda: x + y, lambda: x + 1, lambda: 2.0 - x, lambda: np.exp(x), lambda: x < y, lambda: -x, lambda: abs(x),
-        lambda: np.float64(2) * 3, lambda: divmod(x, y), lambda: x.sum(), lambda: np.add.reduce(x), lambda: x @ y,
+        lambda: np.float64(2) * 3, lambda: divmod(x, y), x.sum, lambda: np.add.reduce(x), lambda: x @ y,
     ]  # fmt: skip
     plain = [repr(call()) for call in calls]
     with np.errstate(all="raise"):

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import torch
 
 __all__ = [
-    "ABSOLUTE", "ARCTAN", "ARCTANH", "DIFFERENCE", "EXP", "EXP2", "FLOOR", "LDEXP", "LOG", "LOG1P", "NEGATIVE",
-    "NEIGHBOUR", "POWER", "PRODUCT", "QUOTIENT", "RECIPROCAL", "REMAINDER", "SCALED", "SQUARE", "SUM", "Flags",
+    "ABSOLUTE", "ACCUMULATE", "ARCTAN", "ARCTANH", "CROSS", "DIFFERENCE", "EXP", "EXP2", "FLOOR", "LDEXP", "LINSPACE",
+    "LOG", "LOG1P", "NEGATIVE", "NEIGHBOUR", "POWER", "PRODUCT", "QUOTIENT", "RECIPROCAL", "REDUCE", "REMAINDER",
+    "SCALED", "SPACING", "SQUARE", "SUM", "VARIANCE", "Flags",
 ]  # fmt: skip
 
 Test = Callable[..., torch.Tensor]
@@ -23,14 +24,16 @@ Test = Callable[..., torch.Tensor]
 
 class Flags(NamedTuple):
     """`pole`, of the operands: where an infinite result is a division by zero; of integers, where one divides by zero.
-    `tiny`, of the operands and a result below the normal numbers: where it was rounded. `overflow`, of integers.
-    `whole`: the operation on Python ints, by which the overflow of integer scalars is seen.
+    `tiny`, of the operands and a result below the normal numbers: where it was rounded. `extra`, of the operands:
+    where there is an error that the results do not show, or that NumPy's own steps make. `whole`: the operation on
+    Python ints, by which the overflow of integer scalars is seen. `silent`: nothing else is an error.
     """
 
     pole: Test | None = None
     tiny: Test | None = None
-    overflow: Test | None = None
+    extra: Callable[..., dict[str, torch.Tensor]] | None = None
     whole: Callable[..., int] | None = None
+    silent: bool = False
 
 
 # --- rounded results --------------------------------------------------------------------------------------------------
@@ -82,14 +85,33 @@ def _by_zero(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return (x2 == 0) & (torch.isfinite(x1) | x1.is_complex())
 
 
-def _lowest_by_minus_one(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    if not x1.dtype.is_signed:
-        return torch.zeros((), dtype=torch.bool, device=x1.device)
-    return (x1 == torch.iinfo(x1.dtype).min) & (x2 == -1)
+def _floor(x1: torch.Tensor, x2: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The lowest integer by -1. Floats whose quotient overflows: NumPy subtracts it from itself, but in float16."""
+    if x1.is_floating_point():
+        if x1.dtype is torch.float16:
+            return {}
+        return {"invalid": torch.isinf(x1 / x2) & torch.isfinite(x1) & (x2 != 0)}
+    return {"over": (x1 == torch.iinfo(x1.dtype).min) & (x2 == -1)} if x1.dtype.is_signed else {}
+
+
+def _beyond(x1: torch.Tensor, x2: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {"over": torch.isfinite(x1) & torch.isinf(torch.nextafter(x1, x2))}
+
+
+def _spacing(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    highest = torch.finfo(x.dtype).max
+    if x.dtype is torch.float16:
+        return {"over": x == highest, "invalid": ~torch.isfinite(x)}
+    return {"over": x.abs() == highest}
+
+
+def _whole_reciprocal(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """1 / 0 as a float, which is no integer."""
+    return {} if x.is_floating_point() or x.is_complex() else {"invalid": x == 0}
 
 
 def _on_imaginary_one(x: torch.Tensor) -> torch.Tensor:
-    return (torch.real(x) == 0) & (torch.imag(x).abs() == 1) if x.is_complex() else torch.zeros_like(x, dtype=bool)
+    return (torch.real(x) == 0) & (torch.imag(x).abs() == 1) if x.is_complex() else torch.isnan(x)
 
 
 SUM = Flags(whole=operator.add)
@@ -99,9 +121,11 @@ ABSOLUTE = Flags(whole=abs)
 PRODUCT = Flags(tiny=_product, whole=operator.mul)
 SQUARE = Flags(tiny=lambda x, r: _differs(r, x, x))
 QUOTIENT = Flags(pole=_by_zero, tiny=_quotient)
-FLOOR = Flags(pole=_by_zero, overflow=_lowest_by_minus_one)
+FLOOR = Flags(pole=_by_zero, extra=_floor)
 REMAINDER = Flags(pole=_by_zero)
-RECIPROCAL = Flags(pole=lambda x: x == 0, tiny=lambda x, r: _quotient(torch.ones_like(x), x, r))
+RECIPROCAL = Flags(
+    pole=lambda x: x == 0, tiny=lambda x, r: _quotient(torch.ones_like(x), x, r), extra=_whole_reciprocal
+)
 POWER = Flags(pole=lambda x1, x2: (x1 == 0) & (torch.real(x2) < 0), tiny=_power)
 EXP = Flags(tiny=lambda x, r: torch.isfinite(x))
 EXP2 = Flags(tiny=lambda x, r: torch.isfinite(x) & ((r == 0) | (x != torch.round(x))))
@@ -111,4 +135,13 @@ ARCTAN = Flags(pole=_on_imaginary_one)
 ARCTANH = Flags(pole=lambda x: x.abs() == 1)
 LDEXP = Flags(tiny=_ldexp)
 SCALED = Flags(tiny=lambda x, r: x != 0)  # by an irrational factor
-NEIGHBOUR = Flags(tiny=lambda x1, x2, r: x1 != x2)
+NEIGHBOUR = Flags(tiny=lambda x1, x2, r: x1 != x2, extra=_beyond)
+SPACING = Flags(silent=True, extra=_spacing)
+
+# --- what other functions declare: the step of theirs that NumPy's warning names --------------------------------------
+
+REDUCE = dict.fromkeys(("over", "under", "invalid"), "reduce")
+ACCUMULATE = dict.fromkeys(("over", "under", "invalid"), "accumulate")
+VARIANCE = {"over": "square", "invalid": "subtract"}
+CROSS = {"over": "multiply", "invalid": "subtract"}
+LINSPACE = {"over": "subtract", "invalid": "multiply"}

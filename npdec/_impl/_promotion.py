@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from npdec._impl import _util
+
 _KINDS = {
     torch.bool: "b",
     **dict.fromkeys((torch.uint8, torch.uint16, torch.uint32, torch.uint64), "u"),
@@ -174,7 +176,10 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
     if isinstance(value, int) and not isinstance(value, bool):
         check_fits(value, dtype)
         value = value if dtype in RANGES else bool(value) if dtype is torch.bool else float(value)
-    return torch.tensor(value, dtype=dtype, device=device)
+    made = torch.tensor(value, dtype=dtype, device=device)
+    if _util.on_cast is not None and type(value) in (float, complex):
+        _util.on_cast(torch.tensor(value, dtype=WEAK[type(value)], device=device), made)
+    return made
 
 
 def fits(value: int, dtype: torch.dtype) -> bool:

@@ -120,10 +120,23 @@ def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """`x.to(dtype)`, of which `on_cast` is told."""
-    result = x.to(dtype)
+    if dtype is torch.float16 and x.dtype is torch.float64 and type(x) is torch.Tensor and not x.requires_grad:
+        result = _to_half(x)
+    else:
+        result = x.to(dtype)
     if on_cast is not None:
         on_cast(x, result)
     return result
+
+
+def _to_half(x: torch.Tensor) -> torch.Tensor:
+    """float64 in float16, rounded once. torch goes by way of float32, and rounds twice; where the first step rounds, to
+    an odd last bit, the second one rounds as if it were the only one."""
+    near = x.float()
+    wide = near.double()
+    even = (wide != x) & ((near.view(torch.int32) & 1) == 0)
+    beside = torch.nextafter(near, torch.where(x > wide, torch.inf, -torch.inf).float())
+    return torch.where(even, beside, near).half()
 
 
 # torch lacks most integer kernels for uint16, uint32 and uint64. Arithmetic modulo 2**64 is that of int64 on the same

@@ -24,7 +24,6 @@ import torch
 
 from npdec._impl._promotion import (
     RANGES,
-    WEAK,
     Operand,
     as_float,
     can_cast,
@@ -44,7 +43,6 @@ from npdec._impl._promotion import (
 
 __all__ = [
     "LOOPS",
-    "WEAK",
     "Loops",
     "can_cast",
     "common_dtype",

@@ -201,7 +201,7 @@ def nextafter(x1: Pointwise, x2: Pointwise):
     return torch.nextafter(x1, x2)
 
 
-@ufunc(loops="float", flags=_flags.SILENT)
+@ufunc(loops="float", flags=_flags.SPACING)
 def spacing(x: Pointwise):
     """The distance from x to the next float away from zero, with the sign of x; nan for infinities and nan.
 

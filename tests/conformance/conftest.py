@@ -109,8 +109,9 @@ class Conformance:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         if item.getparent(NumpyTests) is None:
             return (yield)
-        import npdec
         import numpy_face
+
+        import npdec
 
         numpy_face.Absent.running = True
         signal.signal(signal.SIGALRM, _too_long)

@@ -240,8 +240,8 @@ def _items(generator: Any) -> list[Any]:
     items: list[Any] = []
     try:
         items.extend(generator)
-    except (AbsentError, TypeError) as error:
-        if isinstance(error, TypeError) and not isinstance(error, AbsentError) and "absent" not in str(error):
+    except (AbsentError, TypeError, ValueError) as error:
+        if not isinstance(error, AbsentError) and "absent" not in str(error):
             raise
     return items
 
