@@ -117,8 +117,8 @@ class Sample:
     "nowhere": the sample is not decomposed); `freezes` says which selection is made at the value, so that the residual
     need not be the function of the baseline;
     `writes` says that the first argument is changed and is what to compare; `up_to_sign` compares magnitudes (vectors
-    of a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers; `degenerate` names the dtypes in
-    which the matrix has equal singular values or eigenvalues or lacks rank, so that the vectors are arbitrary."""
+    of a decomposition), `up_to_order` sorted results; `shape_only` compares no numbers; `degenerate` names the dtypes
+    in which the matrix has equal singular values or eigenvalues or lacks rank, so that the vectors are arbitrary."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
