@@ -20,6 +20,8 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["fromstring", "genfromtxt", "loadtxt", "savetxt"]
 
+DELEGATES_TO_NUMPY = True
+
 _DELETECHARS = " !#$%&'()*+,-./:;<=>?@[\\]^{|}~"
 
 
