@@ -138,11 +138,11 @@ class flatiter(ArrayBase):
             self._array[self._coordinates(torch.tensor(key))] = _wrap.wrap_scalar(source)
             return
         source = as_tensor(value, self._array._d)
+        if not source.numel():
+            return
         positions = torch.arange(self._array.size)
         chosen = positions if key is Ellipsis else as_tensor(_wrap.wrap_array(positions)[key])
         count = chosen.numel()
-        if not source.numel() or not count:
-            return
         if source.dim():  # the values are repeated as often as they are needed
             source = source.reshape(-1).repeat(-(-count // source.numel()))[:count]
         if key is Ellipsis:
@@ -192,6 +192,11 @@ class flatiter(ArrayBase):
                     )
                 if item.dim() > 1:
                     raise _too_many(item.dim())
+                if item.dim() and len(item) != self._array.size:
+                    raise IndexError(
+                        "boolean index did not match indexed flat iterator along axis 0; size of axis is "
+                        f"{self._array.size} but size of corresponding boolean axis is {len(item)}"
+                    )
             return _wrap.wrap_array(item)
         if not isinstance(item, int):
             return item
@@ -311,21 +316,26 @@ class broadcast:
         if len(given) > _MAX_ARRAYS:
             raise ValueError(f"Need at least 0 and at most {_MAX_ARRAYS} array objects.")
         self._arrays: list[Any] = given
-        self.shape: tuple[int, ...] = _together([array.shape for array in given])
-        self._iters = tuple(flat(_expanded(array, self.shape)) for array in given)
+        self._shape = _together([array.shape for array in given])
+        self._iters = tuple(flat(_expanded(array, self._shape)) for array in given)
         self._at = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self._shape
 
     @property
     def nd(self) -> int:
         """The number of axes."""
-        return len(self.shape)
+        return len(self._shape)
 
     ndim = nd
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return math.prod(self.shape)
+        return math.prod(self._shape)
 
     @property
     def numiter(self) -> int:

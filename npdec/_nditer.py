@@ -72,8 +72,8 @@ class nditer(Walk):
         self._shape, places = broadcast_operands(self._operands, options, op_axes, itershape)
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
-        self._order, self._backwards = iteration_order(self._operands, places, self._shape, options.order)
-        self._steps = [steps_along(array, place) for array, place in zip(self._operands, places, strict=True)]
+        self._order, self._backwards = iteration_order(given, places, self._shape, options.order)
+        self._steps = [steps_along(array, place) for array, place in zip(given, places, strict=True)]
         self._views = [
             laid_out(array, [place[axis] for axis in self._order], self._lengths)
             for array, place in zip(self._operands, places, strict=True)
@@ -325,9 +325,15 @@ class nditer(Walk):
     @property
     def itviews(self) -> tuple[Composition, ...]:
         """The operands as views with the axes in the order in which they are walked, joined ones as one."""
+        if "buffered" in self._flags:
+            raise ValueError("Cannot provide an iterator view when buffering is enabled")
+        flips = [position for position, axis in enumerate(self._order) if axis in self._backwards]
         views = []
         for view in self._views:
-            made = _memory.view(view, view._t.reshape(self._joined_lengths()))
+            if flips:  # which is a copy, as torch has no negative strides
+                made = _wrap.wrap_array(view._t.flip(flips).reshape(self._joined_lengths()))
+            else:
+                made = _memory.view(view, view._t.reshape(self._joined_lengths()))
             made._ro = _READ_ONLY
             views.append(made)
         return tuple(views)

@@ -51,10 +51,12 @@ def nested_iters(
     levels = []
     for depth, group in enumerate(groups):
         innermost = depth == len(groups) - 1
+        chosen = sorted(options.flags - {"common_dtype"} if innermost else outer_flags)
         where = [group] * len(given)
-        chosen = sorted(options.flags if innermost else outer_flags)
-        visited = arrays if innermost else outer
-        levels.append(nditer(visited, chosen, op_flags, None, order, casting, where, None, buffersize))
+        level = nditer(given, chosen, op_flags, None, order, casting, where, None, buffersize)
+        level._operands = arrays if innermost else outer
+        level._copied = any(a is not b for a, b in zip(level._operands, given, strict=True))
+        levels.append(level)
     lengths = [length for level in levels for length in level._lengths]
     for level in levels:
         level._views = [
