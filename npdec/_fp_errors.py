@@ -15,6 +15,7 @@ import torch
 from npdec import _errstate
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
+from npdec._tags import NoValue
 
 if TYPE_CHECKING:
     from npdec._ufunc import ufunc
@@ -196,7 +197,9 @@ def run(function: Callable[..., Any], errors: str | dict[str, str], args: Sequen
     for r in _tensors(result):
         if _is_inexact(r):
             found |= _found_by_function(bound.arguments, _plain(r))
-            if given and not given[0].numel():  # a mean of nothing
+            if given and not given[0].numel():  # a mean of nothing; the nan-functions warn of it in other words
+                if names.pop("silent if empty", False):
+                    return result
                 names["invalid"] = "divide" if r.ndim else "scalar divide"
     _errstate.report(found & kinds & names.keys(), names)
     return result
@@ -243,7 +246,7 @@ def _spread(condition: torch.Tensor, arguments: dict[str, Any], result: torch.Te
     """For each result whether the condition holds somewhere in what it comes from: its slice along `axis`, or, where
     the result keeps the axis, what lies before it."""
     axis = arguments["axis"]
-    if axis is None:
+    if axis is None or axis is NoValue:
         everywhere = condition.reshape(-1)
         if result.numel() == everywhere.numel() and result.ndim == 1:
             return torch.cumsum(everywhere, 0) > 0

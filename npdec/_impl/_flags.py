@@ -14,9 +14,10 @@ from typing import NamedTuple
 import torch
 
 __all__ = [
-    "ABSOLUTE", "ACCUMULATE", "ARCTAN", "ARCTANH", "CROSS", "DIFFERENCE", "EXP", "EXP2", "FLOOR", "LDEXP", "LINSPACE",
-    "LOG", "LOG1P", "NEGATIVE", "NEIGHBOUR", "POWER", "PRODUCT", "QUOTIENT", "RECIPROCAL", "REDUCE", "REMAINDER",
-    "SCALED", "SPACING", "SQUARE", "SUM", "VARIANCE", "Flags",
+    "ABSOLUTE", "ACCUMULATE", "ARCTAN", "ARCTANH", "CROSS", "DIFFERENCE", "EXP", "EXP2", "FLOOR", "LDEXP",
+    "LINSPACE", "LOG", "LOG1P", "NAN_MEAN", "NAN_QUANTILE", "NAN_VARIANCE", "NEGATIVE", "NEIGHBOUR", "POWER",
+    "PRODUCT", "QUOTIENT", "RECIPROCAL", "REDUCE", "REMAINDER", "SCALED", "SPACING", "SQUARE", "SUM", "VARIANCE",
+    "Flags",
 ]  # fmt: skip
 
 Test = Callable[..., torch.Tensor]
@@ -143,5 +144,8 @@ SPACING = Flags(silent=True, extra=_spacing)
 REDUCE = dict.fromkeys(("over", "under", "invalid"), "reduce")
 ACCUMULATE = dict.fromkeys(("over", "under", "invalid"), "accumulate")
 VARIANCE = {"over": "square", "invalid": "subtract"}
+NAN_MEAN = {"over": "reduce", "invalid": "reduce", "silent if empty": "yes"}
+NAN_QUANTILE = {"over": "subtract", "invalid": "subtract", "silent if empty": "yes"}
+NAN_VARIANCE = {"over": "multiply", "invalid": "subtract", "silent if empty": "yes"}
 CROSS = {"over": "multiply", "invalid": "subtract"}
 LINSPACE = {"over": "subtract", "invalid": "multiply"}

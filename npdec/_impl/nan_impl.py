@@ -104,7 +104,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     return reduction_impl.cumprod(_without_nan(a, 1), axis, dtype)
 
 
-@public(errors="reduce")
+@public(errors=_flags.NAN_MEAN)
 def nanmean(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -133,7 +133,7 @@ def nanmean(
     return _reduce.divide(total, count)
 
 
-@public(errors=_flags.VARIANCE)
+@public(errors=_flags.NAN_VARIANCE)
 def nanvar(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -185,7 +185,7 @@ def nanvar(
     return torch.where(none, math.nan, _reduce.divide(total, freedom))
 
 
-@public(errors=_flags.VARIANCE)
+@public(errors=_flags.NAN_VARIANCE)
 def nanstd(
     a: ArrayLike,
     axis: AxisLike | None = None,

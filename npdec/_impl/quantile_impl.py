@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _order, _reduce, _util, nan_impl, reduction_impl
+from npdec._impl import _flags, _order, _reduce, _util, nan_impl, reduction_impl
 from npdec._impl.dtypes_impl import result_type
 from npdec._tags import (
     ArrayLike,
@@ -82,7 +82,7 @@ def median(
     return _restore(middle, a, axes, keepdims)
 
 
-@public(errors="reduce")
+@public(errors=_flags.NAN_MEAN)
 @out_casting("unsafe")
 def nanmedian(
     a: ArrayLike,
@@ -114,8 +114,10 @@ def _sorted_numbers(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The rows in ascending order, nan last, and how many numbers are in each; with a warning if there are none."""
     nan = torch.isnan(rows)
     count = rows.shape[-1] - torch.sum(nan, -1)
-    if _util.is_known_true(torch.any(count == 0)):
-        _util.warn("All-NaN slice encountered")
+    nothing = count == 0
+    if _util.is_known_true(torch.any(nothing)):
+        for _ in range(int(torch.sum(nothing))):  # NumPy warns of each
+            _util.warn("All-NaN slice encountered")
     return _order.sort(rows, -1), count
 
 
@@ -348,7 +350,7 @@ def percentile(
     return _quantile(a, q, axis, method, keepdims, weights, percent=True, skip_nan=False)
 
 
-@public(errors="subtract")
+@public(errors=_flags.NAN_QUANTILE)
 @out_casting("unsafe")
 def nanquantile(
     a: ArrayLike,
@@ -371,7 +373,7 @@ def nanquantile(
     return _quantile(a, q, axis, method, keepdims, weights, percent=False, skip_nan=True)
 
 
-@public(errors="subtract")
+@public(errors=_flags.NAN_QUANTILE)
 @out_casting("unsafe")
 def nanpercentile(
     a: ArrayLike,

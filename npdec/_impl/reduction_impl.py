@@ -162,7 +162,7 @@ def var(
         if axis is None:
             if a.numel() > ddof:
                 return torch.var(a, correction=ddof)
-        elif axis.__class__ is int and -a.ndim <= axis < a.ndim and a.shape[axis] > ddof:
+        elif axis.__class__ is int and -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.numel():
             return torch.var(a, axis, correction=ddof)
     axes = _reduce.mean_axes(axis, a.ndim, where)
     count = _reduce.count_items(a, axes, where, True)
