@@ -17,6 +17,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, decompose_storage
+from npdec._impl import _storage
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -146,7 +147,7 @@ def _write_back(copy: Composition) -> Family:
     if type(tensor) is DecomposedTensor:
         target = decompose_in_place(source, tensor.labels, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
-    target[torch.unravel_index(again(positions), shape)] = tensor
+    _storage.signed(target)[torch.unravel_index(again(positions), shape)] = _storage.signed(tensor)
     return family_of(source)
 
 

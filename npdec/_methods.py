@@ -64,7 +64,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """The array on another device (itself if it is there already). `stream` is not supported: TypeError."""
         if stream is not None:
             raise TypeError("to_device: torch orders its own streams; stream must be None")
-        return self._as(self._t.to(device))
+        return self._as(self._t.to(creation_impl.as_device(device)))
 
     @property
     def T(self) -> Any:

@@ -150,6 +150,8 @@ def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> A
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
     check_writeable(name, out)
+    if casting == "same" and not out._t.is_contiguous():
+        raise ValueError(f"{name}: output array is not acceptable: its memory is not contiguous in row-major order")
     casting = _check_out_dtype(name, out._d, result.dtype, casting)
     if tuple(result.shape) != tuple(out._t.shape):
         raise ValueError(

@@ -12,18 +12,20 @@ from typing import Any
 
 import torch
 
-_as_tensor: Callable[[Any], torch.Tensor] = torch.as_tensor
+_as_tensor: Callable[..., torch.Tensor] = torch.as_tensor
 _as_array: Callable[[torch.Tensor], Any] = lambda tensor: tensor  # noqa: E731
 
 
-def install(as_tensor: Callable[[Any], torch.Tensor], as_array: Callable[[torch.Tensor], Any]) -> None:
+def install(as_tensor: Callable[..., torch.Tensor], as_array: Callable[[torch.Tensor], Any]) -> None:
     """Set how an array-like becomes a tensor, and how a tensor becomes the array that a caller's function sees."""
     global _as_tensor, _as_array
     _as_tensor, _as_array = as_tensor, as_array
 
 
-def as_tensor(obj: Any) -> torch.Tensor:
-    """The tensor of an array-like."""
+def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The tensor of an array-like; with a dtype, in which Python numbers have to fit."""
+    if dtype is not None:
+        return _as_tensor(obj, dtype)
     return obj if isinstance(obj, torch.Tensor) else _as_tensor(obj)
 
 

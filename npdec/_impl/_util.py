@@ -115,6 +115,8 @@ def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
         warn("Casting complex values to real discards the imaginary part", ComplexWarning)
         x = torch.real(x)
+        if x.dtype is dtype:  # a view, which a cast is not
+            x = torch.clone(x)
     return watched_cast(x, dtype)
 
 

@@ -67,6 +67,7 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
         values = _values(src, dst)
     else:
         natural = dtypes_impl.result_type(src)
+        dtypes_impl.can_cast(natural, natural, casting)  # the name of the rule is checked, whether or not it is needed
         if isinstance(src, bool) or dtypes_impl.result_type(dst.dtype, src) is not dst.dtype:
             _check_cast(natural, dst, casting, "scalar")
         fits = dtypes_impl.kind(natural) in "bi"

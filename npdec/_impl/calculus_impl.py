@@ -273,7 +273,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 
     else:  # integers are multiplied as such, and may wrap around
         products = _util.to_int64(d.to(common)) * _util.to_int64(pairs.to(common))
         areas = _util.from_int64(products, common).to(torch.float64) / 2.0
-    return torch.sum(areas, axis)
+    return torch.sum(areas, given)
 
 
 # --- convolutions -----------------------------------------------------------------------------------------------------

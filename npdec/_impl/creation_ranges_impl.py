@@ -58,7 +58,10 @@ def arange(
     """
     first, bound = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     step = 1 if step is None else step
+    stepped = isinstance(step, torch.Tensor)
     start, stop, step = _number(first), _number(bound), _number(step)
+    if stepped and step == 0:
+        raise ValueError("Maximum allowed size exceeded: the step is zero")
     if dtype is None:
         given = [x.dtype if isinstance(x, torch.Tensor) else x for x in (first, bound, step)]
         dtype = dtypes_impl.result_type(torch.int64, *map(_natural_dtype, given))

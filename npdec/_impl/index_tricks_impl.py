@@ -11,7 +11,7 @@ import torch
 from npdec._impl import _host, _util
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import Array, ArrayLike, Opaque, ShapeLike, public
+from npdec._tags import Array, ArrayLike, Opaque, ShapeLike, View, public
 
 _INT64_MAX = torch.iinfo(torch.int64).max
 
@@ -115,7 +115,7 @@ def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple[Array, ...]:
 
 
 @public
-def ix_(*args: ArrayLike) -> tuple[Array, ...]:
+def ix_(*args: ArrayLike) -> tuple[View, ...]:
     """The vectors, each along an axis of its own, so that together they index the grid that they span.
 
     Booleans stand for the indices where they are true. A tuple. Raises ValueError unless each has one axis.
@@ -153,7 +153,7 @@ def _check_integers(indices: torch.Tensor) -> torch.Tensor:
 
 def _check_order(order: str) -> bool:
     """Whether the order is column major."""
-    if order not in ("C", "F"):
+    if order not in ("C", "F", None):
         raise ValueError("only 'C' or 'F' order is permitted")
     return order == "F"
 

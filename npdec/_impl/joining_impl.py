@@ -363,7 +363,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]
 
 @public
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[View, ...]:
-    """The array taken apart along an axis, which the parts do not have: a tuple of views, of a vector 0-d copies.
+    """The array taken apart along an axis, which the parts do not have: a tuple of views, or of a vector's scalars.
 
     Raises ValueError for an array without axes, AxisError for an axis out of range.
 
@@ -373,5 +373,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[View, ...]:
     if not x.ndim:
         raise ValueError("Input array must be at least 1-d.")
     axis = _util.normalize_axis(axis, x.ndim, "source")
-    parts = tuple(torch.select(x, axis, i) for i in range(x.shape[axis]))
-    return parts if x.ndim > 1 else tuple(part.clone() for part in parts)
+    if x.ndim == 1:
+        return tuple(_host.as_array(x))
+    return tuple(torch.select(x, axis, i) for i in range(x.shape[axis]))

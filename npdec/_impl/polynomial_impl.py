@@ -95,6 +95,8 @@ def polyint(p: Coefficients, m: int = 1, k: ArrayLike | None = None) -> Array:
     """
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
+    if p.ndim == 0:
+        raise TypeError("polyint: the coefficients are a vector; a scalar has no length")
     if k is None:
         k = torch.zeros(m, dtype=torch.float64, device=p.device)
     elif k.ndim == 0 or (len(k) == 1 and m > 1):
@@ -249,6 +251,8 @@ def polydiv(u: Coefficients, v: Coefficients):
     (array([1., 2.]), array([3.]))
     """
     u, v = _as_float(_coefficients("polydiv", u)), _as_float(_coefficients("polydiv", v))
+    if not len(u) or not len(v):
+        raise IndexError("polydiv: a polynomial has at least one coefficient")
     scale = 1.0 / v[0]  # in the precision of the divisor
     u, v = promote(u, v)
     steps, degree = len(u) - len(v) + 1, len(v) - 1

@@ -167,10 +167,12 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
 
 
 def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if getattr(axes, "ndim", 0):
+        axes = axes.tolist()
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
         axes = (range(-count, 0), range(count))
-    first, second = ((operator.index(item),) if not isinstance(item, Iterable) else tuple(item) for item in axes)
+    first, second = (tuple(item) if isinstance(item, Iterable) else (operator.index(item),) for item in axes)
     pair = normalize_axes(first, ndim_a, allow_duplicate=True), normalize_axes(second, ndim_b, allow_duplicate=True)
     if any(len(set(item)) < len(item) for item in pair):
         raise ValueError("duplicate axes are not allowed in tensordot")

@@ -55,6 +55,7 @@ def _restore(r: torch.Tensor, a: torch.Tensor, axes: tuple[int, ...], keepdims: 
 
 
 @public(errors="reduce")
+@out_casting("unsafe")
 def median(
     a: ArrayLike,
     axis: AxisLike | None = None,

@@ -226,12 +226,13 @@ def _as_index(obj: Any, size: int) -> torch.Tensor:
 
 
 @public
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: Any, values: Any, axis: int | None = None) -> Array:
     """The array with values put in before the given indices of an axis, which count in the array as it was.
 
     `obj` is an int, a slice or a sequence of ints or booleans. Under an int, `values` are what goes in at that place,
     one slice or several; under several indices they are broadcast to one slice for each. Without an axis the elements
-    are taken in one axis. The values are cast to the dtype of the array. Raises IndexError for an index out of range.
+    are taken in one axis. The values are cast to the dtype of the array. Raises IndexError for an index out of range,
+    OverflowError for a Python number out of the range of the dtype.
 
     >>> np.insert([1, 2, 3], 1, [8, 9])
     array([1, 8, 9, 2, 3])
@@ -246,7 +247,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     elif index.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
     index = _util.to_int64(index)
-    values = _util.cast(values, arr.dtype)
+    values = _host.as_tensor(values, arr.dtype)
     if index.numel() == 1:
         values = values.reshape((1,) * (arr.ndim - values.ndim) + tuple(values.shape))
         return _insert_at(arr, int(index), values if index.ndim else torch.movedim(values, 0, axis), axis)

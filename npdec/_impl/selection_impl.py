@@ -151,7 +151,8 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
     stacked = _host.as_tensor(condlist)
     stacked = getattr(stacked, "value", stacked)
     stacked = stacked if stacked.dtype is torch.bool else stacked != 0
-    if not stacked.ndim or (stacked.ndim == 1 and x.ndim):
+    # One condition needs no list around it. Numbers in a list are one condition, 0-d arrays are several.
+    if not stacked.ndim or (stacked.ndim == 1 and x.ndim and not hasattr(condlist[0], "__setitem__")):  # type: ignore[index]
         stacked = stacked.unsqueeze(0)
     conditions = list(torch.unbind(stacked))
     if len(functions) == len(conditions) + 1:

@@ -12,7 +12,7 @@ import torch
 from npdec._impl import _order, _util
 from npdec._impl.dtypes_impl import kind as dtype_kind
 from npdec._impl.dtypes_impl import promote
-from npdec._tags import Array, ArrayLike, Opaque, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, public
 
 
 class UniqueAllResult(NamedTuple):
@@ -111,7 +111,7 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-):
+) -> Array:
     """The distinct elements in ascending order, 1-d; along an axis, the distinct slices in lexicographic order.
 
     On request a tuple: the values, the index of the first occurrence of each, for every element the index of its value
@@ -143,7 +143,7 @@ def unique(
 
 
 @public
-def unique_all(x: ArrayLike):
+def unique_all(x: ArrayLike) -> Array:
     """The distinct elements, the index of the first occurrence of each, the inverse indices and the counts.
 
     As `unique` with all of its results, as a named tuple; every nan is distinct.
@@ -165,7 +165,7 @@ def unique_counts(x: ArrayLike):
 
 
 @public
-def unique_inverse(x: ArrayLike):
+def unique_inverse(x: ArrayLike) -> Array:
     """The distinct elements and for every element the index of its value, as a named tuple; every nan is distinct.
 
     >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices
@@ -287,7 +287,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False):
 
 
 @public
-def union1d(ar1: ArrayLike, ar2: ArrayLike):
+def union1d(ar1: ArrayLikeOrScalar, ar2: ArrayLikeOrScalar):
     """The distinct elements of both arrays together, in ascending order, 1-d.
 
     >>> np.union1d(np.array([-1, 0, 1]), np.array([-2, 0, 2]))

@@ -240,6 +240,8 @@ def squeeze(a: ArrayLike, axis: AxisLike | None = None) -> View:
     if not a.ndim and isinstance(axis, int) and axis in (0, -1):
         return a.view(())
     axes = _util.normalize_axes(axis, a.ndim, allow_duplicate=True)
+    if not axes:
+        return a
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
     if any(a.shape[i] != 1 for i in axes):
@@ -345,7 +347,7 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[View, ...]:
     """
     del subok  # no subclasses exist
     shape = common_shape([tuple(a.shape) for a in args])
-    return tuple(a.expand(shape) for a in args)
+    return tuple(a if tuple(a.shape) == shape else a.expand(shape) for a in args)
 
 
 @public
