@@ -183,7 +183,7 @@ class BufferMethods(ArrayBase):
         tensor = self._t.value if isinstance(self._t, DecomposedTensor) else self._t
         reverse = tuple(reversed(range(tensor.dim())))
         fortran = tensor.dim() > 1 and not tensor.is_contiguous() and tensor.permute(reverse).is_contiguous()
-        return bytes_of(tensor.permute(reverse) if letter == "F" or (letter in "AK" and fortran) else tensor)
+        return bytes_of(tensor.permute(reverse) if letter == "F" or (letter == "A" and fortran) else tensor)
 
     def __bytes__(self) -> bytes:
         return self.tobytes()
@@ -322,7 +322,8 @@ class ArrayBuffer(BufferMethods):
             write("setfield", _memory.view(self, tensor), cast(value, target))
             return
         size, shape = target.itemsize, tuple(tensor.shape)
-        given = torch.broadcast_to(cast(value, target), shape).contiguous().reshape(-1).view(torch.uint8)
+        given = torch.broadcast_to(cast(value, target), shape).clone(memory_format=torch.contiguous_format)
+        given = given.reshape(-1).view(torch.uint8)
         for k in range(size):
             write("setfield", _memory.view(self, _field(self._t, torch.uint8, offset + k)[0]),
                   given.reshape(*shape, size)[..., k])  # fmt: skip

@@ -47,18 +47,20 @@ def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset:
 def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Composition:
     """An array of a shape: of new memory, or of that of a buffer from byte `offset` on."""
     size, target, offset = as_shape(shape), as_dtype(dtype), operator.index(offset)
+    source = None if buffer is None else _memory_of(buffer)
+    if size == (-1,) and source is not None and strides is None:
+        size = (max(source.nbytes - offset, 0) // target.itemsize,)
     if any(n < 0 for n in size):
         raise ValueError("negative dimensions are not allowed")
     if order not in (None, "C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     wanted = math.prod(size) * target.itemsize
-    if buffer is None:
+    if source is None:
         if strides is None:
             return _wrap.wrap_array(duplicate(torch.empty(size, dtype=target), "F" if order == "F" else "C"))
         steps = _checked(size, target.itemsize, strides, wanted, 0)
         flat = torch.empty(math.prod(size), dtype=target)
         return _wrap.wrap_array(flat.as_strided(size, tuple(step // target.itemsize for step in steps)))
-    source = _memory_of(buffer)
     room = source.nbytes - offset
     if offset < 0:
         raise ValueError(f"ndarray: offset must be non-negative, not {offset}")
@@ -84,7 +86,10 @@ def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, or
 
 def _memory_of(buffer: Any) -> Any:
     """The buffer, contiguous: an array, or a view of bytes."""
-    source = buffer if isinstance(buffer, ArrayBase) else memoryview(buffer)
+    try:
+        source = buffer if isinstance(buffer, ArrayBase) else memoryview(buffer)
+    except TypeError:
+        raise TypeError(f"a bytes-like object is required, not {type(buffer).__name__!r}") from None
     contiguous = source._t.is_contiguous() if isinstance(source, ArrayBase) else source.c_contiguous
     if not contiguous:
         raise ValueError("ndarray is not C-contiguous")

@@ -12,7 +12,7 @@ from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._construct import over_buffer
 from npdec._convert import as_dtype, as_shape, as_tensor
-from npdec._impl import _util, creation_impl
+from npdec._impl import _storage, _util, creation_impl
 from npdec._like import handed_on
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def array(
     if copy is False and not shared:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if copy and shared:
-        tensor = tensor.clone()
+        tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
     for _ in range(ndmin - tensor.dim()):
         tensor = tensor.unsqueeze(0)
     if shared and not copy:
@@ -200,27 +200,30 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Co
     return result
 
 
+_REQUIREMENTS = {
+    **{letter: letter for letter in "CFAWOE"},
+    "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "ALIGNED": "A", "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Composition:
     """The input as an array that meets requirements: "C", "F" (order), "A" (aligned), "W" (writeable), "O" (owns).
 
-    Raises ValueError for an unknown requirement, or for "C" and "F" together.
+    Raises KeyError for an unknown requirement, ValueError for "C" and "F" together.
 
     >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
     True
     """
     if like is not None:
         return handed_on(require, like, a, dtype, requirements)
-    wanted = {str(r).upper() for r in requirements or ()}
-    names = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A",
-             "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
-    wanted = {names.get(r, r) for r in wanted}
-    if not wanted <= set("CFAWOE"):
-        raise ValueError(f"require: unknown requirement {sorted(wanted - set('CFAWOE'))[0]!r}")
+    wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
     if {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
-    result = asarray(a, dtype, "C" if "C" in wanted else "F" if "F" in wanted else None)
+    order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
+    result = asarray(a, dtype, order)
     if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
-        result = result.copy()
+        result = result.copy(order or "A")
     return result
 
 

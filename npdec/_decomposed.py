@@ -46,6 +46,9 @@ class InputLabel:
     def __hash__(self) -> int:
         return hash((id(self.source), self.index))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputLabel, (self.source, self.index)
+
     def __repr__(self) -> str:
         return f"[{', '.join(map(str, self.index))}]"
 

@@ -41,13 +41,12 @@ class Flags:
         return tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous()
 
     contiguous = c_contiguous
+    fortran = f_contiguous
 
     @property
     def fnc(self) -> bool:
         """`f_contiguous`, and not `c_contiguous`."""
         return self.f_contiguous and not self.c_contiguous
-
-    fortran = fnc
 
     @property
     def forc(self) -> bool:
@@ -98,8 +97,8 @@ class Flags:
 
     @property
     def farray(self) -> bool:
-        """`behaved` and `fnc`."""
-        return self.behaved and self.fnc
+        """Not `c_contiguous`: NumPy asks for one of its other conditions only, and `aligned` always holds."""
+        return not self.c_contiguous
 
     @property
     def num(self) -> int:

@@ -12,7 +12,7 @@ from npdec._buffers import BufferMethods
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
-from npdec._impl import _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
+from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._output import write, write_out
 from npdec._protocols import ProtocolMixin
 
@@ -133,20 +133,22 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         target = as_dtype(dtype)
-        if order not in ("K", "C", "A", "F"):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        letter = _storage.check_order(order)
         if not dtypes_impl.can_cast(self._d, target, casting):
             raise TypeError(
                 f"Cannot cast array data from {_wrap.dtype_repr(self._d)} to {_wrap.dtype_repr(target)} according to "
                 f"the rule '{casting}'"
             )
-        tensor = _util.cast(self._t, target)
-        if order in ("C", "F"):
-            tensor = creation_impl.copy(tensor, order)
-        elif tensor is self._t:
-            if not copy:
-                return self
-            tensor = tensor.clone()
+        tensor = self._t
+        contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
+        if target is self._d:
+            kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
+            return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
+        if letter == "A":
+            letter = "F" if column_major and not contiguous else "C"
+        tensor = _util.cast(_storage.kept_order(tensor), target)
+        if (letter == "C" and not tensor.is_contiguous()) or (letter == "F" and not _storage.is_column_major(tensor)):
+            tensor = _storage.duplicate(tensor, letter)
         return self._as(tensor)
 
     def copy(self, order: str = "C") -> Any:

@@ -47,8 +47,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays have an element in common.
 
-    The answer is exact for `max_work=-1`, and one about their spans for 0. Any other number bounds the work: what would
-    take more raises `np.exceptions.TooHardError`.
+    The answer is exact. `max_work` bounds the work for it, unless it is -1: what would take more raises
+    `np.exceptions.TooHardError`, for 0 whenever the spans of addresses overlap.
 
     >>> x = np.zeros(4)
     >>> np.shares_memory(x[::2], x[1::2])
@@ -74,7 +74,9 @@ def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:
     (a_first, a_end), (b_first, b_end) = _span(a), _span(b)
     if not (a_first < b_end and b_first < a_end):
         return False
-    if max_work == 0 or (a.is_contiguous() and b.is_contiguous()):
+    if max_work == 0:
+        raise TooHardError("Exceeded max_work")
+    if a.is_contiguous() and b.is_contiguous():
         return True
     # A byte of a and one of b are the same: sum(a.step * i) + k = distance + sum(b.step * j) + m. With j counted from
     # the other end, all coefficients are positive.

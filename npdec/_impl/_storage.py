@@ -52,12 +52,21 @@ def is_column_major(x: torch.Tensor) -> bool:
     return reverse_axes(x).is_contiguous()
 
 
+def kept_order(x: torch.Tensor) -> torch.Tensor:
+    """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of steps."""
+    if 0 not in x.stride() or not any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True)):
+        return x
+    axes = sorted(range(x.ndim), key=lambda i: -x.stride(i))
+    inverse = sorted(range(x.ndim), key=axes.__getitem__)
+    return x.permute(axes).contiguous().permute(inverse)
+
+
 def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
     """A copy of `x` in fresh memory: row major "C", column major "F", "A" the one of the two that x has, "K" as x."""
     if order == "A":
         order = "F" if is_column_major(x) and not x.is_contiguous() else "C"
     if order == "K":
-        return x.clone(memory_format=torch.preserve_format)
+        return kept_order(x).clone(memory_format=torch.preserve_format)
     if order == "C":
         return x.clone(memory_format=torch.contiguous_format)
     return reverse_axes(reverse_axes(x).clone(memory_format=torch.contiguous_format))
