@@ -90,8 +90,8 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
     if len(numbers) >= _LONG and dtype in _PACKED:  # three times as fast as torch.tensor
         return _to_default_device(torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype))
     made = torch.tensor(numbers, dtype=dtype)
-    if _util.on_cast is not None and not kinds.isdisjoint((float, complex)):
-        _util.on_cast(torch.tensor(numbers, dtype=_discover(numbers, kinds)), made)
+    if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
+        _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
     return made
 
 

@@ -142,10 +142,9 @@ def _to_half(x: torch.Tensor) -> torch.Tensor:
 
 
 # torch lacks most integer kernels for uint16, uint32 and uint64. Arithmetic modulo 2**64 is that of int64 on the same
-# bits; order is that of the next wider signed dtype, or for uint64 that of int64 with the sign bit flipped.
-_LOWEST = torch.iinfo(torch.int64).min
-_WIDER = {torch.bool: torch.uint8, torch.uint16: torch.int32, torch.uint32: torch.int64}
-UNSIGNED = frozenset({torch.uint8, torch.uint16, torch.uint32, torch.uint64})
+# bits; order is that of the signed integers of the same width, with the sign bit flipped.
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+UNSIGNED = frozenset({torch.uint8, *_SIGNED})
 
 
 def to_int64(x: torch.Tensor) -> torch.Tensor:
@@ -160,14 +159,15 @@ def from_int64(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def to_ordered(x: torch.Tensor) -> torch.Tensor:
     """Real values in a dtype that torch can compare, sort and gather, in the same order."""
-    if x.dtype is torch.uint64:
-        return x.view(torch.int64) ^ _LOWEST
-    wider = _WIDER.get(x.dtype)
-    return x if wider is None else x.to(wider)
+    signed = _SIGNED.get(x.dtype)
+    if signed is not None:
+        return x.view(signed) ^ torch.iinfo(signed).min
+    return x.to(torch.uint8) if x.dtype is torch.bool else x
 
 
 def from_ordered(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The inverse of `to_ordered`."""
-    if dtype is torch.uint64:
-        return (x ^ _LOWEST).view(torch.uint64)
+    signed = _SIGNED.get(dtype)
+    if signed is not None:
+        return (x ^ torch.iinfo(signed).min).view(dtype)
     return x if x.dtype is dtype else x.to(dtype)

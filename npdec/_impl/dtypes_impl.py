@@ -248,7 +248,7 @@ LOOPS: dict[str, Loops] = {
     "real": Loops("same", "same", "same"),  # floor, ceil, trunc
     "absolute": Loops("same", "same", "same", "same", output="real", direct_integers="i"),
     "integer": Loops("same", "same", direct_integers="bi"),  # bitwise_and, invert
-    "shift": Loops(torch.int8, "same"),
+    "shift": Loops(torch.int8, "same", direct_integers="i"),
     "bit_count": Loops(torch.int8, "same", output=torch.uint8),
     "strict_integer": Loops(None, "same"),  # gcd, lcm
     "compare": Loops(

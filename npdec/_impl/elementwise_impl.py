@@ -1,7 +1,7 @@
 """Elementwise arithmetic: sums, products and signs, powers, quotients and remainders.
 
 Integer arithmetic wraps around; integer division by zero gives zero, as in NumPy. torch lacks most kernels of uint16,
-uint32 and uint64: they are computed on int64, whose bits are the same modulo 2**64 (see `_util`).
+uint32 and uint64: sums and products are computed on signed integers of the same bits, others on int64 (see `_util`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 
 from npdec._impl import _flags, dtypes_impl
+from npdec._impl._storage import signed
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 
@@ -18,11 +19,11 @@ _WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 _HIGHEST = torch.iinfo(torch.int64).max
 
 
-def _wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
-    """A function that is the same on int64 and on unsigned integers modulo 2**64."""
+def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
+    """A function whose bits are the same for signed integers and for unsigned ones of their width."""
     dtype = operands[0].dtype
     if dtype in _WIDE_UNSIGNED:
-        return from_int64(function(*map(to_int64, operands)), dtype)
+        return function(*map(signed, operands)).view(dtype)
     return function(*operands)
 
 
@@ -44,7 +45,7 @@ def add(x1: Linear, x2: Linear):
     """
     if x1.is_complex():
         return _on_parts(torch.add, x1, x2)
-    return _wrapping(torch.add, x1, x2)
+    return wrapping(torch.add, x1, x2)
 
 
 @ufunc(torch.sub, loops="subtract", operator="sub", flags=_flags.DIFFERENCE)
@@ -57,7 +58,7 @@ def subtract(x1: Linear, x2: Linear):
     """
     if x1.is_complex():
         return _on_parts(torch.sub, x1, x2)
-    return _wrapping(torch.sub, x1, x2)
+    return wrapping(torch.sub, x1, x2)
 
 
 @ufunc(torch.mul, loops="any", operator="mul", identity=1, flags=_flags.PRODUCT)
@@ -67,7 +68,7 @@ def multiply(x1: Multilinear, x2: Multilinear):
     >>> np.multiply(np.array([1, 2, 3]), np.array([4, 5, 6]))
     array([ 4, 10, 18])
     """
-    return torch.mul(x1, x2)
+    return wrapping(torch.mul, x1, x2)
 
 
 @ufunc(torch.div, loops="divide", operator="truediv", aliases=("true_divide",), flags=_flags.QUOTIENT)
@@ -87,7 +88,7 @@ def negative(x: Linear):
     >>> np.negative(np.array([1.5, -2.0]))
     array([-1.5,  2. ])
     """
-    return _wrapping(torch.neg, x)
+    return wrapping(torch.neg, x)
 
 
 @ufunc(loops="number", operator="pos")
@@ -174,7 +175,7 @@ def square(x: Pointwise):
     >>> np.square(np.array([1.5, -2.0]))
     array([2.25, 4.  ])
     """
-    return _wrapping(torch.square, x)
+    return wrapping(torch.square, x)
 
 
 @ufunc(torch.reciprocal, loops="arithmetic", flags=_flags.RECIPROCAL)
@@ -216,7 +217,9 @@ def power(x1: Pointwise, x2: Pointwise):
         bits = to_int64(x2)
         exponent = torch.where(bits < 0, (bits & (2**62 - 1)) | 2**62, bits)
         return from_int64(torch.pow(to_int64(x1), exponent), torch.uint64)
-    return _wrapping(torch.pow, x1, x2)
+    if x1.dtype in _WIDE_UNSIGNED:
+        return from_int64(torch.pow(to_int64(x1), to_int64(x2)), x1.dtype)
+    return torch.pow(x1, x2)
 
 
 @ufunc(loops="double", flags=_flags.POWER)
@@ -311,6 +314,10 @@ def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     """Quotient and remainder of uint64 numbers given by their bits in int64; (0, 0) where the divisor is 0."""
     zero = b == 0
     b = torch.where(zero, torch.ones_like(b), b)
+    if is_known_true((a >= 0).all() & (b > 0).all()):
+        quotient = torch.div(a, b, rounding_mode="trunc")
+        nothing = torch.zeros_like(quotient)
+        return torch.where(zero, nothing, quotient), torch.where(zero, nothing, a - quotient * b)
     large = b < 0  # 2**63 or more: goes into anything at most once
     halved = torch.where(large, torch.ones_like(b), b)
     quotient = torch.div((a >> 1) & _HIGHEST, halved, rounding_mode="trunc") << 1

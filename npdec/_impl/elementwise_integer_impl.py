@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from npdec._impl._util import UNSIGNED, from_int64, is_known_true, to_int64
-from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod
+from npdec._impl._storage import signed
+from npdec._impl._util import from_int64, to_int64
+from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod, wrapping
 from npdec._tags import Opaque, ufunc
-
-_HIGHEST = torch.iinfo(torch.int64).max
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 
@@ -20,7 +19,7 @@ def bitwise_and(x1: Opaque, x2: Opaque):
     >>> np.bitwise_and(np.array([12, 10]), 6)
     array([4, 2])
     """
-    return torch.bitwise_and(x1, x2)
+    return wrapping(torch.bitwise_and, x1, x2)
 
 
 @ufunc(torch.bitwise_or, loops="integer", operator="or", identity=0)
@@ -30,7 +29,7 @@ def bitwise_or(x1: Opaque, x2: Opaque):
     >>> np.bitwise_or(np.array([12, 10]), 6)
     array([14, 14])
     """
-    return torch.bitwise_or(x1, x2)
+    return wrapping(torch.bitwise_or, x1, x2)
 
 
 @ufunc(torch.bitwise_xor, loops="integer", operator="xor", identity=0)
@@ -40,7 +39,7 @@ def bitwise_xor(x1: Opaque, x2: Opaque):
     >>> np.bitwise_xor(np.array([12, 10]), 6)
     array([10, 12])
     """
-    return torch.bitwise_xor(x1, x2)
+    return wrapping(torch.bitwise_xor, x1, x2)
 
 
 @ufunc(torch.bitwise_not, loops="integer", operator="invert", aliases=("bitwise_not", "bitwise_invert"))
@@ -50,38 +49,20 @@ def invert(x: Opaque):
     >>> np.invert(np.array([0, 5])), np.invert(np.array([True, False]))
     (array([-1, -6]), array([False,  True]))
     """
-    if x.dtype in UNSIGNED:
-        return from_int64(~to_int64(x), x.dtype)
-    return torch.bitwise_not(x)
+    return wrapping(torch.bitwise_not, x)
 
 
-def _shift(x1: torch.Tensor, x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-    """Bits and distances in int64, and whether the distance is one within the width; others are replaced by 0.
-
-    None stands for all of them, as far as can be known.
-    """
-    bits, distance = to_int64(x1), to_int64(x2)
-    within = (distance >= 0) & (distance < x1.dtype.itemsize * 8)
-    if is_known_true(within.all()):
-        return bits, distance, None
-    return bits, torch.where(within, distance, torch.zeros_like(distance)), within
-
-
-@ufunc(loops="shift", operator="lshift", aliases=("bitwise_left_shift",))
+@ufunc(torch.bitwise_left_shift, loops="shift", operator="lshift", aliases=("bitwise_left_shift",))
 def left_shift(x1: Opaque, x2: Opaque):
     """The bits of x1 moved x2 places up, with broadcasting; 0 if x2 is negative or all bits are moved out.
 
     >>> np.left_shift(np.array([1, 2, 3]), 4)
     array([16, 32, 48])
     """
-    bits, distance, within = _shift(x1, x2)
-    moved = bits << distance
-    if within is not None:
-        moved = torch.where(within, moved, torch.zeros_like(moved))
-    return from_int64(moved, x1.dtype)
+    return wrapping(torch.bitwise_left_shift, x1, x2)
 
 
-@ufunc(loops="shift", operator="rshift", aliases=("bitwise_right_shift",))
+@ufunc(torch.bitwise_right_shift, loops="shift", operator="rshift", aliases=("bitwise_right_shift",))
 def right_shift(x1: Opaque, x2: Opaque):
     """The bits of x1 moved x2 places down, with broadcasting. The sign stays, so that a shift by too many (or a
     negative) places gives 0 or -1.
@@ -89,15 +70,12 @@ def right_shift(x1: Opaque, x2: Opaque):
     >>> np.right_shift(np.array([16, 33, -5]), 2)
     array([ 4,  8, -2])
     """
-    bits, distance, within = _shift(x1, x2)
-    if x1.dtype is torch.uint64:  # int64 would repeat its sign bit: a first step by hand, then it is clear
-        first = (distance > 0).to(torch.int64)
-        moved = torch.where(first > 0, (bits >> 1) & _HIGHEST, bits) >> (distance - first)
-        if within is not None:
-            moved = torch.where(within, moved, torch.zeros_like(moved))
-        return from_int64(moved, x1.dtype)
-    moved = bits >> distance
-    return (moved if within is None else torch.where(within, moved, bits >> 63)).to(x1.dtype)
+    bits, distance = signed(x1), signed(x2)
+    if bits is x1:
+        return torch.bitwise_right_shift(x1, x2)
+    # A signed integer would repeat its sign bit: a first step by hand, then it is clear.
+    halved = torch.bitwise_right_shift((bits >> 1) & torch.iinfo(bits.dtype).max, distance - 1)
+    return torch.where(distance == 0, bits, halved).view(x1.dtype)
 
 
 @ufunc(loops="bit_count")
