@@ -27,6 +27,7 @@ UFUNCS = [
     name
     for name, item in samples.public_callables().items()
     if isinstance(item, np.ufunc)
+    and item.signature is None
     and isinstance(getattr(numpy, name, None), numpy.ufunc)
     and name not in samples.aliases()
 ]

@@ -73,9 +73,11 @@ def right_shift(x1: Opaque, x2: Opaque):
     bits, distance = signed(x1), signed(x2)
     if bits is x1:
         return torch.bitwise_right_shift(x1, x2)
-    # A signed integer would repeat its sign bit: a first step by hand, then it is clear.
+    # A signed integer would repeat its sign bit: a first step by hand, then it is clear. By no distance, that gives 0,
+    # and the bits themselves are added by a mask, which is faster than a comparison.
     halved = torch.bitwise_right_shift((bits >> 1) & torch.iinfo(bits.dtype).max, distance - 1)
-    return torch.where(distance == 0, bits, halved).view(x1.dtype)
+    moves = (distance | -distance) >> (8 * distance.dtype.itemsize - 1)  # all bits set but for the distance 0
+    return (halved | (bits & ~moves)).view(x1.dtype)
 
 
 @ufunc(loops="bit_count")
