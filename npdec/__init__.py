@@ -21,6 +21,7 @@ from npdec._dtype_functions import *
 from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path
 from npdec._errstate import *
+from npdec._examples import test
 from npdec._files import *
 from npdec._frompyfunc import frompyfunc
 from npdec._generic import generic

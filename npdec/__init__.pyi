@@ -44,6 +44,7 @@ from npdec._errstate import geterr as geterr
 from npdec._errstate import geterrcall as geterrcall
 from npdec._errstate import seterr as seterr
 from npdec._errstate import seterrcall as seterrcall
+from npdec._examples import test as test
 from npdec._files import fromfile as fromfile
 from npdec._files import load as load
 from npdec._files import save as save
@@ -1119,7 +1120,7 @@ def indices(dimensions: _IntsLike, dtype: _DTypeLike = ..., sparse: builtins.boo
 inf: float
 
 def inner(a: _ArrayLike, b: _ArrayLike, /) -> Any: ...
-def insert(arr: _ArrayLike, obj: Any, values: _ArrayLike, axis: _IntLike | None = ...) -> ndarray: ...
+def insert(arr: _ArrayLike, obj: Any, values: Any, axis: _IntLike | None = ...) -> ndarray: ...
 
 int_ = int64
 intc = int32

@@ -35,7 +35,6 @@ ABSENT: dict[str, str] = {
     "ctypeslib": "an array's memory is at x.tensor.data_ptr(); numpy.ctypeslib works on numpy.asarray(x)",
     "f2py": "it compiles Fortran for NumPy itself; pass numpy.asarray(x) to what it compiles",
     "core": "it is private in NumPy (numpy._core); use the public name in the main namespace",
-    "test": "npdec's own tests run by pytest, in a checkout of the project",
     "lib.add_docstring": "it writes into functions of C; assign to __doc__",
     "lib.add_newdoc": "it writes into functions of C; assign to __doc__",
     "lib.tracemalloc_domain": "torch's memory is not traced by tracemalloc; torch.profiler can profile memory",

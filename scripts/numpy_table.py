@@ -249,7 +249,7 @@ Written by `{COMMAND}` for NumPy {VERSION}; `--check` tells whether it is out of
 - **Native**: a torch kernel, or code of npdec. It runs on the device of its arrays, and contributions pass through it
   where it computes with floating-point numbers.
 - **Delegated**: the installed NumPy does it, on the host: files, text, its own streams of random numbers. Without NumPy
-  it raises `ImportError`.
+  it raises `ImportError`, but for random numbers, which then come from torch's generators.
 - **Absent**: what torch cannot hold or do. Asking for it raises `npdec.exceptions.AbsentNameError` with the reason.
 """
 

@@ -687,6 +687,7 @@ SAMPLES: dict[str, list[Sample]] = {name: samples for chapter in CHAPTERS.values
 
 # Public callables without a sample, and why.
 NO_SAMPLE = {
+    "test": "runs the examples of the documentation: tests/test_numpy_names.py",
     "frompyfunc": "gives ufuncs, and of numbers, where NumPy has objects: tested in test_vectorize.py",
     "nested_iters": "gives iterators: tested in test_iteration.py",
     "isnat": "refuses every dtype that torch has",

@@ -39,7 +39,7 @@ def present(found: Any) -> int:
 
 # How many names there are at least: of the main namespace all but what torch cannot hold.
 LEAST = {
-    "numpy": 464,
+    "numpy": 465,
     "numpy.linalg": 32,
     "numpy.fft": 18,
     "numpy.random": 60,
@@ -200,3 +200,18 @@ def test_signatures_of_numpy_that_say_otherwise():
         assert x.tolist() == [3.0, 7.0, 2.0]
         x.setflags(False)
         assert not x.flags.writeable
+
+
+def test_the_examples_of_the_installed_package_run():
+    code = """
+import npdec as np
+quiet = ["-q", "-p", "no:cacheprovider"]
+assert np.test(tests="npdec.exceptions", durations=1, extra_argv=quiet)
+assert not np.test("full", tests=["npdec.no_such_module"], verbose=2, extra_argv=quiet)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    for wrong in ({"label": "quick"}, {"doctests": True}):
+        with pytest.raises(ValueError, match=r"np\.test"):
+            np.test(**wrong)
