@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ import torch
 from npdec._impl import dtypes_impl
 from npdec.exceptions import LinAlgError
 
-__all__ = ["adjoint", "check_2d", "check_matrices", "check_square", "failing_with", "inexact"]
+__all__ = ["adjoint", "check_2d", "check_matrices", "check_square", "failing_with", "in_double", "inexact"]
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -22,6 +23,28 @@ def inexact(*arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return dtypes_impl.promote(
         *(x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64) for x in arrays)
     )
+
+
+_DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_SINGLE = {double: single for single, double in _DOUBLE.items()}
+_WITHOUT_DOUBLE = ("mps",)  # devices
+
+
+def in_double(function: Callable[..., Any], *arrays: torch.Tensor) -> Any:
+    """The function of arrays in their common dtype; single precision is computed in double and rounded, as by NumPy.
+
+    The function gives a tensor or several; a tuple of them is returned as a plain one.
+    """
+    arrays = inexact(*arrays)
+    wide = _DOUBLE.get(arrays[0].dtype)
+    if wide is None or arrays[0].device.type in _WITHOUT_DOUBLE:
+        return function(*arrays)
+    result = function(*(x.to(wide) for x in arrays))
+    return tuple(map(_rounded, result)) if isinstance(result, tuple) else _rounded(result)
+
+
+def _rounded(x: torch.Tensor) -> torch.Tensor:
+    return x.to(_SINGLE[x.dtype]) if x.dtype in _SINGLE else x
 
 
 def check_matrices(*arrays: torch.Tensor) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any, NamedTuple
 
 import torch
 
-from npdec._impl._linalg import adjoint, check_matrices, check_square, failing_with, inexact
+from npdec._impl._linalg import adjoint, check_matrices, check_square, failing_with, in_double
 from npdec._tags import Array, ArrayLike, public
 from npdec.exceptions import LinAlgError
 
@@ -60,9 +61,8 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
            [1., 2.]])
     """
     check_square(a)
-    (a,) = inexact(a)
     with failing_with("Matrix is not positive definite"):
-        factor = torch.linalg.cholesky(hermitian(a, upper))
+        factor = in_double(lambda a: torch.linalg.cholesky(hermitian(a, upper)), a)
     return torch.resolve_conj(adjoint(factor)) if upper else factor
 
 
@@ -85,15 +85,14 @@ def qr(a: ArrayLike, mode: str = "reduced"):
         )
         if mode[0] == "e":
             check_matrices(a)
-            return torch.transpose(_reflectors(*inexact(a))[0], -2, -1)
+            return torch.transpose(in_double(_reflectors, a)[0], -2, -1)
         mode = "reduced"
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     check_matrices(a)
-    (a,) = inexact(a)
     if mode == "raw":
-        return _reflectors(a)
-    q, r = torch.linalg.qr(a, "complete" if mode == "complete" else "reduced")
+        return in_double(_reflectors, a)
+    q, r = in_double(functools.partial(torch.linalg.qr, mode="complete" if mode == "complete" else "reduced"), a)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -114,18 +113,18 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     array([3., 2.])
     """
     check_matrices(a)
-    (a,) = inexact(a)
     if hermitian:
-        return _svd_hermitian(a, compute_uv)
+        check_square(a)
+        result = in_double(functools.partial(_svd_hermitian, compute_uv=compute_uv), a)
+        return SVDResult(*result) if compute_uv else result
     with failing_with("SVD did not converge"):
         if not compute_uv:
-            return torch.linalg.svdvals(a)
-        return SVDResult(*torch.linalg.svd(a, full_matrices=bool(full_matrices)))
+            return in_double(torch.linalg.svdvals, a)
+        return SVDResult(*in_double(functools.partial(torch.linalg.svd, full_matrices=bool(full_matrices)), a))
 
 
 def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
-    """From the eigenvalues w: the singular values are |w|, and the signs of w go into the right vectors."""
-    check_square(a)
+    """From the eigenvalues w: the singular values are |w|, and the signs of w (1 for 0) go into the right vectors."""
     if not compute_uv:
         return torch.sort(torch.abs(_eigvalsh(a, False)), -1, descending=True)[0]
     values, vectors = _eigh(a, False)
@@ -133,8 +132,8 @@ def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
     order = torch.argsort(magnitudes, -1, descending=True)
     values = torch.take_along_dim(values, order, -1)
     vectors = torch.take_along_dim(vectors, order.unsqueeze(-2), -1)
-    signed = vectors * torch.sign(values).unsqueeze(-2)
-    return SVDResult(vectors, torch.take_along_dim(magnitudes, order, -1), torch.resolve_conj(adjoint(signed)))
+    signed = vectors * torch.where(values < 0, -1, 1).to(values.dtype).unsqueeze(-2)
+    return vectors, torch.take_along_dim(magnitudes, order, -1), torch.resolve_conj(adjoint(signed))
 
 
 @public
@@ -145,9 +144,8 @@ def svdvals(x: ArrayLike, /) -> Array:
     array([2., 1.])
     """
     check_matrices(x)
-    (x,) = inexact(x)
     with failing_with("SVD did not converge"):
-        return torch.linalg.svdvals(x)
+        return in_double(torch.linalg.svdvals, x)
 
 
 # --- eigenvalues ------------------------------------------------------------------------------------------------------
@@ -174,10 +172,9 @@ def eig(a: ArrayLike):
     array([2., 3.])
     """
     check_square(a)
-    (a,) = inexact(a)
     _check_finite(a)
     with failing_with("Eigenvalues did not converge"):
-        values, vectors = torch.linalg.eig(a)
+        values, vectors = in_double(torch.linalg.eig, a)
     if _all_real(a, values):
         values, vectors = torch.real(values), torch.real(vectors)
     return EigResult(values, vectors)
@@ -193,10 +190,9 @@ def eigvals(a: ArrayLike) -> Array:
     array([0.+1.j, 0.-1.j])
     """
     check_square(a)
-    (a,) = inexact(a)
     _check_finite(a)
     with failing_with("Eigenvalues did not converge"):
-        values = torch.linalg.eigvals(a)
+        values = in_double(torch.linalg.eigvals, a)
     return torch.real(values) if _all_real(a, values) else values
 
 
@@ -229,8 +225,7 @@ def eigh(a: ArrayLike, UPLO: str = "L"):
     """
     upper = _upper(UPLO)
     check_square(a)
-    (a,) = inexact(a)
-    return EighResult(*_eigh(a, upper))
+    return EighResult(*in_double(functools.partial(_eigh, upper=upper), a))
 
 
 @public
@@ -244,5 +239,4 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """
     upper = _upper(UPLO)
     check_square(a)
-    (a,) = inexact(a)
-    return _eigvalsh(a, upper)
+    return in_double(functools.partial(_eigvalsh, upper=upper), a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import torch
 
 from npdec._impl import _util, products_impl
 from npdec._impl._gufunc import Signature, shape_text
-from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, inexact
+from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, in_double, inexact
 from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
 from npdec._tags import Array, ArrayLike, AxisLike, KeepDims, NoValue, Opaque, Smooth, public
 from npdec.exceptions import LinAlgError
@@ -134,7 +135,7 @@ def _matrix_norm(x: torch.Tensor, ord: float | str | None, rows: int, columns: i
     if ord in (2, -2, "nuc"):
         matrices = torch.movedim(x, (rows, columns), (-2, -1))
         with failing_with("SVD did not converge"):
-            values = torch.linalg.svdvals(*inexact(matrices))
+            values = in_double(torch.linalg.svdvals, matrices)
         result = torch.sum(values, -1) if ord == "nuc" else _extreme(values, (-1,), ord == 2, False)
     elif ord in (1, -1, math.inf, -math.inf):
         summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
@@ -156,7 +157,7 @@ def det(a: ArrayLike):
     np.float64(3.0)
     """
     check_square(a)
-    return torch.linalg.det(*inexact(a))
+    return in_double(torch.linalg.det, a)
 
 
 @public
@@ -169,7 +170,7 @@ def slogdet(a: ArrayLike):
     np.float64(-1.0)
     """
     check_square(a)
-    return SlogdetResult(*torch.linalg.slogdet(*inexact(a)))
+    return SlogdetResult(*in_double(torch.linalg.slogdet, a))
 
 
 @public
@@ -196,12 +197,12 @@ def matrix_rank(A: Opaque, tol: Opaque | None = None, hermitian: bool = False, *
 
 
 def _singular_values(a: torch.Tensor, hermitian: bool = False) -> torch.Tensor:
-    (a,) = inexact(a)
     with failing_with("SVD did not converge"):
         if not hermitian:
-            return torch.linalg.svdvals(a)
+            return in_double(torch.linalg.svdvals, a)
         check_square(a)
-        return torch.sort(torch.abs(torch.linalg.eigvalsh(hermitian_matrix(a))), -1, descending=True)[0]
+        values = in_double(lambda a: torch.linalg.eigvalsh(hermitian_matrix(a)), a)
+        return torch.sort(torch.abs(values), -1, descending=True)[0]
 
 
 @public
@@ -226,7 +227,7 @@ def cond(x: Smooth, p: Any = None):
     else:
         check_square(x)
         (a,) = inexact(x)
-        inverse, failed = torch.linalg.inv_ex(a)
+        inverse, failed = in_double(torch.linalg.inv_ex, a)
         singular = failed != 0
         result = _matrix_norm(a, order, a.ndim - 2, a.ndim - 1, False)
         result = result * _matrix_norm(inverse, order, a.ndim - 2, a.ndim - 1, False)
@@ -258,7 +259,7 @@ def solve(a: ArrayLike, b: ArrayLike):
         b = b.expand(a.shape[: a.ndim - b.ndim] + b.shape)
     try:
         with failing_with("Singular matrix"):
-            x = torch.linalg.solve(a, b)
+            x = in_double(torch.linalg.solve, a, b)
     except RuntimeError:  # shapes that do not fit, most likely
         signature.check_sizes(core, list(operands))
         raise
@@ -275,7 +276,7 @@ def inv(a: ArrayLike) -> Array:
     """
     check_square(a)
     with failing_with("Singular matrix"):
-        return torch.linalg.inv(*inexact(a))
+        return in_double(torch.linalg.inv, a)
 
 
 @public
@@ -307,7 +308,12 @@ def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, 
             f"pinv: rcond of shape {shape_text(threshold.shape)} does not fit matrices of shape {shape_text(a.shape)}"
         )
     with failing_with("SVD did not converge"):
-        return torch.linalg.pinv(hermitian_matrix(a) if hermitian else a, rtol=threshold, hermitian=bool(hermitian))
+        return in_double(functools.partial(_pinv, threshold=threshold, hermitian=bool(hermitian)), a)
+
+
+def _pinv(a: torch.Tensor, threshold: torch.Tensor, hermitian: bool) -> torch.Tensor:
+    threshold = threshold.to(torch.abs(a[..., :0, :0]).dtype)
+    return torch.linalg.pinv(hermitian_matrix(a) if hermitian else a, rtol=threshold, hermitian=hermitian)
 
 
 @public
@@ -315,9 +321,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None):
     """The x of smallest norm that minimises the norm of b - a x, for one matrix `a`; b is a vector or a matrix.
 
     Returns x, the sums of squared residuals of the columns of b (empty unless `a` has full rank and more rows than
-    columns), the rank of `a` and its singular values. Those up to `rcond` times the largest count as zero; without it
-    that is the larger side of `a` times the precision of the dtype, with a negative one the precision itself. Raises
-    LinAlgError if the rows of `a` and `b` differ in number.
+    columns), the rank of `a` and its singular values. Those up to `rcond` times the largest count as zero: without it
+    the larger side of `a` times the precision of float64, and half that precision unless `rcond` is between 0 and 1.
+    Raises LinAlgError if the rows of `a` and `b` differ in number.
 
     >>> x, residuals, rank, s = np.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])
     >>> x, residuals, rank
@@ -328,19 +334,22 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None):
     rows, unknowns = a.shape
     if rows != columns.shape[0]:
         raise LinAlgError("Incompatible dimensions")
-    a, columns = inexact(a, columns)
     with failing_with("SVD did not converge in Linear Least Squares"):
-        values = torch.linalg.svdvals(a)
-        eps = torch.finfo(values.dtype).eps
-        threshold = max(rows, unknowns) * eps if rcond is None else eps if rcond < 0 else float(rcond)
-        cutoff = torch.tensor(threshold, dtype=values.dtype, device=a.device)
-        x = products_impl.matmul(torch.linalg.pinv(a, rtol=cutoff), columns)
-    rank = torch.sum(values > cutoff * values[:1], dtype=torch.int32)
-    if rows > unknowns and int(rank) == unknowns:
-        residuals = torch.sum(torch.square(torch.abs(columns - products_impl.matmul(a, x))), 0)
-    else:
+        x, values, rank, residuals = in_double(functools.partial(_least_squares, rcond=rcond), a, columns)
+    if rows <= unknowns or int(rank) != unknowns:
         residuals = values[:0]
     return x.squeeze(-1) if b.ndim == 1 else x, residuals, rank, values
+
+
+def _least_squares(a: torch.Tensor, b: torch.Tensor, rcond: float | None) -> tuple[torch.Tensor, ...]:
+    """The solution, the singular values, the rank and the sums of squared residuals."""
+    values = torch.linalg.svdvals(a)
+    eps = torch.finfo(values.dtype).eps
+    threshold = max(a.shape) * eps if rcond is None else float(rcond) if 0 < rcond < 1 else eps / 2
+    cutoff = torch.tensor(threshold, dtype=values.dtype, device=a.device)
+    x = products_impl.matmul(torch.linalg.pinv(a, rtol=cutoff), b)
+    rank = torch.sum(values > cutoff * values[:1], dtype=torch.int32)
+    return x, values, rank, torch.sum(torch.square(torch.abs(b - products_impl.matmul(a, x))), 0)
 
 
 @public(errors="matmul")
