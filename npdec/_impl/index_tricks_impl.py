@@ -129,7 +129,7 @@ def ix_(*args: ArrayLike) -> tuple[View, ...]:
     for axis, index in enumerate(args):
         if index.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if not index.numel():
+        if not index.numel() and index.dtype is torch.float64:  # of an empty list
             index = index.to(torch.int64)
         if index.dtype is torch.bool:
             index = index.nonzero().reshape(-1)
@@ -144,8 +144,8 @@ def _check_integers(indices: torch.Tensor) -> torch.Tensor:
     if indices.dtype.is_floating_point or indices.dtype.is_complex:
         if not indices.numel():
             raise TypeError(
-                "indices must be integral: the provided empty sequence was inferred as float. Wrap it with "
-                "'np.array(indices, dtype=np.intp)'"
+                "only int indices permitted; indices must be integral: the provided empty sequence was inferred as "
+                "float. Wrap it with 'np.array(indices, dtype=np.intp)'"
             )
         raise TypeError("only int indices permitted")
     return _util.to_int64(indices)
@@ -213,7 +213,9 @@ def ravel_multi_index(multi_index: Sequence[Opaque], dims: ShapeLike, mode: Any 
         shapes = " ".join(shape_text(index.shape) for index in multi_index)
         raise ValueError(f"operands could not be broadcast together with shapes {shapes} ") from None
     if 0 in dims:
-        raise ValueError("cannot unravel if shape has zero entries (is empty).")
+        if any(index.numel() for index in multi_index):
+            raise ValueError("cannot unravel if shape has zero entries (is empty).")
+        return torch.zeros(torch.broadcast_shapes(*(index.shape for index in multi_index)), dtype=torch.int64)
     for index, n, one in axes[::-1] if column_major else axes:
         flat = flat.to(index.device) * n + _in_range(_check_integers(index), n, one)
     return flat
