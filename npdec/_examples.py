@@ -22,8 +22,8 @@ def test(
 ) -> bool:
     """Run the examples of npdec's documentation where it is installed, and tell whether all of them hold.
 
-    `tests` names modules (`["npdec.linalg"]`) instead of all; `label="fast"` leaves out what is marked slow, "full" does
-    not. `verbose` counts pytest's -v from 1, `durations` lists that many of the slowest (0: all), `coverage` needs
+    `tests` names modules (`["npdec.linalg"]`) instead of all; `label="fast"` leaves out what is marked slow, "full"
+    does not. `verbose` counts pytest's -v from 1, `durations` lists that many of the slowest (0: all), `coverage` needs
     pytest-cov, `extra_argv` goes to pytest. Raises ImportError without pytest, and ValueError for another label and
     for `doctests=True`, since nothing else is run anyway.
 

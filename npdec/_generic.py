@@ -19,7 +19,7 @@ from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import numpy_dtype
 from npdec._impl._util import warn
 from npdec._methods import ArrayMethods
-from npdec._printing import scalar_text
+from npdec._printing import legacy_text, scalar_text
 from npdec.exceptions import AxisError, ComplexWarning, DecompositionWarning
 
 __all__ = ["generic"]
@@ -122,6 +122,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
 
     def __repr__(self) -> str:
         text = str(self)
+        if legacy_text():
+            return text
         components = f", components={len(self._t.labels)}" if isinstance(self._t, DecomposedTensor) else ""
         if self._d is torch.bool and not components:
             return f"np.{text}_"

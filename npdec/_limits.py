@@ -5,7 +5,9 @@ Everything about a float follows from how many bits its mantissa and its exponen
 
 from __future__ import annotations
 
+import functools
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +49,14 @@ class _Limit:
         return self if info is None else info.dtype.type(self.formula(info))
 
 
+@functools.cache
+def _finfo(cls: type[finfo], torch_dtype: torch.dtype) -> finfo:
+    """The one object for a dtype."""
+    made = object.__new__(cls)
+    made._fill(torch_dtype)
+    return made
+
+
 class finfo:
     """The limits of a float dtype; of a complex dtype, those of its parts. An instance is accepted for its dtype.
 
@@ -79,10 +89,15 @@ class finfo:
     smallest_subnormal = _Limit(lambda f: 2.0 ** (f.minexp - f.nmant), "The smallest number above 0.")
     resolution = _Limit(lambda f: 10.0**-f.precision, "10 to the minus `precision`.")
 
-    def __init__(self, dtype: Any) -> None:
+    __class_getitem__: Any = classmethod(types.GenericAlias)
+
+    def __new__(cls, dtype: Any) -> finfo:
         torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))
         if torch_dtype not in _FLOATS:
             raise ValueError(f"data type {SCALARS[torch_dtype]} not inexact")
+        return _finfo(cls, torch_dtype)
+
+    def _fill(self, torch_dtype: torch.dtype) -> None:
         self.dtype = dtype_class(torch_dtype)
         self.nmant, self.nexp = _FLOATS[torch_dtype]
         self.bits = 8 * torch_dtype.itemsize
@@ -138,6 +153,7 @@ class iinfo:
 
     __module__ = "npdec"
     __slots__ = ("bits", "dtype", "kind", "max", "min")
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __init__(self, int_type: Any) -> None:
         self.dtype = dtype_class(_dtype_of(int_type))

@@ -9,7 +9,7 @@ import torch
 
 from npdec import _iteration, _memory, _wrap
 from npdec._buffers import BufferMethods
-from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
@@ -21,6 +21,24 @@ if TYPE_CHECKING:
     from npdec._iteration import flatiter
 
 __all__ = ["ArrayMethods"]
+
+
+def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
+    """Raise ValueError if a cast changed a value. For a cast to booleans NumPy takes any value for the same, too."""
+    before, after = (x.value if type(x) is DecomposedTensor else x for x in (before, after))
+    if after.dtype is torch.bool:
+        return
+    what = f"could not cast 'same_value' {dtype_name(before.dtype)} to {dtype_name(after.dtype)}"
+    if before.is_complex() and not after.is_complex():
+        if bool((before.imag != 0).any()):
+            raise ValueError(f"{what}: imag is not 0")
+        before = before.real
+    again = _util.cast(after, before.dtype)
+    same = (again == before) | (torch.isnan(again) & torch.isnan(before))
+    if dtypes_impl.kind(before.dtype) in "ui" and dtypes_impl.kind(after.dtype) in "ui":
+        same = same & (_util.is_negative(before) == _util.is_negative(after))  # what wraps around comes back as it was
+    if not bool(same.all()):
+        raise ValueError(what)
 
 
 class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
@@ -127,14 +145,16 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
-        forbids the cast. A cast to integers cannot carry contributions (DecompositionWarning).
+        forbids the cast, ValueError where a value would change under "same_value". A cast to integers cannot carry
+        contributions (DecompositionWarning).
 
         >>> np.array([1.7, -1.7]).astype(int)
         array([ 1, -1])
         """
         target = as_dtype(dtype)
         letter = _storage.check_order(order)
-        if not dtypes_impl.can_cast(self._d, target, casting):
+        same_value = casting == "same_value"
+        if not same_value and not dtypes_impl.can_cast(self._d, target, casting):
             raise TypeError(
                 f"Cannot cast array data from {_wrap.dtype_repr(self._d)} to {_wrap.dtype_repr(target)} according to "
                 f"the rule '{casting}'"
@@ -147,6 +167,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         if letter == "A":
             letter = "F" if column_major and not contiguous else "C"
         tensor = _util.cast(_storage.kept_order(tensor), target)
+        if same_value:
+            _check_same_value(self._t, tensor)
         if (letter == "C" and not tensor.is_contiguous()) or (letter == "F" and not _storage.is_column_major(tensor)):
             tensor = _storage.duplicate(tensor, letter)
         return self._as(tensor)

@@ -7,6 +7,7 @@ NumPy, `repr` and `str` still give a readable text, and what needs NumPy's forma
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -255,6 +256,12 @@ def printoptions(*args: Any, **kwargs: Any) -> AbstractContextManager[dict[str, 
 # From this size on, NumPy prints a float of less precision than a double with an exponent.
 _LIMITS = {torch.float16: 1e3, torch.bfloat16: 1e3, torch.float32: 1e6}
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def legacy_text() -> bool:
+    """Whether NumPy's print options ask for the text that scalars had before NumPy 2: that of `str`."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and numpy.get_printoptions()["legacy"] in ("1.13", "1.21", "1.25")
 
 
 def scalar_text(number: Any, torch_dtype: torch.dtype) -> str:

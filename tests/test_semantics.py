@@ -508,3 +508,27 @@ def test_like_hands_the_call_to_the_library_of_the_array():
         made = function(*args, like=np.ones(1))
         assert type(made) is np.ndarray
         assert made.tolist() == function(*args).tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "dtype"),
+    [
+        ([1.5], "int32"), ([2.0], "int32"), ([-1], "uint64"), ([1e300], "float32"), ([0.5], "float32"), ([300], "int8"),
+        ([numpy.inf], "float16"), ([numpy.nan], "float16"), ([numpy.nan], "int64"), ([2**53 + 1], "float64"),
+        (numpy.array([2**64 - 1], "uint64"), "int64"), ([7], "complex64"), ([1.5], "bool"),
+    ],
+)  # fmt: skip
+def test_a_cast_to_the_same_value(source, dtype):
+    results = []
+    for lib in (numpy, np):
+        try:
+            results.append(lib.array(source).astype(dtype, casting="same_value").tolist())
+        except ValueError as error:
+            results.append(str(error)[:23])
+    assert repr(results[0]) == repr(results[1])
+
+
+def test_scalars_print_as_before_numpy_2_on_demand():
+    with np.printoptions(legacy="1.25"):
+        assert repr(np.float64(1.5)) == "1.5"
+    assert repr(np.float64(1.5)) == "np.float64(1.5)"

@@ -88,6 +88,13 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
     warnings.warn(message, category, stacklevel=level + 1)
 
 
+def is_negative(integers: torch.Tensor) -> torch.Tensor:
+    """Whether each of the integers is below zero; for unsigned ones, of which torch cannot ask, without looking."""
+    if integers.dtype in UNSIGNED:
+        return torch.zeros_like(integers, dtype=torch.bool)
+    return integers < 0
+
+
 def is_known_true(condition: torch.Tensor) -> bool:
     """Whether a 0-d condition holds. False where values cannot be looked at: under torch.compile and torch.vmap.
 

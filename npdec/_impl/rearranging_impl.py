@@ -220,7 +220,7 @@ def _as_index(obj: Any, size: int) -> torch.Tensor:
     if isinstance(obj, slice):
         return torch.tensor(list(range(*obj.indices(size))), dtype=torch.int64)
     index = _host.as_tensor(obj)
-    if not index.numel() and not isinstance(obj, torch.Tensor):
+    if not index.numel() and isinstance(obj, (list, tuple)):
         return index.to(torch.int64)
     return index
 
@@ -241,7 +241,9 @@ def insert(arr: ArrayLike, obj: Any, values: Any, axis: int | None = None) -> Ar
     size = arr.shape[axis]
     index = _as_index(obj, size).to(arr.device)
     if index.dtype.is_floating_point or index.dtype.is_complex:
-        raise TypeError("slice indices must be integers or None or have an __index__ method")
+        if index.numel() == 1:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     if index.dtype is torch.bool:
         index = index.reshape(-1).nonzero().reshape(-1)
     elif index.ndim > 1:
