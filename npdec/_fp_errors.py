@@ -6,6 +6,7 @@ without nan is invalid; what is below the normal numbers and was rounded is an u
 
 from __future__ import annotations
 
+import cmath
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -61,24 +62,40 @@ def found_by_ufunc(
         return set()  # integers that have no common dtype, under a comparison
     results = [_plain(r) for r in (result if isinstance(result, tuple) else (result,))]
     flags = function._flags
+    whole = not _is_inexact(operands[0])
     found: set[str] = set()
-    if not _is_inexact(operands[0]):
+    if whole:
         found = _found_in_integers(function, operands, results, mask, scalar)
-    elif flags is None or not flags.silent:
-        unusual = [~torch.isfinite(r) for r in results if _is_inexact(r)]
-        if any(_any(u, mask) for u in unusual):
+        look_further = flags is not None
+    else:
+        look_further = (flags is not None and flags.silent) or any(map(_has_unusual, results))
+        if look_further and not (flags is not None and flags.silent):
             found = _found_in_unusual(flags, operands, results, mask)
-    if flags is not None and flags.extra is not None:
+    if look_further and flags is not None and flags.extra is not None:
         found |= {kind for kind, where in flags.extra(*operands).items() if _any(where, mask)}
-    if not _is_inexact(operands[0]):
-        return found & kinds
-    if "under" in kinds and flags is not None and flags.tiny is not None and not operands[0].is_complex():
+    if (
+        "under" in kinds
+        and not whole
+        and flags is not None
+        and flags.tiny is not None
+        and results[0].is_floating_point()
+    ):
         tiny = _below_normal(results[0])
-        if _any(tiny, mask):
-            whole = torch.broadcast_tensors(*operands, results[0])
-            if _any(tiny & flags.tiny(*whole), mask):
-                found.add("under")
+        if _any(tiny, mask) and _any(tiny & flags.tiny(*torch.broadcast_tensors(*operands, results[0])), mask):
+            found.add("under")
     return found & kinds
+
+
+def _has_unusual(result: torch.Tensor) -> bool:
+    """Whether a result has an infinity or nan; in doubt, as under torch.vmap, it has none."""
+    if not _is_inexact(result):
+        return False
+    if not result.dim():
+        try:
+            return not cmath.isfinite(result.item())
+        except RuntimeError:
+            return False
+    return _any(~torch.isfinite(result))
 
 
 def _found_in_unusual(
@@ -117,7 +134,7 @@ def _found_in_integers(
     if flags.pole is not None and function._loops != "power" and _any(flags.pole(*operands), mask):
         found.add("divide")
     if scalar and flags.whole is not None:
-        exact = flags.whole(*[int(x) for x in operands])
+        exact = flags.whole(*[x.item() for x in operands])
         if not dtypes_impl.fits(exact, results[0].dtype):
             found.add("over")
     return found
