@@ -65,7 +65,7 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return _from_sequence(obj, dtype)
     if isinstance(obj, Poly1dBase):
         return as_tensor(obj.coeffs, dtype)
-    tensor = _from_exporter(obj)
+    tensor = from_exporter(obj)
     if tensor is not None:
         return tensor if dtype is None else cast(tensor, dtype)
     return _from_object(obj, dtype)
@@ -130,7 +130,7 @@ def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.
             raise _inhomogeneous(shape)
         shape += (lengths.pop(),)
         if len(shape) > MAX_NDIM:
-            raise ValueError(f"lists are nested deeper than {MAX_NDIM} levels, the most dimensions of an array")
+            raise too_deep(MAX_NDIM)
         level = list(itertools.chain.from_iterable(level))
         kinds = set(map(type, level))
     if kinds <= _NUMBERS.keys():
@@ -153,8 +153,18 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
     if len({item.dtype for item in items}) > 1:
         common_dtype = functools.reduce(dtypes_impl.promote_types, (item.dtype for item in items))
         items = [item.to(common_dtype) for item in items]
+    if items and items[0].dim() + len(shape) > MAX_NDIM:
+        raise too_deep(MAX_NDIM)
     stacked = torch.stack(items)
     return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+
+
+def too_deep(most: int) -> ValueError:
+    """The error for sequences that are nested deeper than an array has dimensions."""
+    return ValueError(
+        "setting an array element with a sequence. The requested array would exceed the maximum number of dimension of "
+        f"{most}."
+    )
 
 
 def _inhomogeneous(shape: tuple[int, ...]) -> ValueError:
@@ -164,7 +174,7 @@ def _inhomogeneous(shape: tuple[int, ...]) -> ValueError:
     )
 
 
-def _from_exporter(obj: Any) -> torch.Tensor | None:
+def from_exporter(obj: Any) -> torch.Tensor | None:
     """The tensor of an object that exports its memory by some protocol, shared if possible; None if it has none."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, (numpy.ndarray, numpy.generic)):
@@ -173,11 +183,11 @@ def _from_exporter(obj: Any) -> torch.Tensor | None:
         return None
     if isinstance(obj, range):
         return _from_range(obj)
-    if hasattr(obj, "__torch_function__") and hasattr(obj, "dtype"):
+    if hasattr(type(obj), "__torch_function__") and hasattr(obj, "dtype"):
         return obj  # it stands for a tensor in torch functions
-    if hasattr(obj, "__dlpack__"):
+    if hasattr(type(obj), "__dlpack__"):
         return torch.utils.dlpack.from_dlpack(obj)
-    if hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):
+    if hasattr(obj, "__array_struct__") or hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):
         return _from_array_protocol(obj)
     try:
         view = memoryview(obj)
@@ -186,17 +196,34 @@ def _from_exporter(obj: Any) -> torch.Tensor | None:
     return _from_buffer(view)
 
 
+def asks_array(obj: Any) -> bool:
+    """Whether an object of another library gives an array by its method `__array__`, and by no other protocol."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, (numpy.ndarray, numpy.generic)):
+        return False
+    if hasattr(type(obj), "__dlpack__") or hasattr(type(obj), "__torch_function__"):
+        return False
+    return not (hasattr(obj, "__array_struct__") or hasattr(obj, "__array_interface__")) and hasattr(obj, "__array__")
+
+
 def _from_array_protocol(obj: Any) -> torch.Tensor:
+    if asks_array(obj):
+        return as_tensor(produced(obj.__array__()))
     try:
         import numpy
     except ImportError:
         raise ImportError(
             f"an object of type {type(obj).__name__!r} exports its data by NumPy's protocol: install NumPy"
         ) from None
-    made = obj.__array__() if hasattr(obj, "__array__") else numpy.asarray(obj)
+    return _from_numpy(numpy.asarray(obj))
+
+
+def produced(made: Any) -> Any:
+    """What a method `__array__` returned, if it is an array. Raises ValueError otherwise."""
     if isinstance(made, (ArrayBase, torch.Tensor)):
-        return as_tensor(made)
-    if not isinstance(made, numpy.ndarray):
+        return made
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(made, numpy.ndarray):
         raise ValueError("object __array__ method not producing an array")
     return _from_numpy(made)
 
@@ -232,7 +259,7 @@ def _from_buffer(view: memoryview) -> torch.Tensor | None:
     order, code = view.format[:-1], view.format[-1:]
     kind = "c" if order.endswith("Z") else _BUFFER_KINDS.get(code, "")
     if not kind or (order[:1] == FOREIGN_ORDER and view.itemsize > 1):
-        raise TypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
+        raise AbsentDTypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
     dtype, shape = SPELLINGS[f"{kind}{view.itemsize}"], view.shape or ()
     if view.nbytes == 0:
         return torch.empty(shape, dtype=dtype)

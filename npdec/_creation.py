@@ -11,7 +11,8 @@ import torch
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._construct import over_buffer
-from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._convert import MAX_NDIM, as_dtype, as_shape, as_tensor, too_deep
+from npdec._exporters import as_copy, exports_memory, given
 from npdec._impl import _storage, _util, creation_impl
 from npdec._like import handed_on
 
@@ -26,11 +27,16 @@ __all__ = [
 _ORDERS = ("K", "A", "C", "F", None)
 
 
-def _check(name: str, order: Any, ndmin: Any = 0) -> None:
+def _check(name: str, order: Any) -> None:
     if order not in _ORDERS:
         raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if ndmin > 64:
-        raise ValueError(f"{name}: ndmin bigger than allowable number of dimensions (64)")
+
+
+def _check_depth(ndmin: int, ndmax: int) -> None:
+    if not 0 <= operator.index(ndmax) <= MAX_NDIM:
+        raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MAX_NDIM})] ")
+    if ndmin > (ndmax or MAX_NDIM):
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax or MAX_NDIM})")
 
 
 def _laid_out(tensor: torch.Tensor, order: str | None) -> torch.Tensor:
@@ -81,23 +87,50 @@ def array(
         return handed_on(
             array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
         )
-    _check("array", order, ndmin)
-    if ndmax:
-        raise NotImplementedError("array: ndmax= stops at objects, which torch cannot hold; nest no deeper instead")
+    _check("array", order)
+    if ndmin or ndmax:
+        _check_depth(ndmin, ndmax)
+    if copy is not True and copy is not None:
+        copy = as_copy(copy)
+    maker = object
+    if type(object) is not list:
+        object, copy = given(object, copy)
+    source = object if isinstance(object, torch.Tensor) else object._t if type(object) is _wrap.ARRAY else None
+    if copy is False and source is None:
+        raise _unavoidable()
     tensor = _laid_out(_converted(object, dtype, None), order)
-    source = object._t if isinstance(object, ArrayBase) else object if isinstance(object, torch.Tensor) else None
-    if source is None and hasattr(object, "__array_interface__"):
-        source = as_tensor(object)
+    if ndmax and source is None and tensor.dim() > ndmax:
+        raise too_deep(ndmax)
     shared = source is not None and _memory.shares_storage(tensor, source)
     if copy is False and not shared:
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
+        raise _unavoidable()
+    if source is None and isinstance(object, ArrayBase) and tensor is object._t:
+        tensor = tensor.clone()  # the memory of a scalar is never written
     if copy and shared:
         tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
     for _ in range(ndmin - tensor.dim()):
         tensor = tensor.unsqueeze(0)
     if shared and not copy:
-        return _memory.view(object, tensor) if tensor is not source or type(object) is not _wrap.ARRAY else object
+        return _shared(maker, object, source, tensor)
     return _wrap.wrap_array(tensor)
+
+
+def _unavoidable() -> ValueError:
+    return ValueError(
+        "Unable to avoid copy while creating an array as requested.\nnp.asarray(obj) copies where it has to; see "
+        "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
+    )
+
+
+def _shared(maker: Any, given: Any, source: Any, tensor: torch.Tensor) -> Composition:
+    """A tensor over the memory that was given, as an array: the very array, a view of it, or one whose base is the
+    object that has the memory."""
+    if type(given) is _wrap.ARRAY:
+        return given if tensor is source else _memory.view(given, tensor)
+    made = _wrap.wrap_array(tensor)
+    if exports_memory(maker):
+        made._exporter = maker
+    return made
 
 
 def asarray(
@@ -127,10 +160,15 @@ def asarray(
         )
     if type(a) is _wrap.ARRAY and dtype is None and order is None and device is None:
         return a
+    maker = a
+    if type(a) is not list:
+        a, _ = given(a, None)
     tensor = _laid_out(_converted(a, dtype, device), order)
-    own = a._t if isinstance(a, ArrayBase) else None
-    if tensor is own:
-        return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())
+    if isinstance(a, ArrayBase):
+        if tensor is a._t:
+            return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
+    elif tensor is a and maker is not a:
+        return _shared(maker, a, a, tensor)
     return _wrap.wrap_array(tensor)
 
 
