@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import operator
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _wrap
+from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_shape, as_tensor
 from npdec._impl import _util
@@ -23,6 +24,10 @@ __all__ = ["broadcast", "flatiter", "iterable", "ndenumerate", "ndindex"]
 
 _MAX_ARRAYS = 64
 _INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+_NO_INDEX = (
+    "Invalid non-array indices for iterator objects are deprecated and will be removed in a future version. "
+    "(Deprecated NumPy 2.4)"
+)
 
 
 class flatiter(ArrayBase):
@@ -40,9 +45,10 @@ class flatiter(ArrayBase):
     """
 
     __module__ = "npdec"
-    __slots__ = ("_array", "_at", "_row", "_seen")
+    __slots__ = ("_array", "_at", "_base", "_row", "_seen")
 
     _array: Composition
+    _base: Composition
     _at: int
     _seen: torch.Tensor | None
     _row: torch.Tensor | None
@@ -63,7 +69,7 @@ class flatiter(ArrayBase):
     @property
     def base(self) -> Composition:
         """The array that is iterated over."""
-        return self._array
+        return self._base
 
     @property
     def index(self) -> int:
@@ -79,12 +85,16 @@ class flatiter(ArrayBase):
             coords.append(last)
         return (rest, *reversed(coords)) if self._array.ndim else ()
 
-    def copy(self) -> Composition:
+    def copy(self, /) -> Composition:
         """The elements as a new 1-d array."""
         return self._array.flatten()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._array.reshape(-1).__array__(dtype, copy)
+    def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self._array.reshape(-1)
+        result = array.__array__(dtype, copy)
+        if getattr(array, "_ro", None) is not None or not _memory.shares_storage(array._t, self._array._t):
+            result.flags.writeable = False  # what is written would not arrive
+        return result
 
     def __len__(self) -> int:
         return self._array.size
@@ -174,14 +184,13 @@ class flatiter(ArrayBase):
             )
             return 0 if key else slice(0, 0)
         if isinstance(key, float) or (isinstance(key, ArrayBase) and not key._t.dim() and key._d.is_floating_point):
-            _util.warn(
-                "Invalid non-array indices for iterator objects are deprecated and will be removed in a future "
-                "version. (Deprecated NumPy 2.4)",
-                DeprecationWarning,
-            )
+            _util.warn(_NO_INDEX, DeprecationWarning)
             key = int(key)  # type: ignore[arg-type]
         if key is None or isinstance(key, (str, bytes)):
             raise IndexError(_INVALID)
+        if isinstance(key, list) and (numbers := as_tensor(key)).is_floating_point() and numbers.numel():
+            _util.warn(_NO_INDEX, DeprecationWarning)
+            key = _wrap.wrap_array(numbers.to(torch.int64))
         (item,) = normalize_key(key)
         if isinstance(item, torch.Tensor):
             if item.dtype is torch.bool:
@@ -232,10 +241,11 @@ def _too_many(count: int) -> IndexError:
     return IndexError(f"too many indices for flat iterator: flat iterator is 1-dimensional, but {count} were indexed")
 
 
-def flat(array: Any) -> flatiter:
-    """The iterator `array.flat`."""
+def flat(array: Any, base: Any = None) -> flatiter:
+    """The iterator `array.flat`; of an array broadcast to another shape, `base` is what it says to iterate over."""
     made = object.__new__(flatiter)
     made._array, made._at, made._seen, made._row = _array_of(array), 0, None, None
+    made._base = made._array if base is None else base
     return made
 
 
@@ -309,7 +319,11 @@ class broadcast:
 
     __module__ = "npdec"
 
-    def __init__(self, *arrays: Any) -> None:
+    __signature__ = inspect.Signature([inspect.Parameter("arrays", inspect.Parameter.VAR_POSITIONAL)])
+
+    def __init__(self, *arrays: Any, **options: Any) -> None:
+        if options:  # which NumPy refuses with this kind of error
+            raise ValueError(f"broadcast() takes no keyword arguments, not {', '.join(options)}")
         given: list[Any] = []
         for array in arrays:
             given += list(array._arrays) if isinstance(array, broadcast) else [_array_of(array)]
@@ -317,7 +331,7 @@ class broadcast:
             raise ValueError(f"Need at least 0 and at most {_MAX_ARRAYS} array objects.")
         self._arrays: list[Any] = given
         self._shape = _together([array.shape for array in given])
-        self._iters = tuple(flat(_expanded(array, self._shape)) for array in given)
+        self._iters = tuple(flat(_expanded(array, self._shape), array) for array in given)
         self._at = 0
 
     @property
@@ -352,7 +366,7 @@ class broadcast:
         """One iterator for each array, in the shape of the result."""
         return self._iters
 
-    def reset(self) -> None:
+    def reset(self, /) -> None:
         """Start the iteration anew."""
         self._at = 0
         for one in self._iters:
