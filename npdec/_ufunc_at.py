@@ -75,6 +75,8 @@ def _in_rounds(
     function: ufunc, result: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
 ) -> torch.Tensor:
     """Each round applies the ufunc once at every position that is still due: repeated indices take several rounds."""
+    if not len(where):  # there is nothing to do, but the ufunc says whether it could
+        function.compute((result[:0],) if values is None else (result[:0], values[:0]), found=found)
     order = torch.argsort(where, stable=True)
     placed = where[order]
     rank = torch.arange(len(where), device=where.device) - torch.searchsorted(placed, placed)

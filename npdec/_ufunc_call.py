@@ -84,6 +84,7 @@ def read(function: ufunc, inputs: Any, out: Any, more: tuple[Any, ...], options:
         out = (out, *more)
     casting, order, subok = options.get("casting", "same_kind"), options.get("order", "K"), options.get("subok", True)
     check_casting(casting)
+    order = "K" if order is None else order
     if order not in ("K", "C", "A", "F"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if not isinstance(subok, bool):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _errstate, _wrap
+from npdec._arguments import as_value
 from npdec._convert import as_axis, as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
@@ -47,6 +48,8 @@ def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any, found: set
         wanted = torch.uint64 if dtypes_impl.kind(a.dtype) == "u" else torch.int64
     loops = dtypes_impl.LOOPS[function._loops]
     if loops.output is torch.bool and loops.mixed == "bool":
+        if wanted not in (None, torch.bool):
+            raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
         wanted = torch.bool
     first = a if out is None or wanted is not None else torch.empty((), dtype=out._d, device=a.device)
     computed = dtypes_impl.resolve_loop(function._loops, (first, a), wanted, name, "unsafe")
@@ -73,18 +76,48 @@ def _filled(shape: Sequence[int], value: Any, like: torch.Tensor) -> torch.Tenso
     return torch.broadcast_to(_util.cast(value, like.dtype), tuple(shape)).clone()
 
 
-def _fold(function: ufunc, a: torch.Tensor, found: set[str] | None) -> torch.Tensor:
-    """`a` folded along its first axis, which is not empty."""
-    if function.identity is not None or function.__name__ in _ASSOCIATIVE:
+def _in_any_order(function: ufunc) -> bool:
+    return function.identity is not None or function.__name__ in _ASSOCIATIVE
+
+
+def _fold(
+    function: ufunc,
+    a: torch.Tensor,
+    found: set[str] | None,
+    start: torch.Tensor | None = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """`a` folded along its first axis, which is not empty, from `start` on; in fresh memory.
+
+    A mask says which elements take part, where the order counts.
+    """
+    if start is None and a.shape[0] == 1:
+        return a[0].clone()
+    if _in_any_order(function):
+        a = a if start is None else torch.cat([start.unsqueeze(0), a])
         while a.shape[0] > 1:
             half = a.shape[0] // 2
             folded = function.compute((a[:half], a[half : 2 * half]), found=found)
             a = torch.cat([folded, a[2 * half :]]) if a.shape[0] % 2 else folded
         return a[0]
-    result = a[0]
-    for row in torch.unbind(a)[1:]:
-        result = function.compute((result, row), found=found)
+    rows, masks = list(torch.unbind(a)), [] if mask is None else list(torch.unbind(mask))
+    result = rows.pop(0) if start is None else start
+    for i, row in enumerate(rows):
+        step = function.compute((result, row), found=found)
+        result = torch.where(masks[i], step, result) if masks else step
     return result
+
+
+def _check_mask(mask: torch.Tensor, a: torch.Tensor) -> None:
+    """Raise ValueError unless the mask broadcasts to the array."""
+    if mask.ndim > a.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    shape = _util.broadcast_shapes(a.shape, mask.shape)
+    if shape != tuple(a.shape):
+        raise ValueError(
+            f"non-broadcastable operand with shape {_wrap.shape_repr(a.shape)} doesn't match the broadcast shape "
+            f"{_wrap.shape_repr(shape)}"
+        )
 
 
 def _axes(function: ufunc, method: str, axis: Any, ndim: int) -> tuple[int, ...]:
@@ -182,22 +215,25 @@ def reduce(
                 f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has to "
                 "specify 'initial'"
             )
-        a = torch.where(mask, a, _filled((), _number(filler), a))
+        _check_mask(mask, a)
+        if _in_any_order(self):
+            a, mask = torch.where(mask, a, _filled((), _number(filler), a)), None
+        else:
+            mask = mask.expand(a.shape)
+    start = None if initial is NoValue or initial is None else _util.cast(as_value(initial, a.dtype), a.dtype)
     if axes:
         folded = _util.move_axes_last(a, axes).movedim(-1, 0)
         if folded.shape[0]:
-            result = _fold(self, folded, found)
-            if folded.shape[0] == 1 and self.__name__ in _MAGNITUDES:
+            masks = None if mask is None else _util.move_axes_last(mask, axes).movedim(-1, 0)
+            result = _fold(self, folded, found, None if start is None else start.expand(folded.shape[1:]), masks)
+            if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
                 result = self.compute((result, torch.zeros_like(result)), found=found)
         elif initial is None or (initial is NoValue and self.identity is None):
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:
             result = _filled(folded.shape[1:], _number(self.identity if initial is NoValue else initial), a)
-            initial = NoValue
     else:
-        result = a.clone()
-    if initial is not NoValue and initial is not None:
-        result = self.compute((_util.cast(as_tensor(initial), result.dtype), result), found=found)
+        result = _fold(self, a.unsqueeze(0), found, start, None if mask is None else mask.unsqueeze(0))
     if keepdims:
         result = _util.restore_axes(result, axes)
     return _finish(self, "reduce", result, out, source, found)
@@ -248,14 +284,15 @@ def reduceat(self: ufunc, array: Any, /, indices: Any, axis: Any = 0, dtype: Any
             "setting an array element with a sequence. The requested array would exceed the maximum number of "
             "dimension of 1."
         )
+    starts, length = [int(i) for i in places.tolist()], a.shape[dim]
+    for start in starts:
+        if not 0 <= start < length:
+            raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
-    rows, moved = [], a.movedim(dim, 0)
-    starts = [int(i) for i in places.tolist()]
-    for start, stop in zip(starts, [*starts[1:], moved.shape[0]]):
-        if not 0 <= start < moved.shape[0]:
-            raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {moved.shape[0]})")
-        rows.append(_fold(self, moved[start : max(stop, start + 1)], found))
+    moved = a.movedim(dim, 0)
+    slices = [moved[start : max(stop, start + 1)] for start, stop in zip(starts, [*starts[1:], length])]
+    rows = [_fold(self, part, found) for part in slices]
     result = torch.stack(rows).movedim(0, dim) if rows else moved[:0].movedim(0, dim)
     return _finish(self, "reduceat", result, out, source, found)
 
