@@ -15,12 +15,11 @@ from typing import Any
 
 import torch
 
-from npdec import _errstate, _law, _memory, _wrap
+from npdec import _errstate, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
-from npdec._base import ArrayBase, Poly1dBase
+from npdec._base import Poly1dBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
-from npdec._decomposed import DecomposedTensor, is_broadcast
-from npdec._dtypes import dtype as dtype_class
+from npdec._decomposed import DecomposedTensor
 from npdec._like import handed_on
 from npdec._output import dtype_of_out, write_out, writeable_tensor
 from npdec._refusals import refusal
@@ -32,67 +31,6 @@ from npdec._ufunc_call import choose, deliver_stacks
 __all__ = ["compile_function", "compile_method", "publish"]
 
 _Kind = inspect.Parameter
-
-
-def _wrap_result(result: Any) -> Any:
-    """Tensors in what a kernel returned become arrays and scalars, dtypes and sizes become NumPy's."""
-    if isinstance(result, torch.Tensor):
-        return _wrap.wrap(result)
-    return _wrap_container(result, _wrap_result)
-
-
-def _wrap_array(result: Any) -> Any:
-    if isinstance(result, torch.Tensor):
-        return _wrap.wrap_array(result)
-    return _wrap_container(result, _wrap_array)
-
-
-def _wrap_view(source: Any, result: Any) -> Any:
-    """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
-    if isinstance(result, torch.Tensor):
-        if type(source) is tuple and len(source) == 1:
-            source = source[0]
-        if type(source) is _wrap.ARRAY and source._t is result:
-            return source
-        if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
-            return _wrap.wrap_scalar(result)
-        made = _memory.view(source, result)
-        if is_broadcast(result):
-            _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
-        return made
-    if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
-        return type(result)([_wrap_view(one, item) for one, item in zip(source, result, strict=True)])
-    return _wrap_container(result, lambda item: _wrap_view(source, item))
-
-
-def _wrap_frozen(source: Any, result: torch.Tensor) -> Any:
-    """A read-only view of `source`."""
-    made = _wrap_view(source, result)
-    if type(source) is _wrap.ARRAY and _memory.shares_storage(result, source._t):
-        _memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
-    return made
-
-
-def _wrap_mirror(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A view of `source`, or a copy that stands for one."""
-    if type(source) is not _wrap.ARRAY or _memory.shares_storage(result, source._t):
-        return _wrap_view(source, result)
-    made = _wrap.wrap_array(result)
-    _memory.mirror(source, made, again)
-    return made
-
-
-def _wrap_container(result: Any, wrap: Callable[[Any], Any]) -> Any:
-    if isinstance(result, torch.dtype):
-        return dtype_class(result)
-    if isinstance(result, torch.Size):
-        return tuple(result)
-    if isinstance(result, tuple):
-        items = [wrap(item) for item in result]
-        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
-    if isinstance(result, list):
-        return [wrap(item) for item in result]
-    return result
 
 
 def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
@@ -153,11 +91,11 @@ class _Source:
             "_value": _value,
             "_scalars": _PYTHON_SCALARS,
             "_NoValue": NoValue,
-            "_wrap_result": _wrap_result,
-            "_wrap_array": _wrap_array,
-            "_wrap_view": _wrap_view,
-            "_wrap_frozen": _wrap_frozen,
-            "_wrap_mirror": _wrap_mirror,
+            "_wrap_result": _results.wrap_result,
+            "_wrap_array": _results.wrap_array,
+            "_wrap_view": _results.wrap_view,
+            "_wrap_frozen": _results.wrap_frozen,
+            "_wrap_mirror": _results.wrap_mirror,
             "_wrap_scalar": _wrap.wrap_scalar,
             "_write_out": write_out,
             "_dtype_of_out": dtype_of_out,
@@ -188,7 +126,7 @@ class _Source:
             elif p.kind is _Kind.VAR_KEYWORD:
                 words.append(f"**{p.name}")
             elif method and i == 0:
-                words.append("self")
+                words += ["self"] if p.kind is _Kind.POSITIONAL_ONLY else ["self", "/"]
             else:
                 words.append(p.name + self._default(p))
             last_positional_only = p.kind is _Kind.POSITIONAL_ONLY and kinds[i + 1 : i + 2] != [_Kind.POSITIONAL_ONLY]
@@ -431,33 +369,33 @@ class Published(Mapping[str, Any]):
 
     def __init__(self, namespace: str, modules: Iterable[ModuleType]) -> None:
         self._namespace = namespace
-        self._kernels: dict[str, Callable[..., Any]] = {}
+        self.kernels: dict[str, Callable[..., Any]] = {}
         self._compiled: dict[Callable[..., Any], Any] = {}
         for module in modules:
             for kernel in kernels_of(module):
                 spec = _spec(kernel)
                 for name in (spec.name, *spec.aliases):
-                    if name in self._kernels:
+                    if name in self.kernels:
                         raise TypeError(f"{namespace}.{name} is declared twice, the second time in {module.__name__}")
-                    self._kernels[name] = kernel
-        self.ufuncs = {name: self[name] for name, kernel in self._kernels.items() if _spec(kernel).loops is not None}
+                    self.kernels[name] = kernel
+        self.ufuncs = {name: self[name] for name, kernel in self.kernels.items() if _spec(kernel).loops is not None}
 
     def __getitem__(self, name: str) -> Any:
-        kernel = self._kernels[name]
+        kernel = self.kernels[name]
         function = self._compiled.get(kernel)
         if function is None:
             function = self._compiled[kernel] = compile_function(kernel, self._namespace)
         return function
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
+        return iter(self.kernels)
 
     def __len__(self) -> int:
-        return len(self._kernels)
+        return len(self.kernels)
 
     def resolve(self, name: str, scope: dict[str, Any]) -> Any:
         """The function that a module was asked for, which then stands in its globals. Raises AttributeError."""
-        if name not in self._kernels:
+        if name not in self.kernels:
             raise AttributeError(f"module {self._namespace!r} has no attribute {name!r}")
         function = scope[name] = self[name]
         return function

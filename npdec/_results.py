@@ -1,0 +1,76 @@
+"""What kernels return, as the caller gets it: arrays and scalars, views of the arguments, NumPy's dtypes and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec import _memory, _wrap
+from npdec._base import ArrayBase
+from npdec._decomposed import is_broadcast
+from npdec._dtypes import dtype as dtype_class
+
+__all__ = ["wrap_array", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+
+
+def wrap_result(result: Any) -> Any:
+    """Tensors in what a kernel returned become arrays and scalars, dtypes and sizes become NumPy's."""
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap(result)
+    return _contained(result, wrap_result)
+
+
+def wrap_array(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap_array(result)
+    return _contained(result, wrap_array)
+
+
+def wrap_view(source: Any, result: Any) -> Any:
+    """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
+    if isinstance(result, torch.Tensor):
+        if type(source) is tuple and len(source) == 1:
+            source = source[0]
+        if type(source) is _wrap.ARRAY and source._t is result:
+            return source
+        if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
+            return _wrap.wrap_scalar(result)
+        made = _memory.view(source, result)
+        if is_broadcast(result):
+            _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
+        return made
+    if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
+        return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])
+    return _contained(result, lambda item: wrap_view(source, item))
+
+
+def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
+    """A read-only view of `source`."""
+    made = wrap_view(source, result)
+    if type(source) is _wrap.ARRAY and _memory.shares_storage(result, source._t):
+        _memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
+    return made
+
+
+def wrap_mirror(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A view of `source`, or a copy that stands for one."""
+    if type(source) is not _wrap.ARRAY or _memory.shares_storage(result, source._t):
+        return wrap_view(source, result)
+    made = _wrap.wrap_array(result)
+    _memory.mirror(source, made, again)
+    return made
+
+
+def _contained(result: Any, wrap: Callable[[Any], Any]) -> Any:
+    if isinstance(result, torch.dtype):
+        return dtype_class(result)
+    if isinstance(result, torch.Size):
+        return tuple(result)
+    if isinstance(result, tuple):
+        items = [wrap(item) for item in result]
+        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    if isinstance(result, list):
+        return [wrap(item) for item in result]
+    return result
