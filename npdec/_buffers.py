@@ -26,11 +26,46 @@ from npdec.exceptions import DecompositionWarning
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
-__all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "own_elements", "reinterpreted", "seen"]
+__all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "reduced", "reinterpreted", "seen"]
 
 DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
 
 _UNALIGNED = "torch holds aligned elements only, so this is a copy that follows the array; write to the array itself"
+
+
+# --- pickles ---------------------------------------------------------------------------------------------------------
+
+
+def reduced(array: Composition, protocol: int) -> tuple[Any, ...]:
+    """How an array is pickled: by its own elements, without those of the memory around them.
+
+    From protocol 5 on the memory of plain numbers on the host is a buffer, which the pickler may take out of band.
+    """
+    tensor = own_elements(array._t)
+    if protocol < 5 or type(tensor) is not torch.Tensor or tensor.requires_grad or tensor.device.type != "cpu":
+        return _wrap.reduced(_wrap.wrap_array, tensor)
+    tensor = tensor.resolve_conj().resolve_neg()
+    steps = tensor.stride()
+    axes = sorted(range(tensor.dim()), key=lambda i: -steps[i])
+    dense = tensor.permute(axes)
+    if not dense.is_contiguous() or not tensor.numel():
+        return _wrap.reduced(_wrap.wrap_array, tensor)
+    memory: Any = (ctypes.c_ubyte * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
+    memory.owner = dense  # the view below keeps it
+    seen = memoryview(memory).cast("B")
+    buffer = pickle.PickleBuffer(seen.toreadonly() if getattr(array, "_ro", None) is not None else seen)
+    inverse = tuple(sorted(range(tensor.dim()), key=axes.__getitem__))
+    return restored, (buffer, array.dtype, tuple(dense.shape), inverse)
+
+
+def restored(buffer: Any, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Composition:
+    """The array that was pickled as a buffer: over that memory, and read-only if it is."""
+    memory = memoryview(buffer)
+    tensor = torch.frombuffer(bytearray(memory) if memory.readonly else memory, dtype=dtype.torch_dtype)
+    array = _wrap.wrap_array(tensor.reshape(shape).permute(axes))
+    if memory.readonly:
+        _memory.freeze(array, "it was pickled as one that is read-only")
+    return array
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
@@ -169,7 +204,7 @@ class BufferMethods(ArrayBase):
         numpy_for("__array_struct__")
         return _exported("__array_struct__", self, AttributeError).__array_struct__
 
-    def tobytes(self, order: str | None = "C") -> bytes:
+    def tobytes(self, /, order: str | None = "C") -> bytes:
         """The elements' memory, in row-major ("C") or column-major ("F") order.
 
         >>> np.array([[1, 2], [3, 4]], dtype=np.uint8).tobytes("F")
@@ -188,7 +223,7 @@ class BufferMethods(ArrayBase):
     def __bytes__(self) -> bytes:
         return self.tobytes()
 
-    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+    def tofile(self, /, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file (a name or a file), in row-major order: their bytes, or text with `sep` between
         them, each formatted by `format`. `np.fromfile` reads it, told the dtype. Needs NumPy (ImportError).
 
@@ -197,7 +232,7 @@ class BufferMethods(ArrayBase):
         numpy_for("tofile")
         host_array("tofile", self._t).tofile(fid, sep, format)
 
-    def dump(self, file: Any) -> None:
+    def dump(self, /, file: Any) -> None:
         """Pickle the array, contributions and all, to a file (a name or a file). `pickle.load` reads it."""
         if isinstance(file, (str, bytes, os.PathLike)):
             text = pickle.dumps(self, 2)
@@ -206,11 +241,11 @@ class BufferMethods(ArrayBase):
         else:
             pickle.dump(self, file, 2)
 
-    def dumps(self) -> bytes:
+    def dumps(self, /) -> bytes:
         """The array pickled, as bytes."""
         return pickle.dumps(self, 2)
 
-    def byteswap(self, inplace: bool = False) -> Any:
+    def byteswap(self, /, inplace: bool = False) -> Any:
         """The numbers whose bytes are those of the elements in reverse order; with `inplace` in the same memory.
 
         >>> np.array([1, 256], dtype=np.int16).byteswap()
@@ -232,7 +267,7 @@ class BufferMethods(ArrayBase):
         write("byteswap", check_writeable("byteswap", self), swapped)
         return self
 
-    def getfield(self, dtype: Any, offset: int = 0) -> Any:
+    def getfield(self, /, dtype: Any, offset: int = 0) -> Any:
         """A view of a part of every element: the bytes from `offset` on, read as a dtype.
 
         Raises ValueError where the element ends before, TypeError for a decomposed array.
@@ -243,7 +278,7 @@ class BufferMethods(ArrayBase):
         target = _check_field("getfield", self, dtype, offset)
         return alias(self, lambda tensor: _field(tensor, target, offset))
 
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
+    def view(self, /, dtype: Any = None, type: Any = None) -> Any:
         """A view of the same memory, read as another dtype: of another size, if the last axis is contiguous and its
         length fits. Raises ValueError where they do not fit, TypeError for a decomposed array, which holds no bytes.
 
@@ -298,10 +333,10 @@ class ArrayBuffer(BufferMethods):
         >>> np.zeros((2, 3)).ctypes.strides[:]
         [24, 8]
         """
-        numpy_for("ctypes")
-        return _exported("ctypes", self, BufferError).ctypes
+        _exported("ctypes", self, BufferError)
+        return numpy_for("ctypes").asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
 
-    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+    def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
         """Write numbers into a part of every element: the bytes from `offset` on, taken as a dtype.
 
         Raises ValueError where the element ends before or the array is read-only.

@@ -18,7 +18,7 @@ import torch
 
 from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
-from npdec._buffers import ArrayBuffer, own_elements, set_dtype, set_strides
+from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._convert import as_shape, as_tensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import subscripted
@@ -134,6 +134,7 @@ class Composition(ArrayBuffer, ArrayMethods):
     def reshape(self, length: Any = (), width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
         if options:
             return super().reshape(*_lengths(length, width, more), **options)
+        tensor: Any
         try:
             if width is NoValue:
                 tensor = self._t.reshape(length)
@@ -271,9 +272,9 @@ class Composition(ArrayBuffer, ArrayMethods):
         return _wrap.wrap_array(self._t.clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _wrap.reduced(_wrap.wrap_array, own_elements(self._t))
+        return reduced(self, int(protocol))
 
-    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+    def setflags(self, /, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.
 
         >>> x = np.zeros(2)
@@ -296,7 +297,9 @@ class Composition(ArrayBuffer, ArrayMethods):
                 raise ValueError("cannot set WRITEABLE flag to True of this array")
             self._ro = None
 
-    def sort(self, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None) -> None:
+    def sort(
+        self, /, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+    ) -> None:
         """Sort in place along an axis; see `np.sort` for the arguments.
 
         >>> x = np.array([3, 1, 2])
@@ -306,11 +309,11 @@ class Composition(ArrayBuffer, ArrayMethods):
         """
         write("sort", self, sorting_impl.sort(self._t, operator.index(axis), kind, order, stable=stable))
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    def partition(self, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Rearrange in place along an axis so that the element `kth` is where sorting puts it; see `np.partition`."""
         write("partition", self, sorting_impl.partition(self._t, as_tensor(kth), operator.index(axis), kind, order))
 
-    def fill(self, value: Any) -> None:
+    def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
         check_writeable("fill", self)
         number = as_value(value, self._d)
@@ -318,7 +321,7 @@ class Composition(ArrayBuffer, ArrayMethods):
             raise ValueError(f"setting an array element with a sequence: fill takes a number, not shape {number.shape}")
         write("fill", self, number.expand(self.shape), "unsafe")
 
-    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+    def resize(self, /, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place: elements are dropped from the end of the memory, or zeros added.
 
         Raises ValueError for a view, and where a view of the array exists (`refcheck=False` leaves it as it is).
@@ -329,6 +332,7 @@ class Composition(ArrayBuffer, ArrayMethods):
         array([[1, 2],
                [3, 0]])
         """
+        refcheck = bool(operator.index(refcheck))
         if not new_shape or (len(new_shape) == 1 and new_shape[0] is None):
             return
         shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)

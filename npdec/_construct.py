@@ -33,7 +33,7 @@ def _steps(shape: tuple[int, ...], size: int, order: str | None) -> tuple[int, .
 
 def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset: int) -> tuple[int, ...]:
     """Steps in bytes that stay within the room. Raises ValueError for others."""
-    steps = tuple(map(operator.index, strides))
+    steps = as_shape(strides)
     if len(steps) != len(shape):
         raise ValueError("strides, if given, must be the same length as shape")
     spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]

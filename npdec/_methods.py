@@ -144,7 +144,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     # -- copies, dtypes, Python objects ---------------------------------------------------------------------------
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, /, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
         forbids the cast, ValueError where a value would change under "same_value". A cast to integers cannot carry
@@ -175,11 +175,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = _storage.duplicate(tensor, letter)
         return self._as(tensor)
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
         return self._as(creation_impl.copy(self._t, order))
 
-    def item(self, *args: Any) -> Any:
+    def item(self, /, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""
         tensor = self._t.value if type(self._t) is DecomposedTensor else self._t
         if len(args) == 1 and isinstance(args[0], tuple):
@@ -198,7 +198,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return tensor.item()
 
-    def tolist(self) -> Any:
+    def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
         return self._t.tolist()
 
@@ -207,7 +207,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     # -- shape ----------------------------------------------------------------------------------------------------
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    def reshape(self, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The array in another shape of the same size; a view where it can be. `x.reshape(2, 3)` or `((2, 3))`.
 
         Raises ValueError if the sizes differ, or under `copy=False` if a copy is needed.
@@ -219,13 +219,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         size = as_shape(shape[0] if len(shape) == 1 else shape)
         return _memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
         if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", 0)):
             axes = () if axes[0] is None else as_shape(axes[0])
         return _memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
 
-    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+    def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
         mask = as_tensor(condition)
         mask = mask.value if isinstance(mask, DecomposedTensor) else mask
@@ -236,7 +236,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """Write values at indices that count the elements in row-major order; see `np.put`."""
         _wrap.NAMESPACE[0].put(self, indices, values, mode)
 
-    def flatten(self, order: str = "C") -> Composition:
+    def flatten(self, /, order: str = "C") -> Composition:
         """A copy of the elements as a 1-d array."""
         return _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
 

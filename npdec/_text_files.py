@@ -50,12 +50,13 @@ def _converters(converters: Any) -> Any:
     return {_place(key): _plain(value) if callable(value) else value for key, value in converters.items()}
 
 
-def _plain(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _plain(function: Any) -> Callable[[Any], Any]:
     if isinstance(function, type) and not issubclass(function, ArrayBase):
         return function  # NumPy looks whether it is bytes
+    call: Callable[[Any], Any] = function
 
     def converted(text: Any) -> Any:
-        number = function(text)
+        number = call(text)
         return number.item() if hasattr(number, "item") else number
 
     return converted

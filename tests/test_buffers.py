@@ -590,6 +590,38 @@ def test_pickles_keep_the_order(order):
     assert back.tolist() == x.tolist()
 
 
+@BOTH
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4), (), (0, 2)])
+@pytest.mark.parametrize("dtype", ["?", "i2", "u2", "f8", "c8"])
+def test_pickles_hand_out_their_memory(lib, shape, dtype):
+    source = lib.ones(shape, dtype=dtype)
+    for x in (source, source.T, source.copy("F"), source[..., None].swapaxes(0, -1)):
+        buffers: list[Any] = []
+        pickled = pickle.dumps(x, 5, buffer_callback=buffers.append)
+        back = pickle.loads(pickled, buffers=buffers)
+        assert type(back) is lib.ndarray
+        assert back.dtype == x.dtype
+        assert steps(back) == steps(x)
+        assert back.tolist() == x.tolist()
+        if x.size > 1:
+            assert len(buffers) == 1
+            assert lib.shares_memory(back, x)
+            back[...] = 0
+            assert not x.any()
+            x[...] = 1
+        inside = pickle.loads(pickle.dumps(x, 5))
+        assert inside.tolist() == x.tolist()
+        assert inside.flags.writeable
+
+
+@BOTH
+def test_a_read_only_array_is_pickled_as_one_in_protocol_5(lib):
+    x = lib.arange(3.0)
+    x.flags.writeable = False
+    assert not pickle.loads(pickle.dumps(x, 5)).flags.writeable
+    assert pickle.loads(pickle.dumps(x, 4)).flags.writeable
+
+
 def test_dump(tmp_path):
     x = np.decompose(np.array([1.0, 2.0]))
     x.dump(tmp_path / "x")
