@@ -2,7 +2,8 @@
 
 A scalar holds a 0-d tensor that is never written, so it carries gradients and contributions, stays on its device, and
 costs no synchronisation until Python asks for the number. For the same reason `np.float64` is no subclass of Python's
-float, which would fix the number at construction; it is registered as a `numbers.Real` instead.
+float, which would fix the number at construction; it is registered as a `numbers.Real`, and its instances count as
+floats to `isinstance`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ class ScalarType(type):
         if cls._torch_dtype is None:
             raise AttributeError(f"{cls.__name__} is an abstract type")
         return numpy_dtype(cls._torch_dtype)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return super().__subclasscheck__(getattr(other, "_scalar", other))  # what a scalar names as its class
 
 
 class generic(ArrayMethods, metaclass=ScalarType):

@@ -39,7 +39,7 @@ def _rewrap(result: Any) -> Any:
 
 def _to_numpy(arg: Any) -> Any:
     """The arguments of a call with NumPy's arrays for npdec's."""
-    if isinstance(arg, ArrayBase):
+    if isinstance(arg, ProtocolMixin):
         return arg.__array__()
     if isinstance(arg, dict):
         return {name: _to_numpy(item) for name, item in arg.items()}

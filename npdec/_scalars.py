@@ -248,10 +248,46 @@ class float32(floating):
     _torch_dtype = torch.float32
 
 
+class _Face(type):
+    """The type of what a scalar names as its class, so that Python counts it among its own floats or complex numbers.
+
+    An instance of a subclass of float holds a C double, which functions written in C read without asking; a scalar
+    holds a tensor. So `type(x)` is no subclass of float, and `x.__class__` is: `isinstance(x, float)` looks at both.
+    Apart from that a face is the scalar type: it equals it, is called as it, and has its attributes and bases.
+    """
+
+    _scalar: Any
+
+    @property
+    def __mro__(cls) -> Any:  # torch.compile looks here for the slots of a scalar
+        return (*cls._scalar.__mro__[:-1], *type.__getattribute__(cls, "__base__").__mro__)
+
+    def __call__(cls, *args: Any) -> Any:
+        return cls._scalar(*args)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls or other is cls._scalar
+
+    def __hash__(cls) -> int:
+        return hash(cls._scalar)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._scalar, name)
+
+
+class _FloatFace(float, metaclass=_Face):
+    pass
+
+
+class _ComplexFace(complex, metaclass=_Face):
+    pass
+
+
 class float64(floating):
-    """A float of 64 bits, as Python's: the default float."""
+    """A float of 64 bits, as Python's: the default float. `isinstance(x, float)` holds."""
 
     __slots__ = ()
+    __class__: Any = _FloatFace
     _torch_dtype = torch.float64
 
     def hex(self) -> str:
@@ -280,9 +316,10 @@ class complex64(complexfloating):
 
 
 class complex128(complexfloating):
-    """A complex number of two float64, as Python's: the default complex number."""
+    """A complex number of two float64, as Python's: the default complex number. `isinstance(x, complex)` holds."""
 
     __slots__ = ()
+    __class__: Any = _ComplexFace
     _torch_dtype = torch.complex128
 
 
@@ -298,10 +335,14 @@ for _cls in CONCRETE:
     assert _cls._torch_dtype is not None
     SCALARS[_cls._torch_dtype] = _cls
     SPELLINGS[_cls] = _cls._torch_dtype
-    type(dtype_class(_cls._torch_dtype)).type = _cls  # type: ignore[assignment,method-assign]
+    type(dtype_class(_cls._torch_dtype)).type = _cls
 for _cls in CONCRETE + _ABSTRACT:
     _cls.__module__ = "npdec"
 bool_.__name__ = bool_.__qualname__ = "bool"
+for _face, _cls in ((_FloatFace, float64), (_ComplexFace, complex128)):
+    _face._scalar = _cls
+    _face.__name__, _face.__qualname__, _face.__module__ = _cls.__name__, _cls.__name__, "npdec"
+    _face.__doc__ = _cls.__doc__
 
 numbers.Number.register(number)
 numbers.Integral.register(integer)

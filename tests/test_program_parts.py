@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 import subprocess
 import sys
 
@@ -96,3 +97,36 @@ def test_lengths_may_be_scalars_of_arrays():
             x -= 1
     d = np.decompose(x).reshape(n, -1)
     assert (d.components.sum(0) == wanted.reshape(6, 2)).all()
+
+
+def test_scalars_of_pythons_precision_count_as_pythons_own():
+    for lib in (numpy, np):
+        x, z = lib.float64(2.5), lib.array([1 + 2j])[0]
+        assert isinstance(x, float)
+        assert isinstance(lib.ones(2).sum(), (int, float))
+        assert isinstance(z, complex)
+        assert not isinstance(x, complex)
+        assert not isinstance(lib.float32(1), float)
+        assert not isinstance(lib.int64(1), (int, float))
+        assert x.__class__ == lib.float64
+        assert hash(x.__class__) == hash(lib.float64)
+        assert x.__class__.__name__ == "float64"
+        assert type(x.__class__(3)) is lib.float64
+        assert issubclass(x.__class__, float)
+        assert issubclass(x.__class__, lib.floating)
+        assert issubclass(z.__class__, lib.complexfloating)
+        assert lib.zeros(1, dtype=x.__class__).dtype == lib.float64
+        assert float in x.__class__.__mro__
+        assert (x.__class__.fromhex("0x1p+1"), x.__class__.__doc__ is None) == (2, False)
+        assert fractions.Fraction(x) == fractions.Fraction(5, 2)
+        match x:
+            case float():
+                pass
+            case _:
+                raise AssertionError(x)
+    assert issubclass(np.float64, np.floating)
+    assert not issubclass(np.float64(1).__class__, np.integer)
+    assert type(np.float64(1)) is np.float64
+    total = np.decompose(np.arange(3.0)).sum()
+    assert isinstance(total, float)
+    assert total.is_decomposed
