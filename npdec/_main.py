@@ -78,6 +78,10 @@ CHAPTERS = (
 )
 
 functions = publish("npdec", *CHAPTERS)
+for name, kernel in functions.kernels.items():
+    folded = kernel.__npdec__.folds  # type: ignore[attr-defined]
+    if folded is not None:
+        functions.ufuncs[folded].reduction = functions[name]
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))

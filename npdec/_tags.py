@@ -125,7 +125,8 @@ class Spec:
     that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over
     nothing. `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
     `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
-    `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself.
+    `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself. `folds` names
+    the ufunc that a reduction folds along an axis, and so is the method `reduce` of.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Spec:
     flags: Any = None
     errors: Any = None
     signature: str | None = None
+    folds: str | None = None
 
 
 def public(
@@ -148,6 +150,7 @@ def public(
     aliases: tuple[str, ...] = (),
     errors: str | dict[str, str] | None = None,
     signature: str | None = None,
+    folds: str | None = None,
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
@@ -155,7 +158,7 @@ def public(
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
-            public_name, method_name, aliases=aliases, errors=errors, signature=signature
+            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds
         )
         return kernel
 

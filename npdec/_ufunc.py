@@ -80,6 +80,7 @@ class ufunc:
     signature: str | None = None
     __name__: str
     __call__: Callable[..., Any]
+    reduction: Callable[..., Any] | None = None  # the function that folds it along an axis
     _loops = ""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -201,6 +201,9 @@ def reduce(
     >>> np.multiply.reduce(np.array([2, 3, 5]))
     np.int64(30)
     """
+    plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
+    if plain and self.reduction is not None and (type(axis) is int or axis is None):
+        return self.reduction(array, axis)
     _check_binary(self, "reduce")
     outs = read_out(self, out)
     a = source = as_tensor(array)

@@ -23,6 +23,7 @@ from npdec._tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
+    Coefficients,
     DTypeLike,
     Frozen,
     InPlace,
@@ -41,12 +42,13 @@ from npdec._tags import (
     Stepwise,
     View,
     out_casting,
+    writes_back,
 )  # fmt: skip
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "DTypeLike", "Frozen", "InPlace", "KeepDims", "Like",
-    "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth",
-    "Stepwise", "View", "operation", "out_casting", "ufunc",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Frozen", "InPlace", "KeepDims",
+    "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike",
+    "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 
 

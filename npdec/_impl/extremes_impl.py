@@ -37,7 +37,7 @@ _POSITIONS: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.argmax, "
 # --- maximum and minimum ----------------------------------------------------------------------------------------------
 
 
-@public(method=True, aliases=("amax",))
+@public(method=True, aliases=("amax",), folds="maximum")
 @out_casting("unsafe")
 def max(
     a: ArrayLike,
@@ -66,7 +66,7 @@ def max(
     return extreme("maximum", a, axis, keepdims, initial, where)
 
 
-@public(method=True, aliases=("amin",))
+@public(method=True, aliases=("amin",), folds="minimum")
 @out_casting("unsafe")
 def min(
     a: ArrayLike,
@@ -229,7 +229,7 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
 # --- tests and counts -------------------------------------------------------------------------------------------------
 
 
-@public(method=True)
+@public(method=True, folds="logical_and")
 def all(
     a: Opaque,
     axis: AxisLike | None = None,
@@ -254,7 +254,7 @@ def all(
     return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
-@public(method=True)
+@public(method=True, folds="logical_or")
 def any(
     a: Opaque,
     axis: AxisLike | None = None,

@@ -32,7 +32,7 @@ _INEXACT = _reduce.INEXACT
 _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, which in half precision rounds at every step
 
 
-@public(method=True, errors="reduce")
+@public(method=True, errors="reduce", folds="add")
 @out_casting("unsafe")
 def sum(
     a: ArrayLike,
@@ -63,7 +63,7 @@ def sum(
     return _reduce.total(torch.sum, torch.add, 0, a, axes, dtype, keepdims, initial, where)
 
 
-@public(method=True, errors=_flags.REDUCE)
+@public(method=True, errors=_flags.REDUCE, folds="multiply")
 @out_casting("unsafe")
 def prod(
     a: ArrayLike,
