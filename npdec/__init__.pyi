@@ -1625,7 +1625,7 @@ def unique(
     return_index: builtins.bool = ...,
     return_inverse: builtins.bool = ...,
     return_counts: builtins.bool = ...,
-    axis: _IntLike | None = ...,
+    axis: Any = ...,
     *,
     equal_nan: builtins.bool = ...,
     sorted: builtins.bool = ...,

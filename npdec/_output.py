@@ -149,13 +149,15 @@ def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> A
         return tuple(write_out(name, o, r, casting) for o, r in zip(out, result, strict=True))
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
+    if type(out) is not _wrap.ARRAY:
+        raise TypeError(f"{name}: return arrays must be of ArrayType, an npdec array, not {type(out).__name__}")
     check_writeable(name, out)
+    if tuple(result.shape) != tuple(out._t.shape):
+        raise ValueError(
+            f"{name}: output array has wrong shape: {tuple(out._t.shape)} instead of {tuple(result.shape)}"
+        )
     if casting == "same" and not out._t.is_contiguous():
         raise ValueError(f"{name}: output array is not acceptable: its memory is not contiguous in row-major order")
     casting = _check_out_dtype(name, out._d, result.dtype, casting)
-    if tuple(result.shape) != tuple(out._t.shape):
-        raise ValueError(
-            f"{name}: output array has the wrong shape: {tuple(out._t.shape)} instead of {tuple(result.shape)}"
-        )
     write(name, out, result, "unsafe")
     return out

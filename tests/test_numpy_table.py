@@ -161,11 +161,13 @@ def test_inputs_are_unchanged(name, sample):
         numpy.testing.assert_array_equal(plain(x), old)
 
 
-def _takes_out(name: str) -> bool:
+def _takes_out(name: str, sample: samples.Sample) -> bool:
+    if {"dtype", "casting"} <= sample.kwargs.keys() and name in ("concatenate", "stack"):
+        return False  # a dtype stands in the place of an output
     return "out" in inspect.signature(samples.find(np, name)).parameters
 
 
-@pytest.mark.parametrize(("name", "sample"), [c for c in CASES if _takes_out(c[0])], ids=samples.case_id)
+@pytest.mark.parametrize(("name", "sample"), [c for c in CASES if _takes_out(*c)], ids=samples.case_id)
 def test_out(name, sample):
     want = run(np, name, sample)
     several = isinstance(want, tuple)

@@ -109,6 +109,8 @@ def edges_of_axis(i: int, a: torch.Tensor, bins: Any, limits: Any) -> torch.Tens
             return _given_edges(bins, f"`bins[{i}]` must be monotonically increasing, when an array")
         if bins.ndim:
             raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")
+        if bins < 1:
+            raise ValueError(f"`bins[{i}]` must be positive, when an integer")
         if kind(bins.dtype) not in "ui":
             raise TypeError(f"`bins[{i}]` must be an integer, when a scalar")
     n = operator.index(bins)

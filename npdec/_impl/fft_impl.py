@@ -106,7 +106,9 @@ def _lengths(
         axes = tuple(range(-len(s), 0))
     if None in s:
         warnings.warn(
-            "`None` in `s` is deprecated: -1 stands for the length of the axis.", DeprecationWarning, stacklevel=4
+            "Passing an array containing `None` values to `s` is deprecated: -1 stands for the length of the axis.",
+            DeprecationWarning,
+            stacklevel=4,
         )
     axes = normalize_axes(axes, x.ndim, allow_duplicate=True)
     if len(s) != len(axes):

@@ -5,7 +5,8 @@ The elements are ordered by integer keys, equal for equal values; the values the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import operator
+from typing import Any, NamedTuple
 
 import torch
 
@@ -107,7 +108,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: int | None = None,
+    axis: Any = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
@@ -121,6 +122,9 @@ def unique(
     >>> np.unique(np.array([3, 1, 3, 2]), return_counts=True)
     (array([1, 2, 3]), array([1, 1, 2]))
     """
+    if isinstance(axis, float):
+        raise TypeError("integer argument expected, got float")
+    axis = None if axis is None else operator.index(axis)
     if axis is not None and _util.normalize_axis(axis, ar.ndim) == 0 and ar.ndim == 1:
         axis = None
     if axis is None:
@@ -209,7 +213,7 @@ def isin(
     """For each element, whether it is among the test elements (with `invert`, whether it is not).
 
     nan equals nothing. `kind` chooses an algorithm in NumPy, here it is checked only. Raises ValueError for an unknown
-    kind, and for "table" with other than integers or booleans.
+    kind, and for "table" with other than integers or booleans, RuntimeError where their range is too wide for a table.
 
     >>> np.isin(np.array([[1, 2], [3, 4]]), [2, 4])
     array([[False,  True],
@@ -221,8 +225,22 @@ def isin(
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
+    if kind == "table" and not _fits_a_table(test_elements):
+        raise RuntimeError(
+            "You have specified kind='table', but the range of values in `ar2` or `ar1` exceed the maximum integer of "
+            "the datatype. Please set `kind` to None or 'sort'."
+        )
     found = _members(element, test_elements)
     return ~found if invert else found
+
+
+def _fits_a_table(x: torch.Tensor) -> bool:
+    """Whether the distance from the least to the greatest element is a number of their dtype."""
+    if not x.numel() or x.dtype is torch.bool:
+        return True
+    values = _util.to_ordered(x)
+    span = int(_util.from_ordered(values.max(), x.dtype)) - int(_util.from_ordered(values.min(), x.dtype))
+    return span <= torch.iinfo(x.dtype).max
 
 
 @public
