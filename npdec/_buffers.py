@@ -333,8 +333,9 @@ class ArrayBuffer(BufferMethods):
         >>> np.zeros((2, 3)).ctypes.strides[:]
         [24, 8]
         """
+        numpy = numpy_for("ctypes")
         _exported("ctypes", self, BufferError)
-        return numpy_for("ctypes").asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
+        return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
 
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
         """Write numbers into a part of every element: the bytes from `offset` on, taken as a dtype.
