@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from npdec import _wrap
 from npdec._convert import SPELLINGS, as_tensor
 from npdec._dtypes import SCALARS, subscripted
 from npdec._dtypes import dtype as dtype_class
@@ -353,6 +354,7 @@ byte, short, intc, int_, intp, long, longlong = int8, int16, int32, int64, int64
 ubyte, ushort, uintc, uint, uintp, ulong, ulonglong = uint8, uint16, uint32, uint64, uint64, uint64, uint64
 half, single, double, csingle, cdouble = float16, float32, float64, complex64, complex128
 True_, False_ = bool_(True), bool_(False)
+_wrap.BOOLS[:] = False_, True_
 
 
 def isscalar(element: Any) -> bool:

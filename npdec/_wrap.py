@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from npdec._scalars import generic
 
 __all__ = [
-    "ARRAY", "NAMESPACE", "dtype_repr", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "ARRAY", "BOOLS", "NAMESPACE", "dtype_repr", "reduced", "register_array", "shape_repr", "wrap", "wrap_array",
+    "wrap_scalar",
 ]  # fmt: skip
 
 ARRAY: Any = None  # Composition, once it is defined
 NAMESPACE: list[Any] = []  # the public module, once it is imported
+BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
 
 _new = object.__new__
+_BOOL, _TENSOR, _is_compiling = torch.bool, torch.Tensor, torch.compiler.is_dynamo_compiling
 
 
 def register_array(cls: type[Composition]) -> None:
@@ -66,6 +69,11 @@ def _with_dtype(wrap: Callable[[torch.Tensor], Any], bits: torch.Tensor, dtype: 
 def wrap_scalar(tensor: torch.Tensor) -> generic:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
     dtype = tensor.dtype
+    if dtype is _BOOL and type(tensor) is _TENSOR and tensor.is_cpu and BOOLS and not _is_compiling():
+        try:
+            return BOOLS[int(tensor.item())]
+        except RuntimeError:  # inside torch.func's transforms a tensor has no value
+            pass
     scalar = _new(SCALARS[dtype])
     scalar._t = tensor
     scalar._d = dtype

@@ -69,6 +69,27 @@ def test_where_0d_results_are_scalars_and_where_arrays(lib):
 
 
 @BOTH
+def test_booleans_are_two(lib):
+    x = lib.arange(3)
+    for made in (x.any(), x[0] == 0, lib.bool(1), lib.array([True])[0], lib.array(True)[()], lib.True_ & lib.True_):
+        assert made is lib.True_
+    assert lib.isclose(lib.inf, -lib.inf) is lib.False_
+    assert (lib.array(0) == "a") is lib.False_
+    assert pickle.loads(pickle.dumps(lib.True_)) is lib.True_
+
+
+def test_python_numbers_beside_float32_are_weak_in_isclose(lib):
+    below = 1.0 - 2.0**-52  # 1 in float32
+    one, many = lib.float32(1), lib.ones(2, dtype="f4")
+    for x in (one, many):
+        assert lib.isclose(x, below, atol=0, rtol=0).all()
+        assert lib.isclose(x, lib.float32(0), atol=below).all()
+        assert lib.isclose(x, 2, atol=0, rtol=below / 2).all()
+        assert not lib.isclose(x, lib.float64(below), atol=0, rtol=0).any()
+        assert not lib.isclose(x, lib.float32(0), atol=lib.float64(below)).any()
+        assert not lib.isclose(x, 2, atol=0, rtol=lib.float64(below / 2)).any()
+
+
 def test_python_integers_beside_int64(lib):
     for x in (lib.int64(3), lib.array([3])):
         assert (x + 2**62 == 3 + 2**62) & (2**62 ^ x == 3 + 2**62) & (x < 2**63) & (x > -(2**70))
