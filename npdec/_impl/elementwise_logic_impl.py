@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -314,13 +315,15 @@ def isclose(
     >>> np.isclose(np.array([1.0, 1.1]), np.array([1.0 + 1e-9, 1.0]))
     array([ True, False])
     """
-    b = _in_dtype(b, dtypes_impl.result_type(b, 1.0), a)
-    a = _in_dtype(a, dtypes_impl.result_type(a, b), b)
+    reference = b.to(dtypes_impl.result_type(b, 1.0)) if isinstance(b, torch.Tensor) else b * 1.0
+    a, b = _together(a, reference)
     broadcast_shapes(a.shape, b.shape)
     if not all(map(_is_tolerance, (rtol, atol))):
         warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning)
-    size = torch.abs(b)
-    near = torch.abs(torch.sub(a, b)) <= atol + rtol * size
+    # Python numbers stay weak to the end, and scalars with a dtype are not, which torch takes for weak.
+    scaled = _joined(operator.mul, rtol, abs(reference))
+    distance, bound = _together(torch.abs(torch.sub(a, b)), _joined(operator.add, atol, scaled))
+    near = distance <= bound
     close = (near & torch.isfinite(b)) | (a == b)
     return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
 
@@ -332,10 +335,22 @@ def _is_tolerance(x: Any) -> bool:
     return not is_known_true(~((x >= 0) & torch.isfinite(x)).all())
 
 
-def _in_dtype(x: Any, dtype: torch.dtype, beside: Any) -> torch.Tensor:
-    if isinstance(x, torch.Tensor):
-        return x.to(dtype)
-    return dtypes_impl.scalar_tensor(x, dtype, beside.device if isinstance(beside, torch.Tensor) else None)
+def _together(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two operands as tensors of the dtype that they have in common."""
+    dtype = dtypes_impl.result_type(x, y)
+    device = next((item.device for item in (x, y) if isinstance(item, torch.Tensor)), None)
+    made = [
+        item.to(dtype) if isinstance(item, torch.Tensor) else dtypes_impl.scalar_tensor(item, dtype, device)
+        for item in (x, y)
+    ]
+    return made[0], made[1]
+
+
+def _joined(operation: Any, x: Any, y: Any) -> Any:
+    """The sum or product: of Python numbers a Python number."""
+    return (
+        operation(*_together(x, y)) if isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor) else operation(x, y)
+    )
 
 
 @public
