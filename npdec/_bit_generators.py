@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any
+from typing import Any, cast
 
 from npdec._random_streams import from_numpy, numpy_random, to_numpy
 
@@ -89,12 +89,12 @@ class _Bits:
 
     def __setstate__(self, state: Any) -> None:
         if not isinstance(state, dict):  # the state alone, in pickles of long ago
-            state, sequence = state
+            state, sequence = tuple(state)
             super().__setstate__((state, _bridged(type(self).__name__, sequence)))  # type: ignore[misc]
         self.state = state
 
     def __reduce__(self) -> Any:
-        make, args, _ = super().__reduce__()  # type: ignore[misc]
+        make, args, _ = cast(tuple[Any, ...], super().__reduce__())
         return make, args, self.__getstate__()
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
@@ -131,7 +131,7 @@ def _numpys_dtype(dtype: Any) -> Any:
 
 
 def _numpys(instance: Any) -> Any:
-    return next(cls._numpys for cls in type(instance).__mro__ if "_numpys" in vars(cls))
+    return next(vars(cls)["_numpys"] for cls in type(instance).__mro__ if "_numpys" in vars(cls))
 
 
 @functools.cache

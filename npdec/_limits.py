@@ -50,9 +50,9 @@ class _Limit:
 
 
 @functools.cache
-def _finfo(cls: type[finfo], torch_dtype: torch.dtype) -> finfo:
+def _finfo(torch_dtype: torch.dtype) -> finfo:
     """The one object for a dtype."""
-    made = object.__new__(cls)
+    made = object.__new__(finfo)
     made._fill(torch_dtype)
     return made
 
@@ -95,7 +95,7 @@ class finfo:
         torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))
         if torch_dtype not in _FLOATS:
             raise ValueError(f"data type {SCALARS[torch_dtype]} not inexact")
-        return _finfo(cls, torch_dtype)
+        return _finfo(torch_dtype)
 
     def _fill(self, torch_dtype: torch.dtype) -> None:
         self.dtype = dtype_class(torch_dtype)

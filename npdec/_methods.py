@@ -221,7 +221,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
-        if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", 0)):
+        if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
             axes = () if axes[0] is None else as_shape(axes[0])
         return _memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
 

@@ -26,9 +26,12 @@ def lines(x: torch.Tensor, points: Points) -> torch.Tensor:
 def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The value at x of the lines between the points (xp, fp), which ascend; beyond them `left` and `right`."""
     if fp.is_complex():  # by parts: where one of them is infinite the other need not be nan
-        ends = [None if end is None else _end(end, fp[0]) for end in (left, right)]
-        parts = [(part(fp), *(end if end is None else part(end) for end in ends)) for part in (torch.real, torch.imag)]
-        return torch.complex(*[_lines(x, xp, *points) for points in parts])
+        left, right = (None if end is None else _end(end, fp[0]) for end in (left, right))
+
+        def part_of(part: Any) -> torch.Tensor:
+            return _lines(x, xp, part(fp), *(end if end is None else part(end) for end in (left, right)))
+
+        return torch.complex(part_of(torch.real), part_of(torch.imag))
     n = len(xp)
     after = _order.search(xp, x, right=True)  # the index of the first point to the right of x
     i = (after - 1).clamp(0, max(n - 2, 0))

@@ -56,7 +56,8 @@ def kept_order(x: torch.Tensor) -> torch.Tensor:
     """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of steps."""
     if 0 not in x.stride() or not any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True)):
         return x
-    axes = sorted(range(x.ndim), key=lambda i: -x.stride(i))
+    steps = x.stride()
+    axes = sorted(range(x.ndim), key=lambda i: -steps[i])
     inverse = sorted(range(x.ndim), key=axes.__getitem__)
     return x.permute(axes).contiguous().permute(inverse)
 

@@ -54,12 +54,12 @@ def _size(x: torch.Tensor, axes: tuple[int, ...]) -> int:
     return size
 
 
-def broadcast_shapes(*shapes: Iterable[int]) -> tuple[int, ...]:
+def broadcast_shapes(*given: Iterable[int]) -> tuple[int, ...]:
     """The shape that arrays of these shapes have together. Raises ValueError if they do not fit.
 
     torch's own function imports SymPy when it is first asked, which takes longer than most programs run.
     """
-    shapes = tuple(map(tuple, shapes))
+    shapes = [tuple(shape) for shape in given]
     result = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         for axis, n in enumerate(shape, len(result) - len(shape)):

@@ -281,6 +281,7 @@ def resolve_loop(
     """
     table = LOOPS[loops]
     key = tuple([x.dtype if isinstance(x, torch.Tensor) else type(x) for x in operands])
+    computed: torch.dtype | None
     if chosen is not None:
         computed = table.choose(key, *chosen, name, casting)
     elif dtype is not None:

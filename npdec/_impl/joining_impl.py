@@ -47,7 +47,7 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
 def _join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
     """The arrays joined, with the axes ordered in memory as theirs are."""
     if all(a.is_contiguous() for a in arrays):
-        return torch.cat(arrays, axis)
+        return torch.cat(list(arrays), axis)
     order = _memory_order(arrays)
     joined = torch.cat([a.permute(order) for a in arrays], order.index(axis))
     return joined.permute([order.index(i) for i in range(len(order))])
