@@ -60,6 +60,10 @@ def _item(item: Any) -> Any:
     return tensor
 
 
+def _is_array(item: Any) -> bool:
+    return not isinstance(item, _BASIC) and hasattr(item, "ndim") and hasattr(item, "__setitem__")
+
+
 def normalize_key(key: Any) -> tuple[Any, ...]:
     """The key as a tuple of what `_item` gives."""
     if not isinstance(key, tuple):
@@ -79,6 +83,8 @@ def getitem(array: Composition, key: Any) -> Any:
         return _wrap.wrap(tensor)
     if not tensor.dim() and Ellipsis not in items:
         return _wrap.wrap_scalar(tensor.clone())
+    if any(_is_array(item) for item in (key if type(key) is tuple else (key,))):
+        return _wrap.wrap_array(tensor.clone())  # an integer in a 0-d array counts as an array: the result is a copy
     if getitem_impl.has_negative_step(items):
         result = _wrap.wrap_array(tensor)
         _memory.mirror(array, result, lambda source: getitem_impl.getitem(source, items))

@@ -30,6 +30,7 @@ _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
 _HOLDERS = frozenset({Composition, *CONCRETE})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_NONE_EQ = type(None).__eq__
 
 # The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
 # torch.compile traces ufuncs and classes only where it can name them.
@@ -51,7 +52,7 @@ def operator(self, other):
 def operator(self, other):
     if _accepts(other):
         return _function._general((self, other))
-    if _unlike is not None and (other is None or isinstance(other, str)):
+    if _unlike is not None and _is_unlike(self, other):
         return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
     return NotImplemented
 """,
@@ -101,12 +102,23 @@ def _accepts(other: Any) -> bool:
     )
 
 
+def _is_unlike(array: Any, other: Any) -> bool:
+    """Whether something is unequal to every element: text, and for an array also None, a collection by name, an object
+    that is equal to itself only. A scalar leaves these to Python."""
+    if isinstance(other, (str, bytes)):
+        return True
+    if type(array) is not Composition or getattr(other, "__array_ufunc__", 0) is None:
+        return False
+    return isinstance(other, (dict, set, frozenset, slice)) or type(other).__eq__ in (object.__eq__, _NONE_EQ)
+
+
 def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
     """The operator `name` of a kind, for a ufunc."""
     scope: dict[str, Any] = {
         "__name__": __name__,
         "_function": function,
         "_accepts": _accepts,
+        "_is_unlike": _is_unlike,
         "_wrap": _wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
