@@ -58,6 +58,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     computed = None if dtype is None else as_dtype(dtype)
     result = einsum_impl.contract(subscripts, tensors, optimize, computed, casting, order)
     if out is not None:
+        if optimize is not False and len(arrays) > 1:
+            terms, output = einsum_impl.parse(subscripts, [tuple(x.shape) for x in tensors])
+            if {label for term in terms for label in term} != set(output):
+                casting = "unsafe"  # as in NumPy, where a product of matrices is made first and then assigned
         return write_out("einsum", out, result, casting)
     if len(arrays) == 1 and result.ndim and _memory.shares_storage(result, tensors[0]):
         return _memory.view(arrays[0], result)

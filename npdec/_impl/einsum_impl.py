@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from npdec._impl import dtypes_impl
-from npdec._impl._gufunc import check_order, column_major, shape_text, widened
+from npdec._impl import _storage, _util, dtypes_impl
+from npdec._impl._gufunc import column_major, shape_text, widened
 
 __all__ = ["contract", "contraction_path", "describe", "parse", "subscript_text"]
 
@@ -188,7 +188,7 @@ def contract(
     order: str = "K",
 ) -> torch.Tensor:
     """The Einstein sum of the operands; a view of a single operand if nothing is summed."""
-    check_order(order)
+    order = _storage.check_order(order)
     terms, output = parse(subscripts, [x.shape for x in operands])
     sizes_of(terms, [x.shape for x in operands])
     computed = dtype or dtypes_impl.result_type(*operands)
@@ -199,7 +199,7 @@ def contract(
                 f"Iterator operand {i} dtype could not be cast from dtype('{words[0]}') to dtype('{words[1]}') "
                 f"according to the rule '{casting}'"
             )
-    tensors = [x.to(computed) for x in operands]
+    tensors = [_util.cast(x, computed) for x in operands]
     for chosen in contraction_path(terms, output, [x.shape for x in tensors], optimize):
         rest = [(x, term) for i, (x, term) in enumerate(zip(tensors, terms)) if i not in chosen]
         needed = {label for _, term in rest for label in term} | set(output)
@@ -208,8 +208,6 @@ def contract(
         kept = tuple(dict.fromkeys(label for term in used for label in term if label in needed)) if rest else output
         result = _together([tensors[i] for i in chosen], used, kept)
         tensors, terms = [x for x, _ in rest] + [result], [term for _, term in rest] + [kept]
-    if len(tensors) > 1:
-        raise RuntimeError(f"Invalid einsum_path is specified: {len(tensors) - 1} more operands has to be contracted.")
     (result,) = tensors
     if len(operands) == 1 or order == "K":
         return result
@@ -273,23 +271,26 @@ def _greedy(terms: list[frozenset[str]], output: frozenset[str], sizes: dict[str
 
 
 def _optimal(terms: list[frozenset[str]], output: frozenset[str], sizes: dict[str, int], limit: float) -> list[Any]:
-    """The cheapest sequence of pairs, by trying all of them and leaving what is already dearer than the best."""
-    everything = frozenset().union(*terms)
-    best: list[Any] = [_cost(everything, sizes, len(terms), everything != output), [tuple(range(len(terms)))]]
+    """The cheapest sequence of pairs, by trying all of them and leaving what is already dearer than the best.
+
+    Where no sequence keeps within the limit to its end, the cheapest of the longest that do; the rest in one.
+    """
+    steps = len(terms) - 1
+    best: tuple[int, int, list[tuple[int, ...]]] = (-1, 0, [])  # length, cost
 
     def search(terms: list[frozenset[str]], path: list[tuple[int, ...]], cost: int) -> None:
-        if len(terms) == 1:
-            if cost < best[0]:
-                best[:] = [cost, path]
-            return
+        nonlocal best
+        if (len(path), -cost) > (best[0], -best[1]):
+            best = (len(path), cost, path)
         for pair in _pairs(len(terms)):
             involved, result, remaining = _merge(terms, pair, output)
             total = cost + _cost(involved, sizes, 2, involved != result)
-            if total < best[0] and (len(remaining) == 1 or _volume(result, sizes) <= limit):
+            if _volume(result, sizes) <= limit and (best[0] < steps or total < best[1]):
                 search(remaining, [*path, pair], total)
 
     search(terms, [], 0)
-    return list(best[1])
+    rest = len(terms) - best[0]
+    return [*best[2], tuple(range(rest))] if rest > 1 else best[2]
 
 
 _ALGORITHMS = {"greedy": _greedy, "optimal": _optimal}
@@ -309,14 +310,18 @@ def contraction_path(
     limit: float | None = None
     if not isinstance(optimize, (bool, str)):
         if len(optimize) and optimize[0] == "einsum_path":
-            return [tuple(step) for step in optimize[1:]]
+            path = [tuple(step) for step in optimize[1:]]
+            left = len(terms) - sum(len(step) - 1 for step in path)
+            if left > 1:
+                raise RuntimeError(f"Invalid einsum_path is specified: {left - 1} more operands has to be contracted.")
+            return path
         if len(optimize) != 2 or not isinstance(optimize[0], str) or not isinstance(optimize[1], (int, float)):
             raise TypeError(f"Did not understand the path: {optimize!r}")
         optimize, limit = optimize[0], float(optimize[1])
     name = "greedy" if optimize is True else optimize
     if name not in _ALGORITHMS:
         raise KeyError(f"Path name {name} not found; there are {', '.join(_ALGORITHMS)}")
-    if len(terms) <= 2:
+    if len(terms) <= 2 or {label for term in terms for label in term} == set(output):  # nothing is summed
         return everything
     sizes = sizes_of(terms, shapes)
     if limit is None:
