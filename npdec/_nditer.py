@@ -29,6 +29,7 @@ from npdec._nditer_walk import Walk
 
 __all__ = ["nditer"]
 
+_LARGEST = 2**63 - 1
 _BUFFER = 8192  # NumPy's default, in elements
 _READ_ONLY = "np.nditer only reads; write into the array itself, x[it.multi_index] = value"
 
@@ -70,6 +71,8 @@ class nditer(Walk):
         self._copied = any(a is not b for a, b in zip(given, self._operands, strict=True))
         self._buffer = operator.index(buffersize) or _BUFFER
         self._shape, places = broadcast_operands(self._operands, options, op_axes, itershape)
+        if math.prod(self._shape) > _LARGEST:
+            raise ValueError("iterator is too large")
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
         self._order, self._backwards = iteration_order(given, places, self._shape, options.order)
@@ -79,6 +82,11 @@ class nditer(Walk):
             for array, place in zip(self._operands, places, strict=True)
         ]
         self._places = places
+        for step, wishes in zip(self._steps, options.of_operands, strict=True):
+            if "contig" in wishes and "buffered" not in self._flags and abs(step[self._order[-1]] if step else 1) != 1:
+                raise TypeError(
+                    "Iterator operand required buffering, to be contiguous as requested, but buffering is not enabled"
+                )
         self._outer: tuple[nditer, ...] = ()  # of nested iteration: their axes come first in the views,
         self._inner: tuple[nditer, ...] = ()  # and theirs last
         self._delayed = {"buffered", "delay_bufalloc"} <= self._flags
@@ -145,6 +153,9 @@ class nditer(Walk):
     def __setitem__(self, key: Any, value: Any) -> None:
         raise RuntimeError(f"Iterator operand {key} is not writeable")
 
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
     def __len__(self) -> int:
         return self.nop
 
@@ -160,7 +171,7 @@ class nditer(Walk):
         self._started = True
         return value
 
-    def iternext(self) -> bool:
+    def iternext(self, /) -> bool:
         """Go on to the next value; whether there is one."""
         if self._closed or self._done:
             return False
@@ -170,14 +181,14 @@ class nditer(Walk):
             other._go(other._range[0])
         return not self._done
 
-    def reset(self) -> None:
+    def reset(self, /) -> None:
         """Start anew."""
         if self._closed:
             raise ValueError("Iterator is invalid")
         self._delayed = False
         self._go(self._range[0])
 
-    def copy(self) -> nditer:
+    def copy(self, /) -> nditer:
         """Another iterator at the same place."""
         made = object.__new__(nditer)
         made.__dict__.update(self.__dict__)
@@ -186,7 +197,7 @@ class nditer(Walk):
 
     __copy__ = copy
 
-    def close(self) -> None:
+    def close(self, /) -> None:
         """Say that the iterator is no longer needed."""
         self._closed = True
 
@@ -360,14 +371,14 @@ class nditer(Walk):
 
     # -- changing it ---------------------------------------------------------------------------------------------------
 
-    def enable_external_loop(self) -> None:
+    def enable_external_loop(self, /) -> None:
         """Go on with chunks instead of elements, from the start."""
         if self.has_index or self.has_multi_index:
             raise ValueError(EXTERNAL_LOOP)
         self._flags.add("external_loop")
         self._go(self._range[0])
 
-    def remove_multi_index(self) -> None:
+    def remove_multi_index(self, /) -> None:
         """Track the multi-index no longer, and start anew; axes that memory joins are then walked as one."""
         self._flags.discard("multi_index")
         self._go(self._range[0])
@@ -380,8 +391,7 @@ class nditer(Walk):
         if not 0 <= i < len(self._shape):
             raise ValueError("axis out of bounds in iterator RemoveAxis")
         position = self._order.index(i)
-        first = self._shape[i] - 1 if i in self._backwards else 0
-        self._views = [_memory.view(view, view._t.select(position, first)) for view in self._views]
+        self._views = [_memory.view(view, view._t.select(position, 0)) for view in self._views]
         self._shape = self._shape[:i] + self._shape[i + 1 :]
         self._steps = [step[:i] + step[i + 1 :] for step in self._steps]
         self._order = [axis - (axis > i) for axis in self._order if axis != i]
@@ -389,7 +399,7 @@ class nditer(Walk):
         self._range = (0, self.itersize)
         self._go(0)
 
-    def debug_print(self) -> None:
+    def debug_print(self, /) -> None:
         """Print where the iterator is, for debugging."""
         lines = [f"{name}: {getattr(self, name)}" for name in ("ndim", "nop", "itersize", "iterindex", "iterrange")]
         print("\n".join(["nditer", *lines, f"flags: {sorted(self._flags)}"]))  # noqa: T201

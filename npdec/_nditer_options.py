@@ -43,7 +43,7 @@ class Options:
             raise ValueError("Must provide at least one operand")
         if isinstance(flags, str) or (flags is not None and not all(isinstance(flag, str) for flag in flags)):
             raise ValueError("Iterator global flags must be a list or tuple of strings")
-        self.flags = set(flags or ())
+        self.flags = {"grow_inner" if flag == "growinner" else flag for flag in flags or ()}
         for flag in self.flags - _GLOBAL:
             raise ValueError(f'Unexpected iterator global flag "{flag}"')
         if {"c_index", "f_index"} <= self.flags:
@@ -117,6 +117,8 @@ def converted(given: list[Composition], options: Options, op_dtypes: Any, castin
     if op_dtypes is not None:
         listed = list(op_dtypes) if isinstance(op_dtypes, (list, tuple)) else [op_dtypes] * len(given)
         if len(listed) != len(given):
+            if len(given) == 1:
+                as_dtype(op_dtypes)  # the fields of a record, which it refuses
             raise ValueError("op_dtypes must be a tuple/list matching the number of ops")
         targets = [None if item is None else as_dtype(item) for item in listed]
     elif "common_dtype" in options.flags:
@@ -131,7 +133,7 @@ def converted(given: list[Composition], options: Options, op_dtypes: Any, castin
                 f"Iterator operand {number} dtype could not be cast from {_wrap.dtype_repr(array._d)} to "
                 f"{_wrap.dtype_repr(target)} according to the rule '{casting}'"
             )
-        if "buffered" not in options.flags and "copy" not in options.of_operands[number]:
+        if array.ndim and "buffered" not in options.flags and "copy" not in options.of_operands[number]:
             raise TypeError(
                 "Iterator operand required copying or buffering, but neither copying nor buffering was enabled"
             )
@@ -244,21 +246,32 @@ def _mismatch(operands: Sequence[Composition], places: list[Place], wanted: list
 
 
 def steps_of(array: Composition) -> tuple[int, ...]:
-    """The steps of an array in elements, negative ones where it is a copy that stands for a reversed view."""
+    """The steps of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
     steps = tuple(array._t.stride())
-    source, again = getattr(array, "_src", (None, None))
-    if source is None or again is None or not array.size:
+    origin = getattr(getattr(array, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    if copy is None or not array.size:
+        return steps
+    source, again = copy._src
+    if again is None or source._d is not copy._d:
         return steps
     base, shape = steps_of(source), source._t.shape
     places = torch.stack(torch.unravel_index(torch.arange(source.size), shape), -1)
-    offsets = again((places * torch.tensor(base)).sum(-1).reshape(shape))
-    first = offsets[(0,) * offsets.dim()]
-    found = []
-    for axis, length in enumerate(offsets.shape):
-        second = [0] * offsets.dim()
-        second[axis] = min(1, length - 1)
-        found.append(int(offsets[tuple(second)] - first))
-    return tuple(found)
+    shown = again((places * torch.tensor(base)).sum(-1).reshape(shape)).reshape(-1)
+    # Which element of the copy lies where in its memory, and where that element lies in the memory of the source.
+    held = torch.arange(shown.numel()).reshape(copy._t.shape)
+    lies = {int(at): int(to) for at, to in zip(_offsets(held, copy._t.stride()), shown, strict=True)}
+    start = int(array._t.storage_offset() - copy._t.storage_offset())
+    if start not in lies:
+        return steps
+    found = [lies.get(start + step, 0) - lies[start] for step in steps]
+    return tuple(0 if length == 1 else step for step, length in zip(found, array.shape, strict=True))
+
+
+def _offsets(like: torch.Tensor, steps: Sequence[int]) -> torch.Tensor:
+    """Where each element lies in memory, in row-major order."""
+    places = torch.stack(torch.unravel_index(like.reshape(-1), like.shape), -1) if like.dim() else like.reshape(1, 0)
+    return (places * torch.tensor(list(steps), dtype=torch.int64)).sum(-1)
 
 
 def steps_along(array: Composition, place: Place) -> list[int]:
