@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -232,6 +233,17 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         result = indexing_impl.compress(mask, self._t, axis)
         return _wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
 
+    def choose(self, /, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """For each index in the array the element of the choice of that number; see `np.choose`. The choices are given
+        as a sequence, or one by one."""
+        if not choices:
+            raise TypeError("choose() takes exactly 1 argument (0 given)")
+        return _wrap.NAMESPACE[0].choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+    def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
+        return _wrap.NAMESPACE[0].clip(self, min, max, out, **kwargs)
+
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write values at indices that count the elements in row-major order; see `np.put`."""
         _wrap.NAMESPACE[0].put(self, indices, values, mode)
@@ -248,3 +260,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @flat.setter
     def flat(self, value: Any) -> None:
         _iteration.flat(self)[...] = value
+
+
+def _written(self: Any, /, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """How NumPy writes `choose`, which takes the choices one by one as well, and `out` and `mode` by name only."""
+
+
+ArrayMethods.choose.__signature__ = inspect.signature(_written)  # type: ignore[attr-defined]

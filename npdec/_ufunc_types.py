@@ -23,6 +23,8 @@ _PYTHON = {int, float, complex}
 
 
 def check_casting(casting: Any) -> None:
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in CASTINGS:
         raise ValueError(f"casting must be one of {', '.join(map(repr, CASTINGS))} (got {casting!r})")
 

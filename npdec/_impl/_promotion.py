@@ -210,4 +210,6 @@ def can_cast(from_: torch.dtype, to: torch.dtype, casting: str = "safe") -> bool
         return "buifc".index(kind(from_)) <= "buifc".index(kind(to))
     if casting == "unsafe":
         return True
+    if not isinstance(casting, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
     raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")

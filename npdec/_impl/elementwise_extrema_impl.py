@@ -76,7 +76,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike):
     return _select(torch.fmin, x1, x2)
 
 
-@public(method=True)
+@public
 def clip(
     a: ArrayLike,
     a_min: ArrayLikeOrScalar | None = NoValue,

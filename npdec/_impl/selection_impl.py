@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from npdec._impl import _host, _order, _util
-from npdec._impl.dtypes_impl import can_cast, promote, result_type, scalar_tensor
+from npdec._impl.dtypes_impl import can_cast, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, out_casting, public
 
 _WEAK = (int, float, complex)
+_MOST = 64  # arrays that choose takes, the index among them
 
 
 def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
@@ -92,32 +93,41 @@ def select(condlist: Sequence[Opaque], choicelist: object, default: object = 0) 
     return result
 
 
-@public(method=True)
+@public
 @out_casting("unsafe")
-def choose(a: Opaque, choices: Sequence[ArrayLike], out: OutArray | None = None, mode: str = "raise"):
+def choose(a: Opaque, choices: object, out: OutArray | None = None, mode: str = "raise"):
     """For each index in `a`, the element of the choice of that number; the index and all choices broadcast.
 
     An index out of range raises ValueError, counts modulo the number of choices (mode "wrap"), or means the nearest
-    choice ("clip"). Raises TypeError if `a` is not of integers.
+    choice ("clip"). The dtype is the common one of the choices, Python scalars being weak. Raises TypeError if `a` is
+    not of integers, ValueError for more than 63 choices, RuntimeError for more than 32 axes.
 
     >>> np.choose(np.array([2, 0, 1]), [[0, 1, 2], [10, 11, 12], [20, 21, 22]])
     array([20,  1, 12])
     """
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    if not choices:
+    if not hasattr(choices, "__len__"):
+        raise TypeError(f"object of type {type(choices).__name__!r} has no len()")
+    given = [choice if type(choice) in _WEAK else _host.as_tensor(choice) for choice in choices]  # type: ignore[attr-defined]
+    if not given:
         raise ValueError("0-length sequence.")
+    if len(given) >= _MOST:
+        raise ValueError(f"Need at least 0 and at most {_MOST} array objects.")
     if not can_cast(a.dtype, torch.int64):
         raise TypeError(f"choose: the indices must be integers that int64 holds, not {a.dtype}")
     index = a.to(torch.int64)
     if mode == "wrap":
-        index = torch.remainder(index, len(choices))
+        index = torch.remainder(index, len(given))
     elif mode == "clip":
-        index = index.clamp(0, len(choices) - 1)
-    elif _util.is_known_true(torch.any((index < 0) | (index >= len(choices)))):
-        raise ValueError(f"invalid entry in choice array: an index is not from 0 to {len(choices) - 1}")
-    shape = _util.broadcast_shapes(index.shape, *(choice.shape for choice in choices))
-    stacked = torch.stack([choice.expand(shape) for choice in promote(*choices)])
+        index = index.clamp(0, len(given) - 1)
+    elif _util.is_known_true(torch.any((index < 0) | (index >= len(given)))):
+        raise ValueError(f"invalid entry in choice array: an index is not from 0 to {len(given) - 1}")
+    shape = _util.broadcast_shapes(index.shape, *map(_shape, given))
+    if len(shape) > 32:
+        raise RuntimeError(f"this function only supports up to 32 dimensions but the array has {len(shape)}.")
+    common = result_type(*given)
+    stacked = torch.stack([_operand(choice, common, index.device).expand(shape) for choice in given])
     return _order.pick(stacked, index.expand(shape).unsqueeze(0), 0).squeeze(0)
 
 
