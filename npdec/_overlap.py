@@ -26,8 +26,45 @@ def _span(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def _tensor(obj: Any) -> torch.Tensor:
+    """The tensor of an array, or for a copy that stands for a reversed view, and views of it, a tensor of the elements
+    stood for, in an order that torch can express."""
+    tensor = _plain(obj)
+    if not tensor.numel() or _stands_for(obj) is None:
+        return tensor
+    held, places = _places(obj)
+    first, steps = int(places[(0,) * places.dim()]), []
+    for axis, n in enumerate(places.shape):
+        at = [0] * places.dim()
+        at[axis] = min(1, n - 1)
+        steps.append(int(places[tuple(at)]) - first)
+    first += sum((n - 1) * step for n, step in zip(places.shape, steps, strict=True) if step < 0)
+    return held.as_strided(places.shape, [abs(step) for step in steps], first)
+
+
+def _plain(obj: Any) -> torch.Tensor:
     tensor = as_tensor(obj)
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
+
+
+def _stands_for(obj: Any) -> Any:
+    """The copy over whose memory the array lies, if it stands for a reversed view."""
+    origin = getattr(getattr(obj, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    return None if copy is None or copy._src[1] is None or copy._d is not obj._d else copy
+
+
+def _places(obj: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
+    tensor, copy = _plain(obj), _stands_for(obj)
+    if copy is None:
+        places = torch.full((), tensor.storage_offset())
+        for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+            places = places + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
+        return tensor, places
+    (source, again), memory = copy._src, _plain(copy)
+    held, places = _places(source)
+    shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(again(places))
+    return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:

@@ -515,6 +515,11 @@ def test_resize_refuses_views(lib):
 # -- overlap -----------------------------------------------------------------------------------------------------------
 
 
+def _ends(source, n, steps):
+    first, last, step = source.randint(0, n), source.randint(0, n), source.choice(steps)
+    return (first, last, step) if step > 0 else (max(first, last), min(first, last), step)
+
+
 def test_overlap_of_random_views():
     source = random.Random(3)
     shapes = [(24,), (4, 6), (2, 3, 4)]
@@ -524,7 +529,9 @@ def test_overlap_of_random_views():
         ours, theirs = np.arange(24, dtype="i2").reshape(shape), numpy.arange(24, dtype="i2").reshape(shape)
         pairs = []
         for _ in range(2):
-            key = tuple(slice(source.randint(0, n), source.randint(0, n), source.randint(1, 3)) for n in shape)
+            forward = source.random() < 0.6  # a reversed slice is a copy that stands for a view
+            steps = (1, 2, 3) if forward else (1, -1, -2)
+            key = tuple(slice(None) if source.random() < 0.3 else slice(*_ends(source, n, steps)) for n in shape)
             axes = source.sample(range(len(shape)), len(shape))
             pairs.append((ours[key].transpose(axes), theirs[key].transpose(axes)))
         (a, b), (c, d) = pairs
