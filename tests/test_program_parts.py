@@ -130,3 +130,16 @@ def test_scalars_of_pythons_precision_count_as_pythons_own():
     total = np.decompose(np.arange(3.0)).sum()
     assert isinstance(total, float)
     assert total.is_decomposed
+
+
+def test_indices_of_the_lengths_of_any_iterable():
+    for lengths in ((2, 3), [3], {2: 0, 3: 0}, range(3), np.array([2, 3])):
+        assert np.indices(lengths).shape == numpy.indices(tuple(lengths)).shape
+        assert np.indices(n for n in lengths).shape == numpy.indices(tuple(lengths)).shape
+    assert [len(x) for x in np.indices(map(len, ["ab", "c"]), sparse=True)] == [2, 1]
+    for wrong in (3, "ab", (2.0,)):
+        with pytest.raises(TypeError) as theirs:
+            numpy.indices(wrong)
+        with pytest.raises(TypeError) as ours:
+            np.indices(wrong)
+        assert str(ours.value) == str(theirs.value)

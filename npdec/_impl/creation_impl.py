@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import torch
@@ -293,7 +294,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
 
 
 @public
-def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Array | tuple[Array, ...]:
+def indices(dimensions: Any, dtype: DTypeLike = int, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
 
     With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.
@@ -306,6 +307,7 @@ def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False)
             [0, 1]]])
     """
     dtype = torch.int64 if dtype is int else dtype
+    dimensions = tuple(map(operator.index, dimensions))  # of any iterable, unlike other shapes
     dimensions = tuple(max(n, 0) for n in dimensions) if sparse else check_shape(dimensions)
     ndim = len(dimensions)
     if dtype is torch.bool and max(dimensions, default=0) > 2:
