@@ -131,7 +131,7 @@ class Composition(ArrayBuffer, ArrayMethods):
         set_strides(self, strides)
 
     # Lengths that are named, not packed into a tuple and unpacked again, save a good part of the call's overhead.
-    def reshape(self, length: Any = (), width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
+    def reshape(self, length: Any = NoValue, width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
         if options:
             return super().reshape(*_lengths(length, width, more), **options)
         tensor: Any
@@ -361,6 +361,8 @@ class Composition(ArrayBuffer, ArrayMethods):
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
+    if length is NoValue:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
     return (length,) if width is NoValue else (length, width, *more)
 
 

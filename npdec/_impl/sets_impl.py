@@ -112,7 +112,7 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-) -> Array:
+) -> Array | tuple[Array, ...]:
     """The distinct elements in ascending order, 1-d; along an axis, the distinct slices in lexicographic order.
 
     On request a tuple: the values, the index of the first occurrence of each, for every element the index of its value
@@ -147,7 +147,7 @@ def unique(
 
 
 @public
-def unique_all(x: ArrayLike) -> Array:
+def unique_all(x: ArrayLike) -> tuple[Array, ...]:
     """The distinct elements, the index of the first occurrence of each, the inverse indices and the counts.
 
     As `unique` with all of its results, as a named tuple; every nan is distinct.
@@ -169,7 +169,7 @@ def unique_counts(x: ArrayLike):
 
 
 @public
-def unique_inverse(x: ArrayLike) -> Array:
+def unique_inverse(x: ArrayLike) -> tuple[Array, ...]:
     """The distinct elements and for every element the index of its value, as a named tuple; every nan is distinct.
 
     >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices

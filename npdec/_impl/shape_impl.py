@@ -118,10 +118,26 @@ def ravel(a: ArrayLike, order: str = "C") -> View:
     if order == "F":
         a = _storage.reverse_axes(a)
     elif order == "K":
-        a = a.permute(*sorted(range(a.ndim), key=lambda axis: -a.stride(axis))) if a.ndim > 1 else a
+        a = a.permute(*_by_strides(a)) if a.ndim > 1 else a
     if not a.is_contiguous():
         a = a.clone(memory_format=torch.contiguous_format)  # torch would give a view of evenly spaced elements
     return a.reshape(-1)
+
+
+def _by_strides(a: torch.Tensor) -> list[int]:
+    """The axes from the one with the longest step in memory to the one with the shortest. Where elements are repeated,
+    the step is none, and the axis keeps its place."""
+    order: list[int] = []  # the shortest step first
+    step = [a.stride(axis) if a.shape[axis] > 1 else 0 for axis in range(a.ndim)]
+    for axis in reversed(range(a.ndim)):
+        at = len(order)
+        for before in reversed(range(len(order))):
+            if step[axis] and step[order[before]]:
+                if step[order[before]] <= step[axis]:
+                    break
+                at = before
+        order.insert(at, axis)
+    return order[::-1]
 
 
 # --- transpose-like ---------------------------------------------------------------------------------------------------
