@@ -454,6 +454,8 @@ def test_classes_are_dtypes_of_objects_and_subclasses_of_arrays_are_none():
             view()
     with pytest.raises(ValueError, match="sub-type of ndarray"):
         x.view(type=list)
+    with pytest.raises(np.exceptions.AbsentDTypeError, match="Sub: npdec's arrays have no subclasses"):
+        Sub((2, 3))
 
 
 def test_pickle_and_copy_keep_decompositions(y):
