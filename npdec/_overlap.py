@@ -57,7 +57,7 @@ def _places(obj: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
     tensor, copy = _plain(obj), _stands_for(obj)
     if copy is None:
-        places = torch.full((), tensor.storage_offset())
+        places = torch.full((), int(tensor.storage_offset()))
         for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
             places = places + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
         return tensor, places
