@@ -71,7 +71,6 @@ class _Source:
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
         self.writes_back = getattr(kernel, "__writes_back__", None)
         self.namespace: dict[str, Any] = {
-            "__name__": __name__,
             "_kernel": kernel,
             "_Array": _wrap.ARRAY,
             "_Tensor": torch.Tensor,

@@ -16,6 +16,7 @@ import torch
 from npdec import _errstate, _wrap
 from npdec._base import ArrayBase
 from npdec._composition import Composition
+from npdec._convert import as_tensor
 from npdec._methods import ArrayMethods
 from npdec._normalizer import compile_method
 from npdec._scalars import CONCRETE
@@ -30,6 +31,7 @@ _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
 _HOLDERS = frozenset({Composition, *CONCRETE})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
 
 # The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
@@ -41,16 +43,16 @@ def operator(self):
 """,
     "binary": """
 def operator(self, other):
-    return _function._operate((self, other)) if _accepts(other) else NotImplemented
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
 """,
     "reflected": """
 def operator(self, other):
-    return _function._operate((other, self)) if _accepts(other) else NotImplemented
+    return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
 """,
     # Whatever is no number is unequal to every element.
     "comparison": """
 def operator(self, other):
-    if _accepts(other):
+    if _accepts(self, other):
         return _function._general((self, other))
     if _unlike is not None and _is_unlike(self, other):
         return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
@@ -58,7 +60,11 @@ def operator(self, other):
 """,
     "in place": """
 def operator(self, other):
-    if not _accepts(other):
+    if not _accepts(self, other):
+        if getattr(other, "__array_ufunc__", 0) is None:
+            raise TypeError(
+                f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
+            )
         return NotImplemented
     return _function._general((self, other), self)
 """,
@@ -90,16 +96,27 @@ def _code(kind: str) -> Any:
     return compile(_SOURCES[kind], f"<{kind} operator>", "exec")
 
 
-def _accepts(other: Any) -> bool:
+def _accepts(array: Any, other: Any) -> bool:
     """Whether the other operand of an operator is something array-like, to be taken in by npdec."""
     kind = type(other)
     if kind in _PYTHON_SCALARS or isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
         return True
-    if isinstance(other, str) or other is None or getattr(other, "__array_ufunc__", 0) is None:
+    if isinstance(other, str) or other is None or _leaves_it_to(array, other):
         return False
     return (
         hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
     )
+
+
+def _leaves_it_to(array: Any, other: Any) -> bool:
+    """Whether the other operand asks for the operation: `__array_ufunc__ = None`, or an `__array_priority__` above that
+    of arrays (0) or scalars."""
+    asks = getattr(other, "__array_ufunc__", 0)
+    if asks != 0:
+        return asks is None
+    priority = getattr(other, "__array_priority__", None)
+    least = 0.0 if type(array) is Composition else _SCALAR_PRIORITY
+    return isinstance(priority, (int, float)) and priority > least
 
 
 def _is_unlike(array: Any, other: Any) -> bool:
@@ -107,7 +124,7 @@ def _is_unlike(array: Any, other: Any) -> bool:
     that is equal to itself only. A scalar leaves these to Python."""
     if isinstance(other, (str, bytes)):
         return True
-    if type(array) is not Composition or getattr(other, "__array_ufunc__", 0) is None:
+    if type(array) is not Composition or _leaves_it_to(array, other):
         return False
     return isinstance(other, (dict, set, frozenset, slice)) or type(other).__eq__ in (object.__eq__, _NONE_EQ)
 
@@ -115,7 +132,6 @@ def _is_unlike(array: Any, other: Any) -> bool:
 def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
     """The operator `name` of a kind, for a ufunc."""
     scope: dict[str, Any] = {
-        "__name__": __name__,
         "_function": function,
         "_accepts": _accepts,
         "_is_unlike": _is_unlike,
@@ -190,16 +206,25 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
     """The operator @, which is no ufunc of elements."""
 
     def __matmul__(self: Any, other: Any) -> Any:
-        return matmul(self, other) if _accepts(other) else NotImplemented
+        return matmul(self, other) if _accepts(self, other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:
-        return matmul(other, self) if _accepts(other) else NotImplemented
+        return matmul(other, self) if _accepts(self, other) else NotImplemented
 
     def __imatmul__(self: Any, other: Any) -> Any:
-        return matmul(self, other, out=self) if _accepts(other) else NotImplemented
+        if not _accepts(self, other):
+            return NotImplemented
+        if not self.ndim or not isinstance(other, ArrayBase) or other._t.dim() < 2:
+            other = as_tensor(other)
+            if not self.ndim or other.dim() < 2:
+                raise ValueError(
+                    "inplace matrix multiplication requires the first operand to have at least one and the second at "
+                    "least two dimensions."
+                )
+        return matmul(self, other, out=self)
 
-    for function, cls in ((__matmul__, ArrayMethods), (__rmatmul__, ArrayMethods), (__imatmul__, Composition)):
-        _attach(cls, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))
+    for function in (__matmul__, __rmatmul__, __imatmul__):  # scalars have none
+        _attach(Composition, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))
 
 
 class _Method:

@@ -30,7 +30,7 @@ class poly1d(Poly1dBase):
     >>> print(p)
        2
     1 x - 1
-    >>> p(3), p * p, p.r
+    >>> p(3), p * p, np.sort(p.r)
     (np.int64(8), poly1d([ 1,  0, -2,  0,  1]), array([-1.,  1.]))
     """
 

@@ -35,4 +35,5 @@ def text_function(module: str, name: str) -> Any:
     functools.update_wrapper(call, function)
     call.__name__ = call.__qualname__ = name
     call.__module__ = f"npdec.{module}"
+    call.__doc__ = f"numpy.{where}, which documents it, on the host: text stays NumPy's, numbers come back as npdec's."
     return call

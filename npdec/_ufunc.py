@@ -292,7 +292,6 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     table = dtypes_impl.LOOPS[str(spec.loops)]
     direct, arrays = _direct_dtypes(spec, len(parameters))
     namespace = {
-        "__name__": __name__,
         "_Array": _wrap.ARRAY,
         "_Tensor": torch.Tensor,
         "_new": object.__new__,

@@ -157,7 +157,8 @@ def test_every_ufunc_of_two_arguments_is_here():
     """Those of integers, those that compare, and nextafter, which moves by one unit of the last digit, aside."""
     found = set()
     for name, function in samples.public_callables().items():
-        if isinstance(function, np.ufunc) and (function.nin, function.nout) == (2, 1) and name in samples.SAMPLES:
+        elementwise = isinstance(function, np.ufunc) and function.signature is None
+        if elementwise and (function.nin, function.nout) == (2, 1) and name in samples.SAMPLES:
             try:
                 made = function(np.array(2.0), 1)
             except TypeError:  # of integers

@@ -78,6 +78,7 @@ def test_booleans_are_two(lib):
     assert pickle.loads(pickle.dumps(lib.True_)) is lib.True_
 
 
+@BOTH
 def test_python_numbers_beside_float32_are_weak_in_isclose(lib):
     below = 1.0 - 2.0**-52  # 1 in float32
     one, many = lib.float32(1), lib.ones(2, dtype="f4")
@@ -90,6 +91,7 @@ def test_python_numbers_beside_float32_are_weak_in_isclose(lib):
         assert not lib.isclose(x, 2, atol=0, rtol=lib.float64(below / 2)).any()
 
 
+@BOTH
 def test_python_integers_beside_int64(lib):
     for x in (lib.int64(3), lib.array([3])):
         assert (x + 2**62 == 3 + 2**62) & (2**62 ^ x == 3 + 2**62) & (x < 2**63) & (x > -(2**70))

@@ -82,7 +82,7 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
             module = sys._getframe(level).f_globals.get("__name__", "")
         except ValueError:
             break
-        if module.partition(".")[0] != "npdec":
+        if module and module.partition(".")[0] != "npdec":  # compiled wrappers stand in no module
             break
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)
