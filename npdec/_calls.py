@@ -14,7 +14,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["call_each", "gather", "operand", "shape_of"]
+__all__ = ["call_each", "device_of", "gather", "operand", "shape_of"]
 
 
 def operand(obj: Any) -> Any:
@@ -73,9 +73,18 @@ def call_each(
     return [[item[i] for item in returned] for i in range(nout)]
 
 
-def gather(returned: list[Any], shape: tuple[int, ...], dtype: torch.dtype | None) -> torch.Tensor:
+def gather(
+    returned: list[Any], shape: tuple[int, ...], dtype: torch.dtype | None, device: torch.device | None = None
+) -> torch.Tensor:
     """What a function returned for each element as a tensor of a shape, in a dtype or the common one."""
     tensor = as_tensor(returned, dtype)
     if tensor.dim() != 1:
         raise ValueError("setting an array element with a sequence.")
-    return tensor.reshape(shape)
+    tensor = tensor.reshape(shape)
+    return tensor if device is None else tensor.to(device)
+
+
+def device_of(operands: Sequence[Any]) -> torch.device | None:
+    """The device of the operands, those with dimensions first; None if none is a tensor."""
+    tensors = sorted((x for x in operands if isinstance(x, torch.Tensor)), key=lambda x: not x.dim())
+    return tensors[0].device if tensors else None

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from npdec import _ufunc_call, _wrap
-from npdec._calls import call_each, gather, operand, shape_of
+from npdec._calls import call_each, device_of, gather, operand, shape_of
 from npdec._convert import as_axis, as_dtype, as_tensor
 from npdec._impl import _util
 from npdec._output import check_writeable, write, write_out
@@ -81,7 +81,8 @@ class PythonUfunc(ufunc):
             shape = _util.broadcast_shapes(shape, mask.shape)
             mask = mask.expand(shape)
         returned = call_each(self._function, operands, shape, self.nout, mask)
-        return tuple(gather(items, shape, dtype) for items in returned)
+        device = device_of(operands)
+        return tuple(gather(items, shape, dtype, device) for items in returned)
 
     # -- methods -------------------------------------------------------------------------------------------------------
 

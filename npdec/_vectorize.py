@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from npdec import _wrap
-from npdec._calls import call_each, gather, operand, shape_of
+from npdec._calls import call_each, device_of, gather, operand, shape_of
 from npdec._convert import as_dtype, as_tensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import _util
@@ -123,9 +123,9 @@ class vectorize:
         if self.cache and first is not NoValue:
             function = _after(first, function)
         nout = len(dtypes) if several else 1
-        returned = call_each(function, operands, shape, nout)
+        returned, device = call_each(function, operands, shape, nout), device_of(operands)
         results = tuple(
-            _wrap.wrap_array(gather(items, shape, dtype)) for items, dtype in zip(returned, dtypes, strict=True)
+            _wrap.wrap_array(gather(items, shape, dtype, device)) for items, dtype in zip(returned, dtypes, strict=True)
         )
         return results if several else results[0]
 

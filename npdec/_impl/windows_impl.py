@@ -100,7 +100,7 @@ def kaiser(M: Opaque, beta: ArrayLike) -> Array:
         raise ValueError(f"kaiser: beta must be a number, not an array of shape {tuple(beta.shape)}")
     if points == 1:
         return _one()
-    n = torch.arange(max(math.ceil(points), 0), dtype=torch.float64)
+    n = torch.arange(max(math.ceil(points), 0), dtype=torch.float64, device=beta.device)
     middle = (points - 1) / 2
     root = torch.sqrt(1 - ((n - middle) / middle) ** 2)
     beta = beta if beta.dtype.is_complex else beta.to(torch.float64)
