@@ -157,7 +157,8 @@ def attach_operators(functions: Iterable[Any]) -> None:
     for function in functions:
         if not isinstance(function, ufunc):
             continue
-        stem = function.__kernel__.__npdec__.operator  # type: ignore[attr-defined]
+        spec = function.__kernel__.__npdec__  # type: ignore[attr-defined]
+        stem = spec.operator
         if stem is None:
             continue
         plain, reflected, in_place = f"__{stem}__", f"__r{stem}__", f"__i{stem}__"
@@ -170,13 +171,20 @@ def attach_operators(functions: Iterable[Any]) -> None:
             continue
         _attach(ArrayMethods, plain, _fast(function, _make("binary", function, plain)))
         slow = _make("reflected", function, reflected)
-        _attach(ArrayMethods, reflected, _fast(function, slow, _COMPLEX) if stem in _COMMUTATIVE else slow)
+        if stem in _COMMUTATIVE:
+            slow = _fast(function, slow, without=_COMPLEX)
+        elif spec.reflected is not None:  # arrays and scalars are asked for their plain operators first
+            slow = _fast(function, slow, without=_COMPLEX, torch_function=spec.reflected)
+        _attach(ArrayMethods, reflected, slow)
         if function.nout == 1:
             _attach(Composition, in_place, _make("in place", function, in_place))
 
 
 def _fast(
-    function: ufunc, slow: Callable[..., Any], without: frozenset[torch.dtype] = frozenset()
+    function: ufunc,
+    slow: Callable[..., Any],
+    without: frozenset[torch.dtype] = frozenset(),
+    torch_function: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """The operator that leaves to torch what torch does as NumPy, and the rest to `slow`."""
     if function._torch is None or not function._arrays:
@@ -198,7 +206,7 @@ def _fast(
         _numbers=numbers if slow.__name__ not in _WITHOUT_NUMBER else {},
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
-        _torch=function._torch,
+        _torch=torch_function or function._torch,
     )
 
 

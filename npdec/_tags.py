@@ -122,8 +122,9 @@ class Spec:
     function of torch that is the whole ufunc for the dtypes in `LOOPS[loops].direct`, while the body serves the others;
     the law tags of the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of
     `npdec._impl.dtypes_impl.LOOPS`; it is None for a function that is no ufunc. `operator` is the stem of the operators
-    that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `identity` is the value of a reduction over
-    nothing. `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
+    that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `reflected` is the function of torch, which
+    has a rule, that is the ufunc with its operands exchanged. `identity` is the value of a reduction over nothing.
+    `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
     `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
     `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself. `folds` names
     the ufunc that a reduction folds along an axis, and so is the method `reduce` of.
@@ -140,6 +141,7 @@ class Spec:
     errors: Any = None
     signature: str | None = None
     folds: str | None = None
+    reflected: Callable[..., Any] | None = None
 
 
 def public(
@@ -175,6 +177,7 @@ def ufunc(
     name: str | None = None,
     aliases: tuple[str, ...] = (),
     flags: Any = None,
+    reflected: Callable[..., Any] | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
@@ -182,7 +185,7 @@ def ufunc(
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
-            public_name, method_name, torch_function, loops, operator, identity, aliases, flags
+            public_name, method_name, torch_function, loops, operator, identity, aliases, flags, reflected=reflected
         )
         return kernel
 

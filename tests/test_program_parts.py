@@ -143,3 +143,37 @@ def test_indices_of_the_lengths_of_any_iterable():
         with pytest.raises(TypeError) as ours:
             np.indices(wrong)
         assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64"]
+)
+def test_a_number_minus_an_array(dtype):
+    many = numpy.array([0, 1, 3, 100]).astype(dtype)
+    for number in (1, 0.1, 2**53 + 1, 1e300, -0.0, 2j, True, 2**63):
+        for theirs in (many, many[1], many[:0], many[2:3].reshape(())):
+            ours = np.array(theirs) if isinstance(theirs, numpy.ndarray) else np.array(many)[1]
+            try:
+                with numpy.errstate(all="ignore"):
+                    wanted = numpy.subtract(number, theirs)  # Python itself subtracts a float64 from 2j
+            except (TypeError, OverflowError) as error:
+                with pytest.raises(type(error)):
+                    number - ours
+                continue
+            with np.errstate(all="ignore"):
+                result = number - ours
+            assert (str(result.dtype), result.shape) == (str(wanted.dtype), wanted.shape)
+            assert isinstance(result, np.generic) == isinstance(wanted, numpy.generic)
+            assert numpy.array_equal(numpy.asarray(result), wanted)
+            assert (numpy.signbit(numpy.asarray(result).real) == numpy.signbit(wanted.real)).all()
+
+
+def test_a_number_minus_a_decomposed_array():
+    x = np.decompose(np.array([1.0, 3.0]), baseline=0.5)
+    for y in (5.0 - x, 5 - x):
+        assert (y.value == [4, 2]).all()
+        assert (y.residual == 4.5).all()
+        assert (y.components == [[-0.5, 0], [0, -2.5]]).all()
+    assert (2.0 - x[1]).components.tolist() == [0, -2.5]
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        -1e308 - np.array([1e308])

@@ -48,7 +48,7 @@ def add(x1: Linear, x2: Linear):
     return wrapping(torch.add, x1, x2)
 
 
-@ufunc(torch.sub, loops="subtract", operator="sub", flags=_flags.DIFFERENCE)
+@ufunc(torch.sub, loops="subtract", operator="sub", reflected=torch.rsub, flags=_flags.DIFFERENCE)
 def subtract(x1: Linear, x2: Linear):
     """The difference x1 - x2, with broadcasting. Integers wrap around. TypeError for two booleans.
 
