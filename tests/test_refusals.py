@@ -66,3 +66,5 @@ def test_tables_that_numpy_can_make():
         assert np.isin([1, 2], np.array([0, 255], "u1"), kind="table").tolist() == [False, False]
         assert np.isin([1, 2], np.array([], int), kind="table").tolist() == [False, False]
         assert np.isin([True], [True, False], kind="table").tolist() == [True]
+        huge = np.array([2**63, 2**63 + 1], "u8")
+        assert np.isin(huge, huge[1:], kind="table").tolist() == [False, True]

@@ -170,3 +170,13 @@ def test_every_name_of_numpy_testing():
             getattr(np.testing, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         np.testing.nothing
+
+
+def test_an_object_that_gives_an_array():
+    class Holder:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3)
+
+    np.testing.assert_array_equal(np.arange(3), Holder())
+    with pytest.raises(AssertionError, match="Mismatched elements: 1 / 3"):
+        np.testing.assert_array_equal(Holder(), np.array([0, 1, 3]))

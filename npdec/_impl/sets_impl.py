@@ -239,8 +239,7 @@ def _fits_a_table(x: torch.Tensor) -> bool:
     if not x.numel() or x.dtype is torch.bool:
         return True
     values = _util.to_ordered(x)
-    span = int(_util.from_ordered(values.max(), x.dtype)) - int(_util.from_ordered(values.min(), x.dtype))
-    return span <= torch.iinfo(x.dtype).max
+    return int(values.max()) - int(values.min()) <= torch.iinfo(x.dtype).max
 
 
 @public

@@ -49,6 +49,9 @@ def host(item: Any) -> Any:
     if isinstance(item, dict):
         values = {key: host(inner) for key, inner in item.items()}
         return item if all(values[key] is inner for key, inner in item.items()) else values
+    if hasattr(type(item), "__array__") and not hasattr(type(item), "__array_interface__"):
+        made = item.__array__()  # NumPy takes none but its own arrays from it
+        return host(made) if isinstance(made, (ArrayBase, torch.Tensor)) else item
     return item
 
 
