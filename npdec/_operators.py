@@ -61,7 +61,7 @@ def operator(self, other):
     "in place": """
 def operator(self, other):
     if not _accepts(self, other):
-        if getattr(other, "__array_ufunc__", 0) is None:
+        if getattr(type(other), "__array_ufunc__", 0) is None:
             raise TypeError(
                 f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
             )
@@ -111,7 +111,7 @@ def _accepts(array: Any, other: Any) -> bool:
 def _leaves_it_to(array: Any, other: Any) -> bool:
     """Whether the other operand asks for the operation: `__array_ufunc__ = None`, or an `__array_priority__` above that
     of arrays (0) or scalars."""
-    asks = getattr(other, "__array_ufunc__", 0)
+    asks = getattr(type(other), "__array_ufunc__", 0)
     if asks != 0:
         return asks is None
     priority = getattr(other, "__array_priority__", None)
@@ -222,9 +222,9 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
     def __imatmul__(self: Any, other: Any) -> Any:
         if not _accepts(self, other):
             return NotImplemented
-        if not self.ndim or not isinstance(other, ArrayBase) or other._t.dim() < 2:
+        if not isinstance(other, ArrayBase) or other._t.dim() < 2:
             other = as_tensor(other)
-            if not self.ndim or other.dim() < 2:
+            if self.ndim and other.dim() < 2:
                 raise ValueError(
                     "inplace matrix multiplication requires the first operand to have at least one and the second at "
                     "least two dimensions."

@@ -557,3 +557,55 @@ def test_scalars_print_as_before_numpy_2_on_demand():
     with np.printoptions(legacy="1.25"):
         assert repr(np.float64(1.5)) == "1.5"
     assert repr(np.float64(1.5)) == "np.float64(1.5)"
+
+
+class _Neighbour:
+    """What has operators of its own, and gives no array."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise ArithmeticError
+
+    def __radd__(self, other):
+        return "theirs"
+
+    def __rmatmul__(self, other):
+        return "theirs"
+
+
+class _WithoutUfuncs(_Neighbour):
+    __array_ufunc__ = None
+
+
+class _Above(_Neighbour):
+    __array_priority__ = 1
+
+
+class _Below(_Neighbour):
+    __array_priority__ = -5
+
+
+@pytest.mark.parametrize("lib", [numpy, np], ids=["numpy", "npdec"])
+def test_an_operator_is_left_to_who_asks_for_it(lib):
+    array, scalar = lib.ones((2, 2)), lib.float64(1)
+    for asking in (_WithoutUfuncs(), _Above()):
+        assert array + asking == scalar + asking == array @ asking == "theirs"
+        with pytest.raises(TypeError):
+            array < asking  # noqa: B015
+        assert not array == asking  # noqa: SIM201
+    assert scalar + _Below() == "theirs"
+    for other in (_Below(), _Neighbour()):
+        with pytest.raises(ArithmeticError):
+            array + other
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        array += _WithoutUfuncs()
+
+
+@pytest.mark.parametrize("lib", [numpy, np], ids=["numpy", "npdec"])
+def test_matrix_multiplication_in_place_and_of_scalars(lib):
+    for a, b in (((3,), (3,)), ((3, 3), (3,)), ((2, 3, 3), (3,))):
+        with pytest.raises(ValueError, match="first operand to have at least one and the second at least two"):
+            operator.imatmul(lib.ones(a), lib.ones(b))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        lib.int8(5) @ lib.int8(5)
+    with pytest.raises(ValueError, match="enough dimensions"):
+        lib.int8(5) @ lib.ones(2)
