@@ -47,10 +47,22 @@ def test_whole_powers_of_decomposed_complex_numbers_are_complete():
 
 
 def test_operands_of_different_shapes_do_not_load_symbolic_mathematics():
-    program = (
-        "import sys, npdec as np; x = np.ones((3, 1)) + 1j * np.ones(4); np.where(x.real > 0, x, np.zeros(4));"
-        "np.add(np.ones((2, 1)), np.ones(3, 'f4')); assert 'sympy' not in sys.modules"
-    )
+    program = """
+import sys
+import npdec as np
+x = np.ones((3, 1)) + 1j * np.ones(4)
+np.where(x.real > 0, x, np.zeros(4))
+np.add(np.ones((2, 1)), np.ones(3, "f4"))
+np.ones((2, 2)) @ np.ones((3, 1, 2, 2))
+np.cross(np.ones(3), x.real[0, :3])
+np.ones((2, 3)).sum(where=np.ones(3, bool))
+np.ravel_multi_index(([[1], [0]], [1, 2]), (2, 3))
+np.linalg.solve(np.eye(2), np.ones(2))
+np.array_equiv(np.ones((2, 1)), np.ones(3))
+np.fft.fftfreq(4, np.ones(4))
+np.exp(np.decompose(np.ones(2))) @ np.ones((2, 2))
+assert "sympy" not in sys.modules
+"""
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 

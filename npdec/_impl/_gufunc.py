@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._impl import dtypes_impl
-from npdec._impl._util import normalize_axis
+from npdec._impl._util import broadcast_shapes, normalize_axis
 from npdec._tags import NoValue
 from npdec.exceptions import AxisError
 
@@ -179,8 +179,8 @@ class Signature:
                     )
         stacks = [tuple(x.shape[: x.ndim - len(dims)]) for dims, x in zip(core, operands)]
         try:
-            torch.broadcast_shapes(*stacks)
-        except RuntimeError:
+            broadcast_shapes(*stacks)
+        except ValueError:
             mapped = " ".join(
                 f"{shape_text(x.shape)}->({','.join([*map(str, stack), *['newaxis'] * len(core[-1])])})"
                 for x, stack in zip(operands, stacks)

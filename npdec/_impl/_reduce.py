@@ -47,8 +47,8 @@ def mask_for(where: torch.Tensor, shape: torch.Size) -> torch.Tensor:
     if where.ndim > len(shape):
         raise ValueError(f"where= of shape {tuple(where.shape)} has more dimensions than the array, {tuple(shape)}")
     try:
-        broadcast = torch.broadcast_shapes(where.shape, shape) == shape
-    except RuntimeError:
+        broadcast = _util.broadcast_shapes(where.shape, shape) == shape
+    except ValueError:
         broadcast = False
     if not broadcast:
         raise ValueError(f"where= of shape {tuple(where.shape)} does not broadcast to the array's shape {tuple(shape)}")

@@ -392,8 +392,8 @@ def array_equiv(a1: Opaque, a2: Opaque) -> bool:
     True
     """
     try:
-        torch.broadcast_shapes(a1.shape, a2.shape)
-    except RuntimeError:
+        broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
         return False
     return bool(_equal_values(a1, a2).all())
 

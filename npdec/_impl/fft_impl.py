@@ -16,7 +16,7 @@ import torch
 
 from npdec._impl import dtypes_impl
 from npdec._impl._gufunc import shape_text
-from npdec._impl._util import normalize_axes, normalize_axis
+from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
 from npdec._impl.creation_impl import as_device
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, out_casting, public
 
@@ -356,8 +356,8 @@ def _frequencies(numbers: torch.Tensor, n: int, d: Any) -> torch.Tensor:
     if not isinstance(d, torch.Tensor):
         return numbers * (1.0 / (n * d))
     try:
-        torch.broadcast_shapes(numbers.shape, d.shape)
-    except RuntimeError:
+        broadcast_shapes(numbers.shape, d.shape)
+    except ValueError:
         raise ValueError(
             f"operands could not be broadcast together with shapes {shape_text(numbers.shape)} {shape_text(d.shape)}"
         ) from None

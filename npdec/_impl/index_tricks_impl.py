@@ -208,14 +208,14 @@ def ravel_multi_index(multi_index: Sequence[Opaque], dims: ShapeLike, mode: Any 
     flat = torch.zeros((), dtype=torch.int64)
     axes = list(zip(multi_index, dims, modes, strict=True))
     try:
-        torch.broadcast_shapes(*(index.shape for index in multi_index))
-    except RuntimeError:
+        _util.broadcast_shapes(*(index.shape for index in multi_index))
+    except ValueError:
         shapes = " ".join(shape_text(index.shape) for index in multi_index)
         raise ValueError(f"operands could not be broadcast together with shapes {shapes} ") from None
     if 0 in dims:
         if any(index.numel() for index in multi_index):
             raise ValueError("cannot unravel if shape has zero entries (is empty).")
-        return torch.zeros(torch.broadcast_shapes(*(index.shape for index in multi_index)), dtype=torch.int64)
+        return torch.zeros(_util.broadcast_shapes(*(index.shape for index in multi_index)), dtype=torch.int64)
     for index, n, one in axes[::-1] if column_major else axes:
         flat = flat.to(index.device) * n + _in_range(_check_integers(index), n, one)
     return flat

@@ -12,7 +12,7 @@ import torch
 
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import Options, Signature, call, shape_text, widened
-from npdec._impl._util import normalize_axes, normalize_axis
+from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
 from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, out_casting, public
 
 _MATMUL = Signature("matmul", "(n?,k),(k,m?)->(n?,m?)")
@@ -231,8 +231,8 @@ def cross(
             stacklevel=3,
         )
     try:
-        stack = torch.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    except RuntimeError:
+        stack = broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
         raise ValueError(
             "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape "
             f"{shape_text(a.shape[:-1])} and arg 1 with shape {shape_text(b.shape[:-1])}."

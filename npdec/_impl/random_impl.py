@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from npdec._impl._gufunc import shape_text
+from npdec._impl._util import broadcast_shapes
 
 __all__ = ["DISTRIBUTIONS", "choice", "integers", "permutation", "permuted"]
 
@@ -31,10 +32,10 @@ def _distribution(kernel: Kernel) -> Kernel:
 def _shape(size: Shape, *parameters: torch.Tensor) -> tuple[int, ...]:
     """The shape of the draws. Raises ValueError if the parameters do not broadcast to it."""
     try:
-        common = tuple(torch.broadcast_shapes(*(p.shape for p in parameters)))
-        if size is not None and tuple(torch.broadcast_shapes(common, size)) != tuple(size):
-            raise RuntimeError
-    except RuntimeError:
+        common = broadcast_shapes(*(p.shape for p in parameters))
+        if size is not None and broadcast_shapes(common, size) != tuple(size):
+            raise ValueError
+    except ValueError:
         shapes = " ".join(shape_text(p.shape) for p in parameters)
         wanted = "" if size is None else f" to the size {shape_text(size)}"
         raise ValueError(f"shape mismatch: parameters of shapes {shapes} cannot be broadcast{wanted}") from None
