@@ -4,8 +4,9 @@
 tests that are known to fail, in groups with a reason each, a test function or one set of its parameters in a line. A
 listed test that passes fails (stale), and so does an unlisted one that fails, and a line that names no test.
 
-A test that ends in an `AbsentError` needs something that torch cannot hold or do: objects, text, dates, records,
-extended precision, the other byte order, or a name of `npdec._absent`. It is inapplicable. That is the whole rule.
+A test that ends in an `AbsentError`, or in an error that one led to, needs something that torch cannot hold or do:
+objects, text, dates, records, extended precision, the other byte order, or a name of `npdec._absent`. It is
+inapplicable. That is the whole rule.
 """
 
 from __future__ import annotations
@@ -129,16 +130,15 @@ class Conformance:
         report: Any = yield
         if item.getparent(NumpyTests) is None or call.excinfo is None:
             return report
-        from npdec.exceptions import AbsentError
-
-        if isinstance(call.excinfo.value, AbsentError):
+        error = absent_behind(call.excinfo.value)
+        if error is not None:
             vars(report).pop("wasxfail", None)
             if item.stash.get(LISTED, False):
                 report.outcome = "failed"
-                report.longrepr = f"inapplicable, and yet listed as an expected failure: {call.excinfo.value}"
+                report.longrepr = f"inapplicable, and yet listed as an expected failure: {error}"
             else:
                 report.outcome = "skipped"
-                report.longrepr = (str(item.path), 0, f"{INAPPLICABLE}: {call.excinfo.value}")
+                report.longrepr = (str(item.path), 0, f"{INAPPLICABLE}: {error}")
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -164,6 +164,15 @@ class Conformance:
 LISTED = pytest.StashKey[bool]()  # whether the very test is listed, and not the function whose parameters it has
 INAPPLICABLE = "inapplicable"
 SUITE = "tests/conformance/suite.toml"
+
+
+def absent_behind(error: BaseException | None) -> BaseException | None:
+    """The `AbsentError` that the error is, or that led to it."""
+    from npdec.exceptions import AbsentError
+
+    while error is not None and not isinstance(error, AbsentError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _too_long(signum: int, frame: Any) -> None:
