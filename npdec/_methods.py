@@ -85,7 +85,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """The array on another device (itself if it is there already). `stream` is not supported: TypeError."""
         if stream is not None:
             raise TypeError("to_device: torch orders its own streams; stream must be None")
-        return self._as(self._t.to(creation_impl.as_device(device)))
+        moved = self._t.to(creation_impl.as_device(device))
+        return self if moved is self._t else self._as(moved)
 
     @property
     def T(self) -> Any:

@@ -13,7 +13,7 @@ __all__ = ["refusal"]
 _SHAPES = re.compile(
     r"size of tensor|sizes of tensors|expanded size|negative dimension|is invalid for input of size|must match|"
     r"number of sizes provided|cannot be multiplied|size mismatch|inconsistent tensor|not broadcastable|stack expects|"
-    r"equal size|at least one dimension|non-empty list|must be non-empty|incompatible dimensions",
+    r"equal size|only supports|at least one dimension|non-empty list|same number of dimensions|must be non-empty|incompatible dimensions",
     re.IGNORECASE,
 )
 _DTYPES = re.compile(

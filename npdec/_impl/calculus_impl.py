@@ -62,6 +62,8 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue,
     if len(parts) > 1:
         slice_shape = [1 if dim == axis else size for dim, size in enumerate(a.shape)]
         parts = [part if part.ndim else part.expand(slice_shape) for part in promote(*parts)]
+        if len({part.ndim for part in parts}) > 1:
+            raise ValueError(f"diff: {[tuple(part.shape) for part in parts]} have not the same number of dimensions")
         try:
             a = torch.cat(parts, axis)
         except RuntimeError:
@@ -196,7 +198,7 @@ def gradient(f: ArrayLike, *varargs: object, axis: AxisLike | None = None, edge_
     """
     axes = _util.normalize_axes(axis, f.ndim)
     spacings = _spacings(f, axes, varargs)
-    if edge_order not in (1, 2):
+    if edge_order > 2:
         raise ValueError(f"'edge_order' must be 1 or 2, not {edge_order}")
     if f.dtype is torch.bool:
         raise TypeError("gradient: booleans cannot be subtracted; convert them to numbers")

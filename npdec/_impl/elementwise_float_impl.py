@@ -261,7 +261,12 @@ def nan_to_num(
 
 def _like(x: torch.Tensor, value: Any) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
-        return value.to(x.dtype)
+        try:
+            return value.to(x.dtype).expand(x.shape)
+        except RuntimeError:
+            raise ValueError(
+                f"could not broadcast input array from shape {tuple(value.shape)} into shape {tuple(x.shape)}"
+            ) from None
     return torch.tensor(value, dtype=x.dtype, device=x.device)
 
 

@@ -187,10 +187,10 @@ def histogramdd(
     if not dims:
         raise ValueError("histogramdd: points without coordinates are in no bin")
     if weights is not None:
-        if not can_cast(weights.dtype, torch.float64):
-            raise TypeError(f"histogramdd: weights of {weights.dtype} cannot be cast to float64")
         if tuple(weights.shape) != (len(x),):
             raise ValueError("The weights and list don't have the same length.")
+        if not can_cast(weights.dtype, torch.float64):
+            raise TypeError(f"histogramdd: weights of {weights.dtype} cannot be cast to float64")
     try:
         per_axis = list(bins)  # type: ignore[call-overload]
     except TypeError:

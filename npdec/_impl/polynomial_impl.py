@@ -99,6 +99,8 @@ def polyint(p: Coefficients, m: int = 1, k: ArrayLike | None = None) -> Array:
         raise TypeError("polyint: the coefficients are a vector; a scalar has no length")
     if k is None:
         k = torch.zeros(m, dtype=torch.float64, device=p.device)
+    elif k.ndim > 1:
+        raise ValueError(f"polyint: k must be a scalar or 1d only, not of {k.ndim} dimensions")
     elif k.ndim == 0 or (len(k) == 1 and m > 1):
         k = k.reshape(-1)[:1].expand(max(m, 1))
         k = _as_float(k) if m > 1 else k

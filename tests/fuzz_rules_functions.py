@@ -1,0 +1,331 @@
+"""Where single functions differ from NumPy's on purpose, or NumPy's have a defect: the reason, and a program."""
+
+from __future__ import annotations
+
+import re
+
+import numpy
+
+from fuzz_rules import Difference, rule
+from fuzz_special import given
+
+
+@rule(
+    "complex numbers have no order, so they have no bins",
+    "histogram",
+    "pass\nr = np.histogram([1j, 2.0])",
+)
+def _complex_bins(d: Difference) -> bool:
+    return isinstance(d.got, TypeError) and "complex values have no order" in str(d.got)
+
+
+@rule(
+    "NumPy drops the out= of hfft, ifft2 and irfft2, and writes what comes between into that of fftn",
+    "fft.hfft",
+    "a = np.ones((6,))\nr = np.fft.hfft([1j, 2.0, 3.0, 4.0], out=a)",
+)
+def _out_of_transforms(d: Difference) -> bool:
+    return d.program.name.startswith("fft.") and "out=" in d.program.call and not isinstance(d.got, Exception)
+
+
+@rule(
+    "a 0-d array has nothing to shift, which NumPy does not foresee",
+    "fft.fftshift",
+    "pass\nr = np.fft.fftshift(1.0)",
+)
+def _nothing_to_shift(d: Difference) -> bool:
+    return d.program.name.endswith("fftshift") and isinstance(d.want, ValueError) and "not enough values" in str(d.want)
+
+
+@rule(
+    "np.place and np.putmask take values of any real dtype, in lists and in arrays",
+    "place",
+    "a = np.ones(2, 'int8'); b = np.ones(2, 'int64')\nr = np.place(a, [True, False], b)",
+)
+def _written_values(d: Difference) -> bool:
+    return (
+        d.program.name in ("place", "putmask", "ndarray.put", "put")
+        and "according to the rule 'safe'" in f"{d.want}{d.got}"
+    )
+
+
+@rule(
+    "whether LAPACK notices nan in a matrix depends on its size and maker",
+    "linalg.cholesky",
+    "pass\nr = np.linalg.cholesky([[np.nan]])",
+)
+def _cholesky_of_nan(d: Difference) -> bool:
+    return d.program.name == "linalg.cholesky" and isinstance(d.want, dict) and not numpy.isfinite(d.want["r"]).all()
+
+
+@rule(
+    "an array without elements counts nothing, whatever its dtype",
+    "bincount",
+    "a = np.zeros(0)\nr = np.bincount(a)",
+)
+def _no_numbers(d: Difference) -> bool:
+    return (
+        d.program.name == "bincount"
+        and isinstance(d.want, TypeError)
+        and isinstance(d.got, dict)
+        and not numpy.asarray(d.got["r"]).any()
+    )
+
+
+@rule(
+    "searching among numbers that are not sorted has no defined result",
+    "searchsorted",
+    "pass\nr = np.searchsorted([3.0, 1.0, 2.0, 1.0, 5.0], [1.5, 2.5], sorter=[1, 3, 2, 0, 1])",
+)
+def _unsorted(d: Difference) -> bool:
+    if d.program.name.removeprefix("ndarray.") not in ("searchsorted", "interp", "digitize") or isinstance(
+        d.got, RuntimeError
+    ):
+        return False
+    args, kwargs = given(d.program)
+    if d.program.name == "digitize":
+        return bool(numpy.isnan(args[1]).any())
+    if d.program.name == "interp":
+        return len(args) > 1 and not (numpy.diff(args[1]) > 0).all()
+    array, sorter = numpy.asarray(args[0]), kwargs.get("sorter", args[3] if len(args) > 3 else None)
+    if sorter is not None and numpy.shape(sorter) == array.shape:
+        if (numpy.sort(sorter) != numpy.arange(len(array))).any():
+            return True
+        array = array[sorter]
+    return array.ndim == 1 and not numpy.array_equal(numpy.sort(array), array, equal_nan=array.dtype.kind in "fc")
+
+
+@rule(
+    "a difference of order zero is a copy, not the argument itself",
+    "diff",
+    "a = np.ones(3)\nr = np.diff(a, 0)",
+)
+def _unchanged(d: Difference) -> bool:
+    return d.program.name in (
+        "diff",
+        "polyder",
+        "polyint",
+        "histogram2d",
+        "histogramdd",
+        "histogram",
+        "trim_zeros",
+    ) and (d.text.startswith("the result") or (isinstance(d.want, dict) and isinstance(d.want["r"], list)))
+
+
+@rule(
+    "the coefficients of a polynomial are a vector",
+    "polyadd",
+    "pass\nr = np.polyadd([0.0], [[0.0, 1.0]])",
+)
+def _polynomials(d: Difference) -> bool:
+    return isinstance(d.got, ValueError) and "1d only" in str(d.got)
+
+
+@rule(
+    "NumPy cannot unwrap unsigned integers, half of whose period is negative",
+    "unwrap",
+    "a = np.ones(3, 'uint8')\nr = np.unwrap(a, period=4)",
+)
+def _unsigned_periods(d: Difference) -> bool:
+    return d.program.name == "unwrap" and (isinstance(d.want, OverflowError) or "period=-" in d.program.call)
+
+
+@rule(
+    "a median of one number with keepdims= is a scalar as without",
+    "median",
+    "pass\nr = np.median(1.5, keepdims=True)",
+)
+def _zero_dim_median(d: Difference) -> bool:
+    return (
+        "median" in d.program.name
+        and isinstance(d.want, dict)
+        and getattr(d.want["r"], "ndim", 1) == 0
+        and "keepdims" in d.program.call
+    )
+
+
+@rule(
+    "BLAS leaves out products with a zero, also of nan and infinities",
+    "dot",
+    "a = np.array([0.0, np.nan]); b = np.array(0.0)\nr = np.dot(a, b)",
+)
+def _zero_times_nan(d: Difference) -> bool:
+    if d.program.name not in ("dot", "inner", "ndarray.dot") or not isinstance(d.got, dict):
+        return False
+    wrong = numpy.isnan(numpy.asarray(d.got["r"]))
+    return bool(wrong.any()) and numpy.array_equal(
+        numpy.where(wrong, 0, numpy.asarray(d.got["r"])), numpy.where(wrong, 0, d.want["r"])
+    )
+
+
+@rule(
+    "NumPy counts unsigned bounds of arange around the end of their dtype",
+    "arange",
+    "a = np.array(0, 'uint16')\nr = np.arange(5, stop=a)",
+)
+def _windows_of_unsigned(d: Difference) -> bool:
+    return d.program.name == "arange" and "uint" in d.program.setup
+
+
+@rule(
+    "only some of NumPy's nan-functions refuse integers as out= of floats, and only for some arrays",
+    "nanmean",
+    "a = np.zeros((2, 0)); b = np.ones(2, 'int64')\nr = np.nanmedian(a, axis=1, out=b)",
+)
+def _inexact_out(d: Difference) -> bool:
+    return d.program.name.startswith("nan") and bool(re.search("must be inexact|Cannot cast", f"{d.want}{d.got}"))
+
+
+@rule(
+    "trim_zeros gives an array for a list or a number, too",
+    "trim_zeros",
+    "pass\nr = np.trim_zeros([0.0, 1.0])",
+)
+def _list_of_zeros(d: Difference) -> bool:
+    return d.program.name == "trim_zeros" and isinstance(d.want, dict) and not isinstance(d.want["r"], numpy.ndarray)
+
+
+@rule(
+    "a mean= that does not fit is refused; NumPy broadcasts it",
+    "var",
+    "pass\nr = np.var(-0.5, mean=np.zeros(0))",
+)
+def _other_mean(d: Difference) -> bool:
+    return "mean=" in d.program.call and isinstance(d.got, ValueError)
+
+
+@rule(
+    "indices that are none are integers",
+    "ix_",
+    "a = np.zeros(0)\nr = np.ix_([0, 2], a)",
+)
+def _empty_open_mesh(d: Difference) -> bool:
+    return d.program.name == "ix_" and "dtype int64 instead of" in d.text
+
+
+@rule(
+    "tolerances are real",
+    "allclose",
+    "pass\nr = np.allclose([1.0], [1.0], rtol=1j)",
+)
+def _complex_tolerance(d: Difference) -> bool:
+    return d.program.name in ("allclose", "isclose") and isinstance(d.got, TypeError)
+
+
+@rule(
+    "NumPy takes the length of a list for the length of whatever axis is split",
+    "split",
+    "pass\nr = np.split([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1], axis=-1)",
+)
+def _list_in_parts(d: Difference) -> bool:
+    return (
+        "split" in d.program.name
+        and isinstance(d.want, (dict, IndexError))
+        and not hasattr(given(d.program)[0][0], "shape")
+    )
+
+
+@rule(
+    "None is no operand of where",
+    "where",
+    "pass\nr = np.where([True], None, [2.0])",
+)
+def _one_condition(d: Difference) -> bool:
+    return (d.program.name == "where" and "None" in d.program.call) or bool(re.search("where=(None|')", d.program.call))
+
+
+@rule(
+    "discrete quantiles are written into out= like the others",
+    "quantile",
+    "a = np.ones(3); b = np.ones((), 'int64')\nr = np.quantile(a, 0.7, method='nearest', out=b)",
+)
+def _discrete_quantiles(d: Difference) -> bool:
+    return "method=" in d.program.call and "out=" in d.program.call and "Cannot cast" in f"{d.got}{d.want}"
+
+
+@rule(
+    "isreal of a Python number is a NumPy bool",
+    "isreal",
+    "pass\nr = np.isreal(0.5)",
+)
+def _python_number(d: Difference) -> bool:
+    return d.program.name == "isreal" and isinstance(d.want, dict) and isinstance(d.want["r"], bool)
+
+
+@rule(
+    "what is made of a scalar alone is a scalar",
+    "real_if_close",
+    "pass\nr = np.real_if_close(np.float32(2))",
+)
+def _scalar_view(d: Difference) -> bool:
+    return d.program.name in ("real_if_close", "polyval") and "instead of a NumPy array" in d.text
+
+
+@rule(
+    "integers can be rounded into integers",
+    "round",
+    "a = np.array([2, 7]); b = np.ones(2, 'int64')\nr = np.round(a, -1, out=b)",
+)
+def _rounded_integers(d: Difference) -> bool:
+    return d.program.name in ("round", "around", "ndarray.round") and "Cannot cast ufunc 'divide'" in str(d.want)
+
+
+@rule(
+    "ldexp gives floats, which are no exponents: NumPy reduces by it for some dtypes, by accident of its loops",
+    "ldexp.reduce",
+    "pass\nr = np.ldexp.reduce([0, 0, 0])",
+)
+def _ldexp_over(d: Difference) -> bool:
+    return d.program.name.startswith("ldexp.") and isinstance(d.got, TypeError)
+
+
+@rule(
+    "results of at that an integer dtype cannot hold become whatever the processor makes of them",
+    "arcsin.at",
+    "a = np.full((3, 3), 2, 'uint32')\nr = np.arcsin.at(a, ())",
+)
+def _cast_back(d: Difference) -> bool:
+    return d.program.name.endswith(".at") and d.text.startswith("a:") and "int" in str(d.want["a"].dtype)
+
+
+@rule(
+    "NumPy's vector instructions take the first number of power and arctan2 for all of them",
+    "power.reduce",
+    "pass\nr = np.power.reduce([2.0, 3.0], initial=2)",
+)
+def _vectorised(d: Difference) -> bool:
+    return d.program.name in ("power.reduce", "arctan2.reduce")
+
+
+@rule(
+    "an index out of range is refused, also where there is nothing to take",
+    "take",
+    "a = np.zeros((0, 1))\nr = np.take(a, 1, axis=1)",
+)
+def _out_of_bounds_of_nothing(d: Difference) -> bool:
+    return (
+        "take" in d.program.name
+        and isinstance(d.got, IndexError)
+        and isinstance(d.want, dict)
+        and not numpy.size(d.want["r"])
+    )
+
+
+@rule(
+    "an axis of negative length has no elements to count",
+    "ravel_multi_index",
+    "pass\nr = np.ravel_multi_index(([5], [-1]), (2, -1), mode=('wrap', 'clip'))",
+)
+def _negative_lengths(d: Difference) -> bool:
+    if d.program.name in ("tile", "fromiter"):
+        return bool(re.search(r", -\d", d.program.call))
+    return d.program.name == "ravel_multi_index" and bool(re.search(r"\(-?\d, -\d\)|\(-\d", d.program.call))
+
+
+@rule(
+    "view(None) is view()",
+    "ndarray.view",
+    "a = np.ones(1, 'float32')\nr = a.view(None)",
+)
+def _view_of_none(d: Difference) -> bool:
+    return d.program.name == "ndarray.view" and "None" in d.program.call
