@@ -20,6 +20,7 @@ from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
 from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._convert import as_shape, as_tensor
+from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import subscripted
 from npdec._impl import shape_impl, sorting_impl
@@ -265,6 +266,16 @@ class Composition(ArrayBuffer, ArrayMethods):
         if spec:
             raise TypeError("unsupported format string passed to numpy.ndarray.__format__")
         return str(self)
+
+    def __sizeof__(self) -> int:
+        """The bytes of the array, those of its elements included if the memory is its own."""
+        tensor, size = self._t, object.__sizeof__(self) + 16 * self._t.dim()
+        if self.base is not None:
+            return size
+        parts: tuple[torch.Tensor, ...] = (tensor,)
+        if isinstance(tensor, DecomposedTensor):
+            parts = (tensor.value, tensor.residual, tensor.components)
+        return size + sum(part.numel() * part.element_size() for part in parts)
 
     # -- copies and memory ----------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset:
     spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
     if 0 not in shape and (sum(s for s in spans if s < 0) < -offset or sum(s for s in spans if s > 0) > room - size):
         raise ValueError(_INCOMPATIBLE)
-    if any(step % size for step in steps):
+    if any(step % size for n, step in zip(shape, steps, strict=True) if n > 1):
         raise ValueError(f"ndarray: torch has no elements of {size} bytes at steps of {steps} bytes")
     return steps
 

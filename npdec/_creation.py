@@ -318,7 +318,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> C
     """
     tensor = x._t if isinstance(x, ArrayBase) else torch.from_dlpack(x)
     if device is not None:
-        moved = tensor.to(device)
+        moved = tensor.to(creation_impl.as_device(device))
         if copy is False and moved is not tensor:
             raise ValueError("from_dlpack: another device needs a copy")
         tensor = moved

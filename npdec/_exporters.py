@@ -11,7 +11,7 @@ import torch
 from npdec._base import ArrayBase, Poly1dBase
 from npdec._convert import asks_array, from_exporter, produced
 
-__all__ = ["as_copy", "exports_memory", "given"]
+__all__ = ["as_copy", "copy_modes", "exports_memory", "given"]
 
 _COPIED = frozenset({bool, int, float, complex, str, bytes, list, tuple, range, type(None)})  # into memory of our own
 _GUIDE = "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"

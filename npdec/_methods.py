@@ -13,6 +13,7 @@ from npdec._buffers import BufferMethods
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
+from npdec._exporters import copy_modes
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._output import write, write_out
 from npdec._protocols import ProtocolMixin
@@ -82,9 +83,9 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         return self._t.device
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """The array on another device (itself if it is there already). `stream` is not supported: TypeError."""
+        """The array on another device (itself if it is there already). `stream` is not supported: ValueError."""
         if stream is not None:
-            raise TypeError("to_device: torch orders its own streams; stream must be None")
+            raise ValueError("The stream argument in to_device() is not supported")
         moved = self._t.to(creation_impl.as_device(device))
         return self if moved is self._t else self._as(moved)
 
@@ -156,6 +157,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         target = as_dtype(dtype)
+        if type(copy) is not bool and isinstance(copy, copy_modes()):
+            raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
         letter = _storage.check_order(order)
         same_value = casting == "same_value"
         if not same_value and not dtypes_impl.can_cast(self._d, target, casting):

@@ -13,10 +13,14 @@ from npdec._base import ArrayBase
 from npdec._convert import as_dtype
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import numpy_dtype
+from npdec._exporters import as_copy
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ProtocolMixin"]
+
+
+_API_VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def _unwrap(arg: Any) -> Any:
@@ -119,14 +123,46 @@ class ProtocolMixin(ArrayBase):
             return func(*_to_numpy(args), **_to_numpy(kwargs))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """The module whose functions take this array: npdec."""
+        """The module whose functions take this array: npdec. Raises ValueError for a version that NumPy 2.4 has not."""
+        if api_version is not None and not isinstance(api_version, str):
+            raise ValueError(
+                f"Only None and strings are allowed as the Array API version, but received: {api_version}."
+            )
+        if api_version not in _API_VERSIONS:
+            raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
         return _wrap.NAMESPACE[0]
 
-    def __dlpack__(self, **options: Any) -> Any:
-        """A DLPack capsule of the values."""
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the values. A read-only array is copied, where the caller does not refuse a copy.
+
+        Raises BufferError for a decomposed array, for a device that it cannot be exported to, and for a read-only array
+        if the caller knows no versions of DLPack; RuntimeError for a stream of the host.
+        """
         if isinstance(self._t, DecomposedTensor):
             raise BufferError("DLPack cannot carry the contributions of a decomposed array: export .value")
-        return self._t.detach().__dlpack__(**options)
+        if max_version is not None and not (isinstance(max_version, tuple) and len(max_version) == 2):
+            raise TypeError("max_version must be None or a tuple with two elements.")
+        if dl_device is not None and not isinstance(dl_device, tuple):
+            raise TypeError("dl_device must be a tuple")
+        tensor, copy = self._t.detach(), None if copy is None else as_copy(copy)
+        if tensor.device.type == "cpu":
+            if stream is not None:
+                raise RuntimeError("__dlpack__: the host has no streams, only stream=None")
+            if dl_device not in (None, (1, 0)):
+                raise BufferError("unsupported device requested")
+        if getattr(self, "_ro", None) is not None and not copy:
+            if copy is False or max_version is None or max_version < (1, 0):
+                raise BufferError(f"__dlpack__: the array is read-only ({self._ro}), which this capsule cannot say")
+            copy = True
+        return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         """(device type, device number) as DLPack counts them."""

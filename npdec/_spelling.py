@@ -107,6 +107,8 @@ def _dtype_of_text(text: str) -> torch.dtype:
             word = _REFUSED_NAMES.get(code.partition("[")[0])
         if "," in code or _SUBARRAY.match(code):
             word = "records"
+        elif code == "c":
+            word = "text"
         if word:
             raise AbsentDTypeError(f"data type {text!r} is not supported: npdec holds numbers and booleans, no {word}")
         if code in _REMOVED:

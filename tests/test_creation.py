@@ -1,4 +1,6 @@
-"""`np.array` and what it asks of the objects that it is given: copies, protocols, depth."""
+"""`np.array` and what it asks of the objects that it is given: copies, protocols, depth; what arrays tell in turn."""
+
+import sys
 
 import numpy
 import pytest
@@ -129,3 +131,81 @@ def test_the_least_depth_is_at_most_the_greatest(lib):
         nested = [nested]
     with pytest.raises(ValueError, match="would exceed the maximum number of dimension of 64"):
         lib.array(nested)
+
+
+CALLS = {
+    "an endless step": lambda np: np.arange(0, 1, np.inf).tolist(),
+    "an endless step away": lambda np: np.arange(0, 1, -np.inf).tolist(),
+    "a step far beyond": lambda np: np.arange(0, 1e-300, 1e300).tolist(),
+    "an endless step of nothing": lambda np: np.arange(1, 1, np.inf).tolist(),
+    "an axis beyond 64 bits": lambda np: np.zeros(2**64),
+    "more bytes than 64 bits": lambda np: np.zeros((2**40, 2**40)),
+    "no mode": lambda np: np.convolve([1, 2], [1], mode=None),
+    "a mode by number": lambda np: np.convolve([1, 2], [1, 3], mode=2).tolist(),
+    "no such number": lambda np: np.convolve([1, 2], [1], mode=-1),
+    "no such mode": lambda np: np.correlate([1, 2], [1], mode="f"),
+    "another stream": lambda np: np.arange(2).to_device("cpu", stream=1),
+    "a version of the API": lambda np: np.arange(2).__array_namespace__(api_version="2024.12") is np,
+    "no version of the API": lambda np: np.arange(2).__array_namespace__(api_version="2025.12"),
+    "a number for a version": lambda np: np.arange(2).__array_namespace__(api_version=2024),
+    "a mode of copies for astype": lambda np: np.arange(2).astype(float, copy=numpy._CopyMode.NEVER),
+    "an integer as it is": lambda np: np.copyto(np.arange(3), 3, casting="equiv"),
+    "an integer into less": lambda np: np.copyto(np.arange(3, dtype="u1"), 3, casting="safe"),
+    "an integer into another dtype": lambda np: np.copyto(np.arange(3, dtype="u1"), 3, casting="equiv"),
+    "a float into another dtype": lambda np: np.copyto(np.arange(3, dtype="f4"), 3.0, casting="equiv"),
+    "steps along an axis of one": lambda np: np.ndarray((2, 1), "f8", numpy.arange(9.0), 8, (16, 3)).tolist(),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_outcome_is_numpys(call):
+    assert outcome(lambda: call(npdec)) == outcome(lambda: call(numpy))
+
+
+CAPSULES = {
+    "plain": {},
+    "copied": {"copy": True},
+    "versioned": {"max_version": (1, 0)},
+    "of the host": {"dl_device": (1, 0)},
+    "of another device": {"dl_device": (10, 0)},
+    "of no device": {"dl_device": 3},
+    "of no version": {"max_version": 1},
+    "copied by text": {"copy": "no"},
+}
+
+
+@pytest.mark.parametrize("options", CAPSULES.values(), ids=CAPSULES)
+@pytest.mark.parametrize("writeable", [True, False])
+def test_capsules_of_dlpack(options, writeable):
+    def capsule(np):
+        x = np.arange(3)
+        x.flags.writeable = writeable
+        return type(x.__dlpack__(**options)).__name__
+
+    expected, got = outcome(lambda: capsule(numpy)), outcome(lambda: capsule(npdec))
+    assert (got[0] if isinstance(got, tuple) else got) == (expected[0] if isinstance(expected, tuple) else expected)
+
+
+def test_dlpack_never_lets_a_read_only_array_be_written(lib):
+    x = lib.arange(3)
+    with pytest.raises(RuntimeError, match="stream=None"):
+        x.__dlpack__(stream=1)
+    x.flags.writeable = False
+    assert not lib.from_dlpack(x).flags.writeable
+    assert lib.from_dlpack(x, copy=True).flags.writeable
+    numpy.from_dlpack(x, copy=True)[0] = 7
+    assert x.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="Device not understood"):
+        lib.from_dlpack(x, device="gpu")
+
+
+def test_the_size_of_an_array_counts_its_own_memory(lib):
+    x = lib.ones(100)
+    assert sys.getsizeof(x) > 800 > sys.getsizeof(x[...])
+    assert sys.getsizeof(x) < sys.getsizeof(x.reshape(100, 1, 1).copy())
+
+
+def test_text_is_no_dtype_of_torch():
+    for spelling in ("c", ">c", "S1"):
+        with pytest.raises(npdec.exceptions.AbsentDTypeError, match=r"no text|no bytes"):
+            npdec.dtype(spelling)

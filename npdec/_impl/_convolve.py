@@ -21,12 +21,14 @@ _PRODUCTS = 2**22
 
 def correlate(a: torch.Tensor, v: torch.Tensor, mode: str | int) -> torch.Tensor:
     """sum over n of a[n + k] * v[n] for each shift k that the mode asks for; `v` is not longer than `a`."""
-    if isinstance(mode, int) and 0 <= mode < 3:  # as NumPy numbers them
+    if isinstance(mode, int):
+        if not 0 <= mode < 3:
+            raise ValueError("integer convolve/correlate mode must be 0, 1, or 2")
         mode = ("valid", "same", "full")[mode]
     if not isinstance(mode, str):
         raise TypeError("convolve/correlate mode not understood")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+        raise ValueError("Use one of 'valid', 'same', or 'full' for convolve/correlate mode")
     dtype, n = a.dtype, len(v)
     exact = not (dtype.is_floating_point or dtype.is_complex)
     if exact:

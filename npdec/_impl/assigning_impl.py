@@ -70,6 +70,9 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
         dtypes_impl.can_cast(natural, natural, casting)  # the name of the rule is checked, whether or not it is needed
         if isinstance(src, bool) or dtypes_impl.result_type(dst.dtype, src) is not dst.dtype:
             _check_cast(natural, dst, casting, "scalar")
+        elif casting == "equiv" and natural is not dst.dtype:  # "no" is allowed, in NumPy too
+            name = str(dst.dtype).removeprefix("torch.")
+            raise TypeError(f"cannot cast Python {type(src).__name__} to {name} under the casting rule '{casting}'")
         fits = dtypes_impl.kind(natural) in "bi"
         values = (
             _number(src, dst) if fits else _util.cast(dtypes_impl.scalar_tensor(src, natural, dst.device), dst.dtype)

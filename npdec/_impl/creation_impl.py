@@ -26,6 +26,8 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape, if it is one. Raises ValueError."""
     if any(size < 0 for size in shape):
         raise ValueError("negative dimensions are not allowed")
+    if any(size > 2**63 - 1 for size in shape):
+        raise ValueError("Maximum allowed dimension exceeded")
     if math.prod(size for size in shape if size) > 2**63 - 1:
         raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
     return shape
