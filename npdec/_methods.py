@@ -147,7 +147,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     # -- copies, dtypes, Python objects ---------------------------------------------------------------------------
 
     def astype(
-        self, /, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, /, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: Any = True
     ) -> Any:
         """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
         forbids the cast, ValueError where a value would change under "same_value". A cast to integers cannot carry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import numpy_dtype
 from npdec._exporters import as_copy
 from npdec._impl import _util
+from npdec._signature import read_parameters
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ProtocolMixin"]
@@ -50,6 +52,23 @@ def _to_numpy(arg: Any) -> Any:
     if type(arg) in (tuple, list):
         return type(arg)(_to_numpy(item) for item in arg)
     return arg
+
+
+@functools.cache
+def _place_of_written(function: Any) -> int | None:
+    """Which positional argument of a function it writes into: `out`, or an array that it changes."""
+    kernel = getattr(function, "__kernel__", None)
+    if kernel is None:
+        return None
+    tags = [p.tag for p in read_parameters(kernel)]
+    return next((i for i, tag in enumerate(tags) if tag in ("InPlace", "OutArray")), None)
+
+
+def _writes_to_numpy(written: Any) -> bool:
+    """Whether the arrays that a call writes into are NumPy's."""
+    if isinstance(written, tuple):
+        return any(map(_writes_to_numpy, written))
+    return written is not None and not isinstance(written, ArrayBase)
 
 
 class ProtocolMixin(ArrayBase):
@@ -98,6 +117,8 @@ class ProtocolMixin(ArrayBase):
         if function is None or not hasattr(function, method):
             return NotImplemented
         out = kwargs.get("out")
+        if _writes_to_numpy(inputs[0] if method == "at" else out):
+            return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
         if isinstance(out, tuple) and len(out) == 1:
             kwargs["out"] = out[0]
         try:
@@ -114,6 +135,10 @@ class ProtocolMixin(ArrayBase):
         function = getattr(owner, func.__name__, None)
         if function is None or sys.modules.get("numpy") is None:
             return NotImplemented
+        place = _place_of_written(function)
+        written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)
+        if _writes_to_numpy(written):
+            return func(*_to_numpy(args), **_to_numpy(kwargs))
         try:
             return function(*args, **kwargs)
         except AbsentDTypeError:
@@ -138,7 +163,7 @@ class ProtocolMixin(ArrayBase):
         *,
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
+        dl_device: Any = None,
         copy: bool | None = None,
     ) -> Any:
         """A DLPack capsule of the values. A read-only array is copied, where the caller does not refuse a copy.
@@ -158,9 +183,10 @@ class ProtocolMixin(ArrayBase):
                 raise RuntimeError("__dlpack__: the host has no streams, only stream=None")
             if dl_device not in (None, (1, 0)):
                 raise BufferError("unsupported device requested")
-        if getattr(self, "_ro", None) is not None and not copy:
+        reason = getattr(self, "_ro", None)
+        if reason is not None and not copy:
             if copy is False or max_version is None or max_version < (1, 0):
-                raise BufferError(f"__dlpack__: the array is read-only ({self._ro}), which this capsule cannot say")
+                raise BufferError(f"__dlpack__: the array is read-only ({reason}), which this capsule cannot say")
             copy = True
         return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
