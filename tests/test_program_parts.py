@@ -189,3 +189,34 @@ def test_a_number_minus_a_decomposed_array():
     assert (2.0 - x[1]).components.tolist() == [0, -2.5]
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         -1e308 - np.array([1e308])
+
+
+def test_arrays_of_numpys_are_written_by_numpy():
+    x, picks = np.arange(3.0), np.array([2, 0, 1])
+    sums = numpy.ones(3)
+    sums += x  # a library's own array, in place
+    assert type(sums) is numpy.ndarray
+    assert sums.tolist() == [1, 2, 3]
+    numpy.multiply(x, 2, sums)
+    assert sums.tolist() == [0, 2, 4]
+    for written in (numpy.zeros(3), np.zeros(3)):
+        assert numpy.add(x, 1, out=written) is written
+        assert numpy.clip(x, 0, 1, out=written) is written
+        assert written.tolist() == [0, 1, 1]
+        assert numpy.matmul(numpy.eye(3)[picks.__array__()], x, out=written) is written
+        assert written.tolist() == [2, 0, 1]
+        assert numpy.take(x, picks, None, written) is written
+        assert numpy.divmod(x, 2, out=(written, written.copy()))[0] is written
+        numpy.copyto(written, x)
+        numpy.put(written, picks[:1], x[1])
+        assert written.tolist() == [0, 1, 1]
+        numpy.add.at(written, picks, x)
+        assert written.tolist() == [1, 3, 1]
+        numpy.put_along_axis(written, picks, x, 0)
+        assert written.tolist() == [1, 2, 0]
+    total = numpy.zeros(())
+    assert numpy.sum(x, out=total) is numpy.add.reduce(x, out=total) is total
+    assert total == 3
+    with pytest.warns(np.DecompositionWarning, match="drops the contributions"):
+        sums += np.decompose(x)
+    assert sums.tolist() == [0, 3, 6]
