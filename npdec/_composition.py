@@ -19,7 +19,7 @@ import torch
 from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
 from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
-from npdec._convert import as_shape, as_tensor
+from npdec._convert import SIGNED, as_shape, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import subscripted
@@ -288,6 +288,14 @@ class Composition(ArrayBuffer, ArrayMethods):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return reduced(self, int(protocol))
 
+    def to_numpy(self) -> Any:
+        """NumPy's array of the elements, in the same memory on the host. matplotlib and others look for this method.
+
+        >>> np.zeros((2, 3)).to_numpy().transpose().shape
+        (3, 2)
+        """
+        return self.__array__()
+
     def setflags(self, /, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.
 
@@ -331,6 +339,8 @@ class Composition(ArrayBuffer, ArrayMethods):
         """Set every element to the value."""
         check_writeable("fill", self)
         number = as_value(value, self._d)
+        if self._d in SIGNED:
+            check_scalar(value, self._d)
         if number.dim():
             raise ValueError(f"setting an array element with a sequence: fill takes a number, not shape {number.shape}")
         write("fill", self, number.expand(self.shape), "unsafe")

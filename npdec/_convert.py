@@ -36,6 +36,7 @@ _SEQUENCES = {list, tuple}
 _BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
 _LONG = 100  # from this length on, a list is packed by array.array
 _PACKED = {torch.float64: "d", torch.int64: "q"}
+SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -141,6 +142,9 @@ def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.
 
 def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | None) -> torch.Tensor:
     """Items some of which are arrays, joined by torch, so that gradients and contributions flow into the result."""
+    if dtype in SIGNED:
+        for item in level:
+            check_scalar(item, dtype)
     items = [as_tensor(item, dtype) for item in level]
     if len({item.shape for item in items}) > 1:
         common = itertools.takewhile(lambda sizes: len(set(sizes)) == 1, zip(*(item.shape for item in items)))
@@ -157,6 +161,29 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
         raise too_deep(MAX_NDIM)
     stacked = torch.stack(items)
     return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+
+
+def check_scalar(value: Any, dtype: torch.dtype) -> None:
+    """Raise where a scalar that becomes an element of signed integers is none: it is read there as `int()` reads it.
+
+    ValueError for nan, OverflowError for what is out of range. An array of no dimensions is cast, whatever it holds.
+    """
+    if not isinstance(value, ArrayBase):
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not isinstance(value, numpy.number):
+            return
+        value = _from_numpy(value)
+    elif hasattr(value, "__setitem__"):
+        return
+    else:
+        value = value._t
+    if dtypes_impl.can_cast(value.dtype, dtype) or torch.compiler.is_compiling():
+        return
+    try:
+        number = getattr(value, "value", value).item()
+    except RuntimeError:  # inside torch.func's transforms a tensor has no value
+        return
+    dtypes_impl.check_fits(int(number.real), dtype)
 
 
 def too_deep(most: int) -> ValueError:

@@ -10,7 +10,7 @@ import torch
 from npdec import _memory, _wrap
 from npdec._arguments import as_value
 from npdec._base import ArrayBase
-from npdec._convert import as_tensor
+from npdec._convert import SIGNED, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import getitem_impl
 from npdec._output import check_writeable, prepare
@@ -97,6 +97,8 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     check_writeable("setitem", array)
     items = normalize_key(key)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
+    if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
+        check_scalar(value, array._d)
     target = prepare("setitem", array, tensor)
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value

@@ -609,3 +609,41 @@ def test_matrix_multiplication_in_place_and_of_scalars(lib):
         lib.int8(5) @ lib.int8(5)
     with pytest.raises(ValueError, match="enough dimensions"):
         lib.int8(5) @ lib.ones(2)
+
+
+_SCALARS = {
+    "nan": ("float64", "nan"), "infinity": ("float32", "inf"), "huge": ("float64", "1e30"),
+    "300.7": ("float64", "300.7"),
+    "-1.5": ("float64", "-1.5"), "300": ("int64", "300"), "wide": ("uint64", str(2**64 - 1)), "-1": ("int8", "-1"),
+    "half": ("float16", "2.5"),
+}  # fmt: skip
+_WRITES = {
+    "list": lambda lib, x, v: lib.array([v, 1], dtype=x.dtype),
+    "nested": lambda lib, x, v: lib.asarray([[v], [v]], dtype=x.dtype),
+    "type": lambda lib, x, v: x.dtype.type([v]),
+    "iterator": lambda lib, x, v: lib.fromiter([v], x.dtype),
+    "element": lambda lib, x, v: operator.setitem(x, 0, v),
+    "slice": lambda lib, x, v: operator.setitem(x, slice(None), v),
+    "fill": lambda lib, x, v: x.fill(v),
+    "array": lambda lib, x, v: lib.array(v, dtype=x.dtype),
+    "indices": lambda lib, x, v: operator.setitem(x, [0], v),
+    "0-d array": lambda lib, x, v: operator.setitem(x, 0, lib.array(v)),
+    "full": lambda lib, x, v: lib.full(2, v, dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "float32"])
+@pytest.mark.parametrize("scalar", _SCALARS.values(), ids=_SCALARS)
+@pytest.mark.parametrize("write", _WRITES.values(), ids=_WRITES)
+def test_a_scalar_among_signed_integers_is_read_as_a_python_integer(write, scalar, dtype):
+    def written(lib):
+        kind, text = scalar
+        x = lib.zeros(2, dtype=dtype)
+        try:
+            with lib.errstate(all="ignore"):
+                made = write(lib, x, getattr(lib, kind)(int(text) if "int" in kind else text))
+        except (ValueError, OverflowError) as error:
+            return type(error), str(error)
+        return repr((x if made is None else made).tolist())
+
+    assert written(np) == written(numpy)
