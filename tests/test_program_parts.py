@@ -220,3 +220,15 @@ def test_arrays_of_numpys_are_written_by_numpy():
     with pytest.warns(np.DecompositionWarning, match="drops the contributions"):
         sums += np.decompose(x)
     assert sums.tolist() == [0, 3, 6]
+
+
+def test_plots_of_columns_are_plots_of_columns():
+    cbook = pytest.importorskip("matplotlib.cbook")
+    y = numpy.random.default_rng(0).random((5, 3))
+    theirs, ours = cbook.boxplot_stats(y), cbook.boxplot_stats(np.array(y))
+    assert [box["med"] for box in ours] == [box["med"] for box in theirs]
+    x = np.array(y)
+    x.to_numpy()[0] = 7
+    assert x[0].tolist() == [7, 7, 7]
+    with pytest.warns(np.DecompositionWarning, match="drops the contributions"):
+        assert type(np.decompose(x).to_numpy()) is numpy.ndarray
