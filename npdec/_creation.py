@@ -15,6 +15,7 @@ from npdec._convert import MAX_NDIM, as_dtype, as_shape, as_tensor, too_deep
 from npdec._exporters import as_copy, exports_memory, given
 from npdec._impl import _storage, _util, creation_impl
 from npdec._like import handed_on
+from npdec._refusals import refusal
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -98,7 +99,10 @@ def array(
     source = object if isinstance(object, torch.Tensor) else object._t if type(object) is _wrap.ARRAY else None
     if copy is False and source is None:
         raise _unavoidable()
-    tensor = _laid_out(_converted(object, dtype, None), order)
+    try:
+        tensor = _laid_out(_converted(object, dtype, None), order)
+    except RuntimeError as error:
+        raise refusal("array", error) from None
     if ndmax and source is None and tensor.dim() > ndmax:
         raise too_deep(ndmax)
     shared = source is not None and _memory.shares_storage(tensor, source)
@@ -107,7 +111,10 @@ def array(
     if source is None and isinstance(object, ArrayBase) and tensor is object._t:
         tensor = tensor.clone()  # the memory of a scalar is never written
     if copy and shared:
-        tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+        try:
+            tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+        except RuntimeError as error:
+            raise refusal("array", error) from None
     for _ in range(ndmin - tensor.dim()):
         tensor = tensor.unsqueeze(0)
     if shared and not copy:

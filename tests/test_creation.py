@@ -205,6 +205,13 @@ def test_the_size_of_an_array_counts_its_own_memory(lib):
     assert sys.getsizeof(x) < sys.getsizeof(x.reshape(100, 1, 1).copy())
 
 
+def test_too_little_memory_is_a_memory_error(lib):
+    huge = lib.broadcast_to(lib.array(0, dtype="u1"), 2**62)
+    for make in (lambda: lib.empty(2**62, dtype="u1"), lambda: lib.array(huge), lambda: lib.array([huge])):
+        with pytest.raises(MemoryError, match="Unable to allocate"):
+            make()
+
+
 def test_text_is_no_dtype_of_torch():
     for spelling in ("c", ">c", "S1"):
         with pytest.raises(npdec.exceptions.AbsentDTypeError, match=r"no text|no bytes"):

@@ -24,6 +24,8 @@ CALLS = {
     "choose a float": lambda np: np.choose([0, 1], (300.0, np.float32(1))),
     "choose numbers": lambda np: np.choose([0, 1], (True, 2.5)),
     "choose one": lambda np: np.choose(0, (1, 2)),
+    "choose among 33 axes": lambda np: np.ones((1,) * 33, dtype=int).choose([1, 2]),
+    "choose among 32 axes": lambda np: np.ones((1,) * 32, dtype=int).choose([1, 2]).ravel(),
     "casting None": lambda np: np.can_cast("i4", "f4", casting=None),
     "casting None of a ufunc": lambda np: np.add(1, 2, casting=None),
     "casting None of clip": lambda np: np.clip(np.arange(3), 0, 1, np.arange(3), casting=None),
@@ -35,7 +37,7 @@ def outcome(np, call):
     """What a call gives, with its dtype, or its error."""
     try:
         made = call(np)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         return type(error).__name__, str(error)
     return (made.dtype.name, made.tolist()) if hasattr(made, "dtype") else made
 
