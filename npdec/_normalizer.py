@@ -17,7 +17,7 @@ import torch
 
 from npdec import _errstate, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
-from npdec._base import Poly1dBase
+from npdec._base import ArrayBase, Poly1dBase
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._like import handed_on
@@ -73,6 +73,7 @@ class _Source:
         self.namespace: dict[str, Any] = {
             "_kernel": kernel,
             "_Array": _wrap.ARRAY,
+            "_ArrayBase": ArrayBase,
             "_Tensor": torch.Tensor,
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
@@ -176,6 +177,8 @@ class _Source:
                 return [f"{guard}{n} = _as_shape({n})"]
         if p.plain == "int":
             return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
+        if p.plain == "float":
+            return [f"if isinstance({n}, _ArrayBase): {n} = {n}.item()"]
         if p.plain == "bool" and p.default is not None:
             return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
         return []

@@ -60,8 +60,8 @@ def as_mask(where: Any) -> torch.Tensor | None:
     """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
     if where is True:
         return None
-    if isinstance(where, (bool, int, list, tuple)):
-        return as_tensor(where, torch.bool)
+    if not hasattr(where, "__setitem__") or isinstance(where, list):
+        return as_tensor(where, torch.bool)  # by their truth
     mask = as_tensor(where)
     mask = mask.value if type(mask) is DecomposedTensor else mask
     if mask.dtype is not torch.bool:

@@ -144,8 +144,8 @@ def _no_integer(d: Difference) -> bool:
 
 
 _ACCIDENTS = re.compile(
-    "tuple index out of range|truth value of an array|has no len|out of bounds for axis 0 with size 0|local variable|"
-    "cannot reshape array of size 0 into shape|newaxis"
+    "tuple index out of range|truth value of an|list.remove|has no len|out of bounds for axis 0 with size 0|"
+    "local variable|cannot reshape array of size 0 into shape|newaxis"
 )
 
 

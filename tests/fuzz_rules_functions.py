@@ -43,10 +43,9 @@ def _nothing_to_shift(d: Difference) -> bool:
     "a = np.ones(2, 'int8'); b = np.ones(2, 'int64')\nr = np.place(a, [True, False], b)",
 )
 def _written_values(d: Difference) -> bool:
-    return (
-        d.program.name in ("place", "putmask", "ndarray.put", "put")
-        and "according to the rule 'safe'" in f"{d.want}{d.got}"
-    )
+    if d.program.name == "fill_diagonal":
+        return isinstance(d.want, (ValueError, OverflowError)) and isinstance(d.got, dict)
+    return d.program.name in ("place", "putmask", "ndarray.put", "put") and "rule 'safe'" in f"{d.want}{d.got}"
 
 
 @rule(
@@ -150,7 +149,7 @@ def _zero_dim_median(d: Difference) -> bool:
     "a = np.array([0.0, np.nan]); b = np.array(0.0)\nr = np.dot(a, b)",
 )
 def _zero_times_nan(d: Difference) -> bool:
-    if d.program.name not in ("dot", "inner", "ndarray.dot") or not isinstance(d.got, dict):
+    if d.program.name not in ("dot", "inner", "ndarray.dot", "linalg.lstsq") or not isinstance(d.got, dict):
         return False
     wrong = numpy.isnan(numpy.asarray(d.got["r"]))
     return bool(wrong.any()) and numpy.array_equal(
@@ -317,6 +316,8 @@ def _out_of_bounds_of_nothing(d: Difference) -> bool:
     "pass\nr = np.ravel_multi_index(([5], [-1]), (2, -1), mode=('wrap', 'clip'))",
 )
 def _negative_lengths(d: Difference) -> bool:
+    if d.program.name == "unravel_index":
+        return bool((numpy.asarray(given(d.program)[0][1]) < 0).any())
     if d.program.name in ("tile", "fromiter"):
         return bool(re.search(r", -\d", d.program.call))
     return d.program.name == "ravel_multi_index" and bool(re.search(r"\(-?\d, -\d\)|\(-\d", d.program.call))
@@ -329,3 +330,30 @@ def _negative_lengths(d: Difference) -> bool:
 )
 def _view_of_none(d: Difference) -> bool:
     return d.program.name == "ndarray.view" and "None" in d.program.call
+
+
+@rule(
+    "the product of a row, matrices and a column can be written into a 0-d array",
+    "linalg.multi_dot",
+    "a = np.ones(3); b = np.ones((3, 3)); c = np.ones(())\nr = np.linalg.multi_dot([a, b, a], out=c)",
+)
+def _number_of_many(d: Difference) -> bool:
+    return d.program.name == "linalg.multi_dot" and "out=" in d.program.call and isinstance(d.got, dict)
+
+
+@rule(
+    "the axes of a transform are a sequence, whatever else is wrong with them",
+    "fft.fftn",
+    "a = np.ones((2, 3))\nr = np.fft.fftn(a, axes=5)",
+)
+def _axes_of_transforms(d: Difference) -> bool:
+    return d.program.name.startswith("fft.") and isinstance(d.got, TypeError) and isinstance(d.want, IndexError)
+
+
+@rule(
+    "there are not less than no frequencies",
+    "fft.rfftfreq",
+    "pass\nr = np.fft.rfftfreq(-1)",
+)
+def _negative_frequencies(d: Difference) -> bool:
+    return d.program.name == "fft.rfftfreq" and isinstance(d.got, ValueError)

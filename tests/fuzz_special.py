@@ -78,6 +78,8 @@ def _decomposition(program: Program, got: Any, want: Any) -> None:
     scope: dict[str, Any] = {"np": numpy, "samples": samples, "given": lambda a, *args, **kwargs: numpy.asarray(a)}
     exec(f"{program.setup}\n{program.call.replace('np.' + program.name, 'given')}", scope)
     a = scope["r"]
+    if not numpy.isfinite(a).all():
+        return
     if name == "eigh" or "hermitian=True" in program.call:
         lower = name == "svd" or "'U'" not in program.call.upper()
         half = numpy.tril(a, -1) if lower else numpy.triu(a, 1)
@@ -114,6 +116,8 @@ def _ordered(program: Program, got: Any, want: Any) -> None:
 def special(program: Program) -> Callable[[Any, Any], None] | None:
     """How to compare the results of the program, if not number by number."""
     name = program.name.removeprefix("ndarray.")
+    if name.startswith("fft.") and "np.zeros(" in program.setup and not numpy.size(given(program)[0][0]):
+        return lambda got, want: _alike(got["r"], want["r"])  # NumPy leaves the result uninitialised
     if name in ("empty", "empty_like", "argpartition"):
         return lambda got, want: _alike(got["r"], want["r"])
     if name in ELEMENTWISE and "where=" in program.call and "out=" not in program.call:

@@ -351,6 +351,9 @@ def interp(
         raise ValueError("fp and xp are not of the same length.")
     if not len(xp):
         raise ValueError("array of sample points is empty")
+    for side in (left, right):
+        if isinstance(side, torch.Tensor) and side.ndim:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars: left and right are numbers")
     x, xp = x.to(torch.float64), xp.to(torch.float64)
     fp = fp.to(torch.complex128 if fp.is_complex() else torch.float64)
     if period is not None:

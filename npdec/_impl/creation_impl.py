@@ -296,7 +296,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
 
 
 @public
-def indices(dimensions: Any, dtype: DTypeLike = int, sparse: bool = False) -> Array | tuple[Array, ...]:
+def indices(dimensions: Any, dtype: DTypeLike | None = int, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
 
     With `sparse=True` a tuple of arrays instead, each with length one along all axes but its own.
@@ -308,7 +308,7 @@ def indices(dimensions: Any, dtype: DTypeLike = int, sparse: bool = False) -> Ar
            [[0, 1],
             [0, 1]]])
     """
-    dtype = torch.int64 if dtype is int else dtype
+    dtype = torch.int64 if dtype in (int, None) else dtype
     dimensions = tuple(map(operator.index, dimensions))  # of any iterable, unlike other shapes
     dimensions = tuple(max(n, 0) for n in dimensions) if sparse else check_shape(dimensions)
     ndim = len(dimensions)

@@ -296,6 +296,8 @@ def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, 
     check_matrices(a)
     if not all(a.shape[-2:]):
         return torch.empty(a.mT.shape, dtype=a.dtype, device=a.device)
+    if hermitian:
+        check_square(a)
     (a,) = inexact(a)
     real = torch.abs(a[..., :0, :0]).dtype
     if rcond is not None:

@@ -178,13 +178,16 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             raise IndexError(
                 f"piecewise: a condition of shape {tuple(condition.shape)} for x of shape {tuple(x.shape)}"
             )
-        if not callable(function):
-            y = torch.where(condition, _operand(_host.as_tensor(function), x.dtype, x.device), y)
+        values = None if callable(function) else _operand(_host.as_tensor(function), x.dtype, x.device)
+        if values is not None and not values.ndim:
+            y = torch.where(condition, values, y)
             continue
         index = flatnonzero(condition)
         if len(index):
-            pieces = _host.as_array(_order.pick(x.reshape(-1), index, 0))
-            piece = _util.cast(_host.as_tensor(function(pieces, *args, **kw)), x.dtype)
+            if values is None:
+                pieces = _host.as_array(_order.pick(x.reshape(-1), index, 0))
+                values = _host.as_tensor(function(pieces, *args, **kw))
+            piece = _util.cast(values, x.dtype)
             _util.broadcast_shapes(piece.shape, index.shape)
             flat = torch.index_put(_util.to_ordered(y.reshape(-1)), (index,), _util.to_ordered(piece))
             y = _util.from_ordered(flat, x.dtype).reshape(x.shape)
