@@ -105,7 +105,8 @@ def _is(result: Any, annotation: str) -> bool:
         return type(result) is np.ndarray
     kind, _, inside = annotation.removesuffix("]").removesuffix(", ...").partition("[")
     if inside:
-        return type(result).__name__ == kind and all(_is(item, inside) for item in result)
+        kinds = {cls.__name__ for cls in type(result).__mro__}  # a named tuple is a tuple
+        return kind in kinds and all(_is(item, inside) for item in result)
     return type(result).__name__.removesuffix("Type") == kind
 
 
