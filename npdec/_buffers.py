@@ -1,7 +1,7 @@
 """The memory of an array: as Python's buffer, NumPy's array interface, a C pointer, a file; as bytes of another dtype.
 
-torch addresses elements in whole steps of their size. Where NumPy gives a view that is not aligned so, there is a
-read-only copy here that follows the array.
+torch addresses elements in whole steps of their size. Where NumPy gives a view that is not aligned so, there is a copy
+here that follows the array, and whose bytes go into it when it is written.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "reduced", "reinterpreted", "seen"]
 
 DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
-
-_UNALIGNED = "torch holds aligned elements only, so this is a copy that follows the array; write to the array itself"
-
 
 # --- pickles ---------------------------------------------------------------------------------------------------------
 
@@ -89,25 +86,28 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
 
 def seen(
     tensor: torch.Tensor, dtype: torch.dtype, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]
-) -> tuple[torch.Tensor, bool]:
-    """The memory from byte `offset` after the tensor's begin on, as elements of a dtype in a shape with steps in bytes;
-    and whether torch can alias it there. Otherwise it is a copy."""
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The memory from byte `offset` after the tensor's begin on, as elements of a dtype in a shape with steps in bytes.
+
+    Where torch cannot alias it there it is a copy, and the second is a view of the bytes, those of an element along the
+    last axis.
+    """
     tensor = tensor.detach()
     start, size = tensor.storage_offset() * tensor.element_size() + offset, dtype.itemsize
     storage = tensor.untyped_storage()
     if start % size == 0 and all(step % size == 0 for step in steps):
         seen = torch.empty(0, dtype=dtype, device=tensor.device)
-        return seen.set_(storage, start // size, shape, tuple(step // size for step in steps)), True
+        return seen.set_(storage, start // size, shape, tuple(step // size for step in steps)), None
     raw = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-    raw = raw.set_(storage, start, (*shape, size), (*steps, 1)).clone(memory_format=torch.contiguous_format)
-    return raw.view(dtype).reshape(shape), False
+    raw = raw.set_(storage, start, (*shape, size), (*steps, 1))
+    return raw.clone(memory_format=torch.contiguous_format).view(dtype).reshape(shape), raw
 
 
-def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, bool]:
+def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The tensor's memory as another dtype; where the sizes differ, the last axis shrinks or grows. See `seen`."""
     old, new = tensor.element_size(), dtype.itemsize
     if old == new:
-        return tensor.view(dtype), True
+        return tensor.view(dtype), None
     if not tensor.dim():
         raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
     shape, steps = tuple(tensor.shape), tuple(step * old for step in tensor.stride())
@@ -131,15 +131,28 @@ def _swapped(tensor: torch.Tensor) -> torch.Tensor:
 
 def alias(array: Any, look: Any) -> Any:
     """What `look` makes of the array's tensor, as a view; as a copy that follows, where torch cannot alias."""
-    tensor, aliased = look(array._t)
+    tensor, raw = look(array._t)
     if type(array) is not _wrap.ARRAY:
         return _wrap.wrap_scalar(tensor.clone())
-    if aliased:
+    if raw is None:
         return _memory.view(array, tensor)
     made = _wrap.wrap_array(tensor)
-    _memory.mirror(array, made, lambda source: look(source)[0])
-    _memory.freeze(made, _UNALIGNED)
+    _memory.mirror(array, made, _Unaligned(look))
     return made
+
+
+class _Unaligned(_memory.Bytes):
+    """How a copy is made that stands for a view that is not aligned."""
+
+    def __init__(self, look: Any) -> None:
+        self._look = look
+
+    def __call__(self, source: torch.Tensor) -> torch.Tensor:
+        return self._look(source)[0]
+
+    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
+        raw = self._look(source)[1]
+        raw.copy_(copy.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).reshape(raw.shape))
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -295,13 +308,13 @@ class BufferMethods(ArrayBase):
             raise ValueError("Type must be a sub-type of ndarray type")
         target = self._d if dtype is None else as_dtype(dtype)
         if target is self._d:
-            return alias(self, lambda tensor: (tensor.view_as(tensor) if tensor.dim() else tensor, True))
+            return alias(self, lambda tensor: (tensor.view_as(tensor) if tensor.dim() else tensor, None))
         if isinstance(self._t, DecomposedTensor):
             raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
         return alias(self, lambda tensor: reinterpreted(tensor, target))
 
 
-def _field(tensor: torch.Tensor, target: torch.dtype, offset: int) -> tuple[torch.Tensor, bool]:
+def _field(tensor: torch.Tensor, target: torch.dtype, offset: int) -> tuple[torch.Tensor, torch.Tensor | None]:
     steps = tuple(step * tensor.element_size() for step in tensor.stride())
     return seen(tensor, target, offset, tuple(tensor.shape), steps)
 
@@ -353,8 +366,8 @@ class ArrayBuffer(BufferMethods):
         if isinstance(value, DecomposedTensor):
             warn("setfield drops the contributions of what it writes", DecompositionWarning)
             value = value.value
-        tensor, aliased = _field(self._t, target, offset)
-        if aliased:
+        tensor, raw = _field(self._t, target, offset)
+        if raw is None:
             write("setfield", _memory.view(self, tensor), cast(value, target))
             return
         size, shape = target.itemsize, tuple(tensor.shape)
@@ -370,8 +383,8 @@ def set_dtype(array: Composition, dtype: Any) -> None:
     target = as_dtype(dtype)
     if isinstance(array._t, DecomposedTensor) and target is not array._d:
         raise TypeError("dtype: contributions cannot be read as another dtype; use .value")
-    tensor, aliased = reinterpreted(array._t, target)
-    if not aliased:
+    tensor, raw = reinterpreted(array._t, target)
+    if raw is not None:
         raise ValueError(f"dtype: torch cannot see this memory as {target}, whose elements would not be aligned there")
     array._t, array._d = tensor, target
 

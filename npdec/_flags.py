@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec import _wrap
+from npdec import _memory, _wrap
 
 __all__ = ["Flags"]
 
@@ -69,8 +69,9 @@ class Flags:
 
     @property
     def aligned(self) -> bool:
-        """True: torch's memory always is."""
-        return True
+        """The elements lie at multiples of their size, as torch's always do; a view of bytes elsewhere is a copy that
+        stands for it."""
+        return _memory.is_aligned(self._array)
 
     @aligned.setter
     def aligned(self, value: Any) -> None:
@@ -97,8 +98,8 @@ class Flags:
 
     @property
     def farray(self) -> bool:
-        """Not `c_contiguous`: NumPy asks for one of its other conditions only, and `aligned` always holds."""
-        return not self.c_contiguous
+        """Not `c_contiguous`: NumPy asks for one of its other conditions only."""
+        return (self.aligned or self.writeable or self.f_contiguous) and not self.c_contiguous
 
     @property
     def num(self) -> int:

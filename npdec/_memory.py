@@ -17,7 +17,8 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, decompose_storage
-from npdec._impl import _storage
+from npdec._impl import _storage, _util
+from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -138,12 +139,39 @@ def written(array: Composition) -> None:
     _renew(family)
 
 
+class Bytes:
+    """How a copy is made that stands for a view of bytes, and how these are written back."""
+
+    def __call__(self, source: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
+        """Write the bytes of the copy where they are in the source."""
+        raise NotImplementedError
+
+
+def is_aligned(array: Any) -> bool:
+    """Whether the elements lie at multiples of their size: not those of a view of bytes that torch cannot make."""
+    origin = getattr(getattr(array, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    return copy is None or not isinstance(copy._src[1], Bytes)
+
+
 def _write_back(copy: Composition) -> Family:
     """Write a copy that stands for a view into the array that it is of; the family of that array."""
     source, again = copy._src
     assert again is not None
     tensor, shape = copy._t, source._t.shape
     target = source._t
+    if isinstance(again, Bytes):
+        if type(tensor) is DecomposedTensor:
+            _util.warn(
+                f"writing into memory that is seen as another dtype drops {len(tensor.labels)} components",
+                DecompositionWarning,
+            )
+            tensor = tensor.value
+        again.back(target, tensor)
+        return family_of(source)
     if type(tensor) is DecomposedTensor:
         target = decompose_in_place(source, tensor.labels, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
