@@ -28,7 +28,6 @@ from npdec._impl._storage import reverse_axes
 from npdec._methods import ArrayMethods
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
-from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["Composition"]
 
@@ -68,7 +67,7 @@ class Composition(ArrayBuffer, ArrayMethods):
         order: str | None = None,
     ) -> Composition:
         if cls is not Composition:
-            raise AbsentDTypeError(f"{cls.__name__}: npdec's arrays have no subclasses; keep an array in an attribute")
+            raise TypeError(f"{cls.__name__}: npdec's arrays have no subclasses; keep an array in an attribute")
         return _construct.construct(shape, dtype, buffer, offset, strides, order)
 
     def __class_getitem__(cls, item: Any, /) -> Any:

@@ -64,7 +64,7 @@ def _refuse(options: dict[_Text, Any]) -> None:
         if not isinstance(value, dict):
             what = "None" if value is None else type(value).__name__
             raise TypeError(f"dtype() argument 4 must be dict, not {what}")
-    raise AbsentDTypeError("dtype: metadata= is not supported, as there is one object per dtype")
+    raise TypeError("dtype: metadata= is not supported, as there is one object per dtype")
 
 
 def subscripted(cls: Any, item: Any, most: int) -> Any:

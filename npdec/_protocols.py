@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
+from npdec import _memory, _wrap
 from npdec._base import ArrayBase
-from npdec._convert import as_dtype
+from npdec._convert import as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import numpy_dtype
 from npdec._exporters import as_copy
@@ -71,6 +71,41 @@ def _writes_to_numpy(written: Any) -> bool:
     return written is not None and not isinstance(written, ArrayBase)
 
 
+def _by_numpy(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a ufunc of another library (SciPy's special functions) gives, computed by itself on NumPy's arrays.
+
+    Decomposed arrays leave their contributions behind, with a DecompositionWarning. What is written into has to be
+    plain and on the host, where NumPy's array shares its memory: TypeError.
+    """
+    outs = kwargs.get("out") or ()
+    written = [x for x in (inputs[:1] if method == "at" else outs) if isinstance(x, ArrayBase)]
+    for array in written:
+        if type(array._t) is DecomposedTensor or array._t.device.type != "cpu":
+            raise TypeError(
+                f"{ufunc.__name__}: npdec has no such ufunc, and NumPy can only write plain arrays on the host"
+            )
+    result = getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
+    for array in written:
+        _memory.written(array)
+    if outs:
+        return outs[0] if len(outs) == 1 else outs
+    return _as_arrays(result)
+
+
+def _as_arrays(result: Any) -> Any:
+    """NumPy's arrays and scalars as npdec's; what torch cannot hold stays as it is."""
+    import numpy
+
+    if isinstance(result, tuple):
+        return tuple(map(_as_arrays, result))
+    try:
+        if isinstance(result, numpy.ndarray):
+            return _wrap.wrap_array(as_tensor(result))
+        return _wrap.wrap_scalar(as_tensor(result)) if isinstance(result, numpy.generic) else result
+    except AbsentDTypeError:
+        return result
+
+
 class ProtocolMixin(ArrayBase):
     """torch functions take arrays and return arrays; NumPy's dispatch to npdec's function of the same name."""
 
@@ -114,9 +149,9 @@ class ProtocolMixin(ArrayBase):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = getattr(_wrap.NAMESPACE[0], ufunc.__name__, None)
-        if function is None or not hasattr(function, method):
-            return NotImplemented
         out = kwargs.get("out")
+        if function is None or not hasattr(function, method):
+            return _by_numpy(ufunc, method, inputs, kwargs)
         if _writes_to_numpy(inputs[0] if method == "at" else out):
             return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
         if isinstance(out, tuple) and len(out) == 1:

@@ -142,8 +142,9 @@ def _dtype_of_object(obj: Any) -> torch.dtype:
             "convert the tensor with .to(torch.bfloat16) or another dtype of npdec first"
         )
     if isinstance(obj, type) and (not issubclass(obj, ArrayBase) or hasattr(obj, "__setitem__")):
-        why = "arrays of npdec have no subclasses" if issubclass(obj, ArrayBase) else "torch holds no Python objects"
-        raise AbsentDTypeError(f"Cannot interpret '{obj!r}' as a data type: {why}")
+        if issubclass(obj, ArrayBase):
+            raise TypeError(f"Cannot interpret '{obj!r}' as a data type: arrays of npdec have no subclasses")
+        raise AbsentDTypeError(f"Cannot interpret '{obj!r}' as a data type: torch holds no Python objects")
     raise TypeError(f"Cannot interpret '{obj!r}' as a data type")
 
 
