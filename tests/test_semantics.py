@@ -445,7 +445,7 @@ def test_classes_are_dtypes_of_objects_and_subclasses_of_arrays_are_none():
     class Sub(np.ndarray):
         pass
 
-    for dtype in (list, dict, type("Some", (), {}), numpy.ndarray, Sub):
+    for dtype in (list, dict, type("Some", (), {}), numpy.ndarray):
         assert numpy.dtype(dtype) == object
         with pytest.raises(np.exceptions.AbsentDTypeError, match="Cannot interpret"):
             np.dtype(dtype)
@@ -662,5 +662,5 @@ def test_ufuncs_that_npdec_has_not_are_computed_by_their_library():
     assert out.tolist() == reversed_view.tolist()[::-1] == special.erf(given).tolist()
     with pytest.warns(np.DecompositionWarning):
         assert special.erf(np.decompose(x)).tolist() == special.erf(given).tolist()
-    with pytest.raises(TypeError, match="plain ones on the host"):
+    with pytest.raises(TypeError, match="plain arrays on the host"):
         special.erf(x, out=np.decompose(x))
