@@ -22,7 +22,9 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-SECONDS = 60  # for one test
+SECONDS = 240  # for one test
+
+TOO_LARGE = {"TestConcatenate::test_huge_list_error"}  # 17 GB
 
 _MARKERS = (
     "slow: very slow tests",
@@ -100,6 +102,9 @@ class Conformance:
                 item.add_marker(pytest.mark.skip("NumPy itself is expected to fail"))
                 continue
             name = item.nodeid.removeprefix(f"{module.nodeid}::")
+            if name in TOO_LARGE:
+                item.add_marker(pytest.mark.skip("needs more memory than a small machine has"))
+                continue
             rest = unmatched.setdefault(module.name, set(module.expected))
             for listed in (name, name.partition("[")[0]):
                 if listed in module.expected:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import importlib
 import itertools
 import sys
@@ -141,23 +140,27 @@ def translate(value: Any) -> Any:
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
         return face(value.__name__)
     if isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._"):
-        return _checked(value)
+        return Helper(value)
     if id(value) in _OBJECTS:
         module_name, name = _OBJECTS[id(value)]
         return getattr(face(f"numpy.{module_name}".rstrip(".")), name)
     return value
 
 
-def _checked(helper: Any) -> Any:
-    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays."""
+class Helper:
+    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays.
 
-    @functools.wraps(helper)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    No function: as an attribute of a test class it is no method, as the helper itself is none.
+    """
+
+    def __init__(self, helper: Any) -> None:
+        self._helper = helper
+        self.__name__, self.__doc__ = helper.__name__, helper.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if any(isinstance(value, npdec.ndarray | npdec.generic) for value in (*args, *kwargs.values())):
-            raise TypeError(f"{helper.__name__}: NumPy's helpers in C read the memory of NumPy's own arrays only")
-        return helper(*args, **kwargs)
-
-    return call
+            raise TypeError(f"{self.__name__}: NumPy's helpers in C read the memory of NumPy's own arrays only")
+        return self._helper(*args, **kwargs)
 
 
 def face(name: str) -> Any:
