@@ -90,6 +90,8 @@ def _memory_of(buffer: Any) -> Any:
         source = buffer if isinstance(buffer, ArrayBase) else memoryview(buffer)
     except TypeError:
         raise TypeError(f"a bytes-like object is required, not {type(buffer).__name__!r}") from None
+    if isinstance(source, memoryview) and source.suboffsets:
+        raise BufferError("memory that is reached by pointers (suboffsets) is no buffer of elements; copy it")
     contiguous = source._t.is_contiguous() if isinstance(source, ArrayBase) else source.c_contiguous
     if not contiguous:
         raise ValueError("ndarray is not C-contiguous")

@@ -284,7 +284,13 @@ def _from_numpy(data: Any) -> torch.Tensor:
 def _from_buffer(view: memoryview) -> torch.Tensor | None:
     """Memory in Python's buffer protocol: array.array, bytearray, memoryview, ctypes arrays, mmap."""
     order, code = view.format[:-1], view.format[-1:]
+    if view.suboffsets:
+        raise BufferError("NumPy currently does not support memory that is reached by pointers (suboffsets); copy it")
     kind = "c" if order.endswith("Z") else _BUFFER_KINDS.get(code, "")
+    if order.startswith("&") or code == "u":
+        what = "'&' (pointers)" if order.startswith("&") else "'u' (UCS-2 strings)"
+        cause = NotImplementedError(f"Unrepresentable PEP 3118 data type {what}")
+        raise ValueError(f"'{view.format}' is not a valid PEP 3118 buffer format string") from cause
     if not kind or (order[:1] == FOREIGN_ORDER and view.itemsize > 1):
         raise AbsentDTypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
     dtype, shape = SPELLINGS[f"{kind}{view.itemsize}"], view.shape or ()

@@ -145,7 +145,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
         if isinstance(key, tuple) and not key:
             return self
         keys = key if isinstance(key, tuple) else (key,)
-        if not all(k is None or k is Ellipsis for k in keys):
+        known = all(k is None or k is Ellipsis or type(k) is bool for k in keys)
+        if not known or len(keys) > 64 or sum(k is Ellipsis for k in keys) > 1:
             raise IndexError("invalid index to scalar variable.")
         return _wrap.wrap_array(self._t.clone())[key]
 

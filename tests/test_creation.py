@@ -1,5 +1,6 @@
 """`np.array` and what it asks of the objects that it is given: copies, protocols, depth; what arrays tell in turn."""
 
+import ctypes
 import sys
 
 import numpy
@@ -160,6 +161,34 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_outcome_is_numpys(call):
     assert outcome(lambda: call(npdec)) == outcome(lambda: call(numpy))
+
+
+def _scalar(key):
+    return lambda np: np.asarray(np.float64(1.5)[key]).shape
+
+
+FORMATS = {
+    "a pointer": lambda np: np.array(memoryview(ctypes.pointer(ctypes.c_uint8()))),
+    "wide characters": lambda np: np.array((ctypes.c_wchar * 4)()),
+    "a scalar among 64 axes": _scalar((None,) * 64),
+    "a scalar among 65 axes": _scalar((None,) * 65),
+    "a scalar at two ellipses": _scalar((..., ...)),
+    "a scalar by truth": _scalar(True),
+    "a scalar by a number": _scalar(0),
+}
+
+
+@pytest.mark.parametrize("call", FORMATS.values(), ids=FORMATS)
+def test_memory_and_scalars_that_cannot_be_read(call):
+    assert outcome(lambda: call(npdec)) == outcome(lambda: call(numpy))
+
+
+def test_records_in_memory_are_absent():
+    class Record(ctypes.Structure):
+        _fields_ = [("a", ctypes.c_uint8), ("b", ctypes.c_uint32)]
+
+    with pytest.raises(npdec.exceptions.AbsentDTypeError, match="holds no numbers"):
+        npdec.asarray(Record(1, 2))
 
 
 CAPSULES = {
