@@ -119,6 +119,11 @@ def _leaves_it_to(array: Any, other: Any) -> bool:
     return isinstance(priority, (int, float)) and priority > least
 
 
+def _accepts_factor(array: Any, other: Any) -> bool:
+    """As `_accepts`. A scalar leaves lists to Python, which repeats them as often as an integer says."""
+    return (type(array) is Composition or not isinstance(other, (list, tuple))) and _accepts(array, other)
+
+
 def _is_unlike(array: Any, other: Any) -> bool:
     """Whether something is unequal to every element: text, and for an array also None, a collection by name, an object
     that is equal to itself only. A scalar leaves these to Python."""
@@ -169,8 +174,9 @@ def attach_operators(functions: Iterable[Any]) -> None:
             unlike = {"eq": False, "ne": True}.get(stem)
             _attach(ArrayMethods, plain, _fast(function, _make("comparison", function, plain, _unlike=unlike)))
             continue
-        _attach(ArrayMethods, plain, _fast(function, _make("binary", function, plain)))
-        slow = _make("reflected", function, reflected)
+        more = {"_accepts": _accepts_factor} if stem == "mul" else {}
+        _attach(ArrayMethods, plain, _fast(function, _make("binary", function, plain, **more)))
+        slow = _make("reflected", function, reflected, **more)
         if stem in _COMMUTATIVE:
             slow = _fast(function, slow, without=_COMPLEX)
         elif spec.reflected is not None:  # arrays and scalars are asked for their plain operators first

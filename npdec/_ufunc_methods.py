@@ -229,14 +229,15 @@ def reduce(
         if folded.shape[0]:
             masks = None if mask is None else _util.move_axes_last(mask, axes).movedim(-1, 0)
             result = _fold(self, folded, found, None if start is None else start.expand(folded.shape[1:]), masks)
-            if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
-                result = self.compute((result, torch.zeros_like(result)), found=found)
         elif initial is None or (initial is NoValue and self.identity is None):
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:
             result = _filled(folded.shape[1:], _number(self.identity if initial is NoValue else initial), a)
     else:
-        result = _fold(self, a.unsqueeze(0), found, start, None if mask is None else mask.unsqueeze(0))
+        folded = a.unsqueeze(0)
+        result = _fold(self, folded, found, start, None if mask is None else mask.unsqueeze(0))
+    if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
+        result = self.compute((result, torch.zeros_like(result)), found=found)
     if keepdims:
         result = _util.restore_axes(result, axes)
     return _finish(self, "reduce", result, out, source, found)

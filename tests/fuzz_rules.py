@@ -161,8 +161,9 @@ def _accident(d: Difference) -> bool:
 
 _STRICT = re.compile(
     "an integer is required|'NoneType' object is not iterable|unexpected keyword argument|multiple values for argument|"
-    "takes no keyword arguments|slice indices must be integers|object is not iterable|did not understand|'range' and|"
-    "interpreted as an integer|to a scalar index|return arrays must be of ArrayType|output must be an array"
+    "takes exactly 1 argument|takes no keyword arguments|slice indices must be integers|object is not iterable|"
+    "did not understand|'range' and|interpreted as an integer|to a scalar index|return arrays must be of ArrayType|"
+    "output must be an array"
 )
 
 

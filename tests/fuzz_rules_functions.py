@@ -108,6 +108,7 @@ def _unchanged(d: Difference) -> bool:
         "histogramdd",
         "histogram",
         "trim_zeros",
+        "linalg.matrix_power",
     ) and (d.text.startswith("the result") or (isinstance(d.want, dict) and isinstance(d.want["r"], list)))
 
 
@@ -357,3 +358,39 @@ def _axes_of_transforms(d: Difference) -> bool:
 )
 def _negative_frequencies(d: Difference) -> bool:
     return d.program.name == "fft.rfftfreq" and isinstance(d.got, ValueError)
+
+
+@rule(
+    "Python numbers beside one array are cast by any rule",
+    "maximum",
+    "a = np.array(0.0, 'float32')\nr = np.maximum(0.0, a, casting='equiv')",
+)
+def _python_numbers_are_cast(d: Difference) -> bool:
+    return isinstance(d.want, TypeError) and "cannot cast Python" in str(d.want)
+
+
+@rule(
+    "a condition has the shape of the array",
+    "piecewise",
+    "a = np.zeros((1, 5))\nr = np.piecewise(a, [1.5], [1.0, 2.0])",
+)
+def _short_condition(d: Difference) -> bool:
+    return d.program.name == "piecewise" and isinstance(d.got, IndexError) and "a condition of shape" in str(d.got)
+
+
+@rule(
+    "whether LAPACK takes nan for a zero pivot depends on its maker",
+    "linalg.inv",
+    "a = np.array([[np.nan, 0.0], [0.0, 0.0]])\nr = np.linalg.inv(a)",
+)
+def _pivot_of_nan(d: Difference) -> bool:
+    return d.program.name in ("linalg.inv", "linalg.solve", "linalg.matrix_power") and "np.nan" in d.program.setup
+
+
+@rule(
+    "an axis is moved once",
+    "linalg.tensorsolve",
+    "a = np.eye(2)\nr = np.linalg.tensorsolve(a, np.ones(2), axes=(0, 0))",
+)
+def _repeated_axes(d: Difference) -> bool:
+    return d.program.name == "linalg.tensorsolve" and isinstance(d.got, ValueError) and "repeated axis" in str(d.got)
