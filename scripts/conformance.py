@@ -1,4 +1,4 @@
-"""Run NumPy's own test suite on npdec and write the summary, `docs/conformance.md`.
+"""Run NumPy's own test suite on npdec and write the summary, `docs/conformance.md`, and the table in the README.
 
 `python scripts/conformance.py` runs the files that `tests/conformance/suite.toml` names, on all cores, and writes for
 each file how many of its applicable test functions pass. A function is applicable if one of its sets of parameters is,
@@ -20,6 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "tests" / "conformance" / "suite.toml"
 SUMMARY = ROOT / "docs" / "conformance.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- conformance -->", "<!-- end of conformance -->"
 
 
 def run(report: Path) -> None:
@@ -40,11 +42,25 @@ def by_function(outcomes: dict[str, list[str]]) -> dict[str, str]:
     }
 
 
+def counted(outcomes: dict[str, list[str]], separator: str) -> dict[str, collections.Counter[str]]:
+    """How many functions of each kind there are, by what stands before the separator in their names."""
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for test, kind in by_function(outcomes).items():
+        counts[test.partition(separator)[0]][kind] += 1
+    return counts
+
+
+def in_short(outcomes: dict[str, list[str]]) -> str:
+    """The table of the README: a row for each of NumPy's packages."""
+    packages = counted(outcomes, "/")
+    total = sum(packages.values(), collections.Counter())
+    head = ["| tests of | passed | applicable | share | inapplicable |", "| --- | ---: | ---: | ---: | ---: |"]
+    rows = [f"| `numpy.{name}` | {row(count)} |" for name, count in sorted(packages.items())]
+    return "\n".join([BEGIN, *head, *rows, f"| **all** | {row(total)} |", END])
+
+
 def summary(outcomes: dict[str, list[str]]) -> str:
-    functions = by_function(outcomes)
-    files: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for test, kind in functions.items():
-        files[test.partition("::")[0]][kind] += 1
+    files = counted(outcomes, "::")
     total = sum(files.values(), collections.Counter())
     rows = [f"| {name} | {row(count)} |" for name, count in sorted(files.items())]
     left_out = tomllib.loads(SUITE.read_text("utf-8"))["left out"]
@@ -104,6 +120,10 @@ def main() -> int:
         return 0
     SUMMARY.parent.mkdir(exist_ok=True)
     SUMMARY.write_text(summary(outcomes), "utf-8")
+    readme = README.read_text("utf-8")
+    README.write_text(
+        readme[: readme.index(BEGIN)] + in_short(outcomes) + readme[readme.index(END) + len(END) :], "utf-8"
+    )
     print(SUMMARY.read_text("utf-8"))
     return 0
 
