@@ -359,6 +359,8 @@ class Composition(ArrayBuffer, ArrayMethods):
         if not new_shape or (len(new_shape) == 1 and new_shape[0] is None):
             return
         shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)
+        if not (self.flags.c_contiguous or self.flags.f_contiguous):
+            raise ValueError("resize only works on single-segment arrays")
         if any(n < 0 for n in shape):
             raise ValueError("negative dimensions not allowed")
         tensor, wanted = self._t, math.prod(shape)

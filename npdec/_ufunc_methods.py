@@ -224,6 +224,8 @@ def reduce(
         else:
             mask = mask.expand(a.shape)
     start = None if initial is NoValue or initial is None else _util.cast(as_value(initial, a.dtype), a.dtype)
+    if start is not None and start.ndim:
+        raise ValueError(f"setting an array element with a sequence: initial= is a number, not of shape {start.shape}")
     if axes:
         folded = _util.move_axes_last(a, axes).movedim(-1, 0)
         if folded.shape[0]:

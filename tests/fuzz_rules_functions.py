@@ -127,7 +127,8 @@ def _polynomials(d: Difference) -> bool:
     "a = np.ones(3, 'uint8')\nr = np.unwrap(a, period=4)",
 )
 def _unsigned_periods(d: Difference) -> bool:
-    return d.program.name == "unwrap" and (isinstance(d.want, OverflowError) or "period=-" in d.program.call)
+    odd = isinstance(d.want, OverflowError) or isinstance(d.got, TypeError) or "period=-" in d.program.call
+    return d.program.name == "unwrap" and odd
 
 
 @rule(
@@ -294,7 +295,7 @@ def _cast_back(d: Difference) -> bool:
     "pass\nr = np.power.reduce([2.0, 3.0], initial=2)",
 )
 def _vectorised(d: Difference) -> bool:
-    return d.program.name in ("power.reduce", "arctan2.reduce")
+    return d.program.name in ("power.reduce", "arctan2.reduce", "power.reduceat", "arctan2.reduceat")
 
 
 @rule(
@@ -393,4 +394,23 @@ def _pivot_of_nan(d: Difference) -> bool:
     "a = np.eye(2)\nr = np.linalg.tensorsolve(a, np.ones(2), axes=(0, 0))",
 )
 def _repeated_axes(d: Difference) -> bool:
-    return d.program.name == "linalg.tensorsolve" and isinstance(d.got, ValueError) and "repeated axis" in str(d.got)
+    both = isinstance(d.got, ValueError) and isinstance(d.want, TypeError)
+    return d.program.name == "linalg.tensorsolve" and (both or "repeated axis" in str(d.got))
+
+
+@rule(
+    "one number begins a reduction",
+    "logical_and.reduce",
+    "pass\nr = np.logical_and.reduce([0.0, 1.0], initial=[None])",
+)
+def _several_beginnings(d: Difference) -> bool:
+    return "initial=[" in d.program.call and isinstance(d.got, ValueError)
+
+
+@rule(
+    "indices of any integer dtype say where to insert",
+    "insert",
+    "a = np.array([0, 2], 'uint16')\nr = np.insert([1.0, 2.0, 3.0], a, 0.0)",
+)
+def _indices_to_insert(d: Difference) -> bool:
+    return d.program.name == "insert" and isinstance(d.got, dict) and "Cannot cast ufunc" in str(d.want)

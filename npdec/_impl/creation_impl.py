@@ -308,7 +308,8 @@ def indices(dimensions: Any, dtype: DTypeLike | None = int, sparse: bool = False
            [[0, 1],
             [0, 1]]])
     """
-    dtype = torch.int64 if dtype in (int, None) else dtype
+    if dtype is int or dtype is None:
+        dtype = torch.int64 if dtype is int or sparse else torch.float64
     dimensions = tuple(map(operator.index, dimensions))  # of any iterable, unlike other shapes
     dimensions = tuple(max(n, 0) for n in dimensions) if sparse else check_shape(dimensions)
     ndim = len(dimensions)
