@@ -15,7 +15,7 @@ import torch
 
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase
-from npdec._convert import as_dtype, as_tensor
+from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._flags import Flags
 from npdec._hosted import host_array, numpy_for
@@ -150,9 +150,8 @@ class _Unaligned(_memory.Bytes):
     def __call__(self, source: torch.Tensor) -> torch.Tensor:
         return self._look(source)[0]
 
-    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
-        raw = self._look(source)[1]
-        raw.copy_(copy.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).reshape(raw.shape))
+    def bytes_of(self, source: torch.Tensor) -> torch.Tensor:
+        return self._look(source)[1]
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -399,7 +398,7 @@ def set_strides(array: Composition, strides: Any) -> None:
         stacklevel=3,
     )
     tensor, size = array._t, array._d.itemsize
-    steps = tuple(strides)
+    steps = as_shape(strides)
     if len(steps) != tensor.dim():
         raise ValueError(f"strides must be same length as shape ({tensor.dim()})")
     reach = sum((n - 1) * step for n, step in zip(tensor.shape, steps, strict=True)) if tensor.numel() else 0

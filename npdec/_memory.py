@@ -145,9 +145,14 @@ class Bytes:
     def __call__(self, source: torch.Tensor) -> torch.Tensor:
         raise NotImplementedError
 
-    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
-        """Write the bytes of the copy where they are in the source."""
+    def bytes_of(self, source: torch.Tensor) -> torch.Tensor:
+        """The bytes where they are in the source."""
         raise NotImplementedError
+
+    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
+        """Write the bytes of the copy there."""
+        raw = self.bytes_of(source)
+        raw.copy_(copy.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).reshape(raw.shape))
 
 
 def is_aligned(array: Any) -> bool:

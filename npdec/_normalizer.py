@@ -94,6 +94,7 @@ class _Source:
             "_wrap_result": _results.wrap_result,
             "_wrap_array": _results.wrap_array,
             "_wrap_view": _results.wrap_view,
+            "_wrap_flat": _results.wrap_flat,
             "_wrap_frozen": _results.wrap_frozen,
             "_wrap_mirror": _results.wrap_mirror,
             "_wrap_scalar": _wrap.wrap_scalar,
@@ -219,7 +220,7 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
-        if (self.returns in ("View", "Frozen", "Mirror") or self.writes_back) and first is not None:
+        if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         for p in self.parameters:
             if p.tag == "Coefficients":
@@ -277,6 +278,8 @@ class _Source:
             lines.append(f"{test} return _write_out({self.spec.name!r}, _source, _r)")
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
+        elif self.returns == "Flat":
+            lines.append("return _wrap_flat(_source, _r)")
         elif self.returns == "Frozen":
             lines.append("return _wrap_frozen(_source, _r)")
         elif self.returns == "Mirror":

@@ -11,6 +11,7 @@ import torch
 
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
+from npdec._memory import is_aligned
 from npdec.exceptions import TooHardError
 
 __all__ = ["may_share_memory", "shares_memory"]
@@ -29,7 +30,12 @@ def _tensor(obj: Any) -> torch.Tensor:
     """The tensor of an array, or for a copy that stands for a reversed view, and views of it, a tensor of the elements
     stood for, in an order that torch can express."""
     tensor = _plain(obj)
-    if not tensor.numel() or _stands_for(obj) is None:
+    if not tensor.numel():
+        return tensor
+    if not is_aligned(obj):  # all the bytes that the copy stands for, of which this may be a part
+        source, again = obj._m.origin()._src
+        return again.bytes_of(_plain(source))
+    if _stands_for(obj) is None:
         return tensor
     held, places = _places(obj)
     first, steps = int(places[(0,) * places.dim()]), []
@@ -50,7 +56,16 @@ def _stands_for(obj: Any) -> Any:
     """The copy over whose memory the array lies, if it stands for a reversed view."""
     origin = getattr(getattr(obj, "_m", None), "origin", None)
     copy = None if origin is None else origin()
-    return None if copy is None or copy._src[1] is None or copy._d is not obj._d else copy
+    return None if copy is None or copy._src[1] is None or copy._d is not obj._d or not is_aligned(obj) else copy
+
+
+def follow_each_other(array: Any) -> bool:
+    """Whether the elements of a 1-d array follow each other in the memory that they are of in the end. It is asked of
+    contiguous arrays, where only a copy that stands for a reversed view has others."""
+    if _stands_for(array) is None or array.size < 2:
+        return True
+    places = _places(array)[1]
+    return bool((places[1:] - places[:-1] == 1).all())
 
 
 def _places(obj: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,8 +11,9 @@ from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import is_broadcast
 from npdec._dtypes import dtype as dtype_class
+from npdec._overlap import follow_each_other
 
-__all__ = ["wrap_array", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+__all__ = ["wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
 
 
 def wrap_result(result: Any) -> Any:
@@ -44,6 +45,15 @@ def wrap_view(source: Any, result: Any) -> Any:
     if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
         return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])
     return _contained(result, lambda item: wrap_view(source, item))
+
+
+def wrap_flat(source: Any, result: torch.Tensor) -> Any:
+    """A view of `source`; where that is a copy that stands for a view, and in the memory of which the elements do not
+    follow each other, a copy, as NumPy's is."""
+    made = wrap_view(source, result)
+    if type(source) is _wrap.ARRAY and not follow_each_other(made):
+        return _wrap.wrap_array(result.clone())
+    return made
 
 
 def wrap_frozen(source: Any, result: torch.Tensor) -> Any:

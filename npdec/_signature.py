@@ -16,7 +16,7 @@ _OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
 )
-_RETURN_TAGS = frozenset({"Array", "Frozen", "Mirror", "View"})
+_RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def read_parameters(kernel: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def return_tag(kernel: Callable[..., Any]) -> str | None:
-    """ "Array", "View", "Frozen", "Mirror", or None where a 0-d result becomes a scalar."""
+    """ "Array", "View", "Flat", "Frozen", "Mirror", or None where a 0-d result becomes a scalar."""
     annotation = _signature(kernel).return_annotation
     if annotation is inspect.Signature.empty:
         return None

@@ -20,6 +20,7 @@ __all__ = [
     "AxisLike",
     "Coefficients",
     "DTypeLike",
+    "Flat",
     "Frozen",
     "InPlace",
     "KeepDims",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     OutArray = Any
     Array = Any
     View = Any
+    Flat = Any
     Frozen = Any
     Mirror = Any
 else:
@@ -96,6 +98,7 @@ else:
     # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
     Array = TypeVar("Array")  # always an array, 0-d included
     View = TypeVar("View")  # always an array, and one that may share memory with the first argument
+    Flat = TypeVar("Flat")  # a View, where the elements follow each other in memory; else a copy
     Frozen = TypeVar("Frozen")  # a View that cannot be written, as NumPy's cannot
     Mirror = TypeVar("Mirror")  # a View in NumPy, where torch may have to copy: a write to either goes on to the other
 

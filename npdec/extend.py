@@ -25,6 +25,7 @@ from npdec._tags import (
     AxisLike,
     Coefficients,
     DTypeLike,
+    Flat,
     Frozen,
     InPlace,
     KeepDims,
@@ -46,8 +47,8 @@ from npdec._tags import (
 )  # fmt: skip
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Frozen", "InPlace", "KeepDims",
-    "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "InPlace",
+    "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike",
     "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 

@@ -38,7 +38,7 @@ OF_TAG = {
     "AxisLike": "_IntsLike", "DTypeLike": "_DTypeLike", "KeepDims": "bool", "Like": "Any", "OutArray": "Any",
     "ShapeLike": "_IntsLike",
 }  # fmt: skip
-RETURN_TAGS = {"Array", "View", "Frozen", "Mirror"}
+RETURN_TAGS = {"Array", "View", "Flat", "Frozen", "Mirror"}
 ORIGIN = {
     "Any": "typing", "ClassVar": "typing", "Self": "typing", "SupportsIndex": "typing", "Callable": "collections.abc",
     "Hashable": "collections.abc", "Iterable": "collections.abc", "Iterator": "collections.abc",
@@ -178,7 +178,7 @@ class Stub:
         source = getattr(function, "__kernel__", function)
         text = source.__annotations__.get("return", inspect.Parameter.empty)
         either = isinstance(text, str) and "|" in text and any(tag in text for tag in RETURN_TAGS)
-        if either or (scalar and text in ("View", "Frozen", "Mirror")):
+        if either or (scalar and text in ("View", "Flat", "Frozen", "Mirror")):
             return self.use("Any")
         return self.annotation(text, source.__globals__)
 

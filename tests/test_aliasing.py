@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 
 import numpy
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
@@ -285,3 +286,37 @@ Aliasing.TestCase.settings = settings(
     max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestAliasing = Aliasing.TestCase
+
+
+RAVELS = {
+    "whole": lambda x: x,
+    "rows reversed": lambda x: x[::-1],
+    "columns reversed": lambda x: x[:, ::-1],
+    "a row of it": lambda x: x[::-1][0],
+    "rows of it": lambda x: x[::-1][1:2],
+    "a row reversed": lambda x: x[0][::-1],
+    "both reversed": lambda x: x[::-1, ::-1],
+    "one element": lambda x: x[::-1, ::-1][:1, :1],
+}
+
+
+@pytest.mark.parametrize("order", "CFAK")
+@pytest.mark.parametrize("take", RAVELS.values(), ids=RAVELS)
+def test_ravel_copies_what_does_not_follow_in_memory(take, order):
+    def raveled(lib):
+        x = lib.arange(6).reshape(2, 3)
+        flat = take(x).ravel(order)
+        told = flat.flags.owndata, lib.shares_memory(flat, x)
+        flat[0] = 99
+        return told, flat.tolist(), x.tolist(), lib.ravel(take(x), order).tolist()
+
+    assert raveled(np) == raveled(numpy)
+
+
+def test_unaligned_views_share_memory():
+    for lib in (np, numpy):
+        x = lib.zeros(33, dtype="u1")
+        view = x[1:].view("f8")
+        assert lib.shares_memory(view, x)
+        assert not lib.shares_memory(view, x[:1])
+        assert not lib.may_share_memory(view[:2], lib.zeros(2))

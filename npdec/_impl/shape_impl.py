@@ -16,7 +16,7 @@ import torch
 from npdec._impl import _storage, _util
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import ArrayLike, AxisLike, Frozen, Opaque, ShapeLike, View, public
+from npdec._tags import ArrayLike, AxisLike, Flat, Frozen, Opaque, ShapeLike, View, public
 from npdec.exceptions import AxisError
 
 
@@ -103,7 +103,7 @@ def _reshape(a: torch.Tensor, wanted: tuple[int, ...], copy: bool | None) -> tor
 
 
 @public(method=True)
-def ravel(a: ArrayLike, order: str = "C") -> View:
+def ravel(a: ArrayLike, order: str = "C") -> Flat:
     """The elements in one axis: a view if they lie in memory in that order without gaps, else a copy.
 
     `order` is how they are counted: the last axis fastest ("C"), the first ("F"), "A": the first if `a` is column
@@ -119,9 +119,10 @@ def ravel(a: ArrayLike, order: str = "C") -> View:
         a = _storage.reverse_axes(a)
     elif order == "K":
         a = a.permute(*_by_strides(a)) if a.ndim > 1 else a
-    if not a.is_contiguous():
-        a = a.clone(memory_format=torch.contiguous_format)  # torch would give a view of evenly spaced elements
-    return a.reshape(-1)
+    flat = a.reshape(-1)
+    if not a.is_contiguous() and flat._is_view():  # torch gives a view of evenly spaced elements
+        return flat.clone(memory_format=torch.contiguous_format)
+    return flat
 
 
 def _by_strides(a: torch.Tensor) -> list[int]:
