@@ -48,8 +48,8 @@ from npdec._tags import (
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "InPlace",
-    "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise", "ShapeLike",
-    "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
+    "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise",
+    "ShapeLike", "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 
 
