@@ -233,7 +233,7 @@ class Composition(ArrayBuffer, ArrayMethods):
                 if not size
                 else "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )
-        return bool(self._t)
+        return bool(self._t if self._d is not torch.uint64 else self._t.view(torch.int64))
 
     def __float__(self) -> float:
         return float(self._only("float"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from npdec import _memory, _wrap
 from npdec._convert import as_dtype, as_tensor
-from npdec._impl import einsum_impl
+from npdec._impl import dtypes_impl, einsum_impl
 from npdec._output import write_out
 
 __all__ = ["einsum", "einsum_path"]
@@ -56,6 +57,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     subscripts, arrays = _read(operands)
     tensors = [as_tensor(array) for array in arrays]
     computed = None if dtype is None else as_dtype(dtype)
+    if computed is None and optimize is False and type(out) is _wrap.ARRAY:  # which takes part in promotion
+        computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)
     result = einsum_impl.contract(subscripts, tensors, optimize, computed, casting, order)
     if out is not None:
         if optimize is not False and len(arrays) > 1:

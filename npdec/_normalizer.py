@@ -275,7 +275,7 @@ class _Source:
             lines.append(f"if {out} is not None: return {written}")
         if self.writes_back:
             test = f"if not {self.writes_back} and type(_source) is _Array:"
-            lines.append(f"{test} return _write_out({self.spec.name!r}, _source, _r)")
+            lines.append(f"{test} return _source if _r is _source._t else _write_out({self.spec.name!r}, _source, _r)")
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
         elif self.returns == "Flat":

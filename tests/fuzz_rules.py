@@ -140,7 +140,9 @@ def _wrong_option(d: Difference) -> bool:
     "pass\nr = np.tri(3, M=1.5)",
 )
 def _no_integer(d: Difference) -> bool:
-    return isinstance(d.got, TypeError) and bool(re.search("interpreted as an integer|scalar index", str(d.got)))
+    return isinstance(d.got, TypeError) and bool(
+        re.search("interpreted as an integer|scalar index|an integer is required", str(d.got))
+    )
 
 
 _ACCIDENTS = re.compile(

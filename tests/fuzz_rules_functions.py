@@ -16,7 +16,7 @@ from fuzz_special import given
     "pass\nr = np.histogram([1j, 2.0])",
 )
 def _complex_bins(d: Difference) -> bool:
-    return isinstance(d.got, TypeError) and "complex values have no order" in str(d.got)
+    return isinstance(d.got, TypeError) and bool(re.search("complex values have no order|must be real", str(d.got)))
 
 
 @rule(
@@ -138,7 +138,7 @@ def _unsigned_periods(d: Difference) -> bool:
 )
 def _zero_dim_median(d: Difference) -> bool:
     return (
-        "median" in d.program.name
+        bool(re.search("median|quantile|percentile", d.program.name))
         and isinstance(d.want, dict)
         and getattr(d.want["r"], "ndim", 1) == 0
         and "keepdims" in d.program.call

@@ -54,7 +54,7 @@ def shape_text(shape: Any) -> str:
 
 
 def check_order(order: str) -> None:
-    if order not in ("C", "F", "A", "K"):
+    if order not in ("C", "F", "A", "K", None):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 

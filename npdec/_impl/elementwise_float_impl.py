@@ -248,11 +248,10 @@ def nan_to_num(
     >>> np.nan_to_num(np.array([1.0, np.nan, -np.inf]), neginf=-1.0)
     array([ 1.,  0., -1.])
     """
-    del copy  # the wrapper writes the result back
     if x.is_complex():
         return _apply_to_parts(lambda part: nan_to_num(part, True, nan, posinf, neginf), x)
     if not x.is_floating_point():
-        return torch.clone(x)
+        return torch.clone(x) if copy else x
     largest = torch.finfo(x.dtype).max
     x = torch.where(torch.isnan(x), _like(x, nan), x)
     x = torch.where(x == torch.inf, _like(x, largest if posinf is None else posinf), x)

@@ -320,7 +320,10 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0)
     [array([1]), array([2, 3]), array([4])]
     """
     size = _length(ary, axis)
-    if not getattr(indices_or_sections, "ndim", 0) and size % int(indices_or_sections):
+    sections = 1 if getattr(indices_or_sections, "ndim", 0) else int(indices_or_sections)
+    if isinstance(indices_or_sections, torch.Tensor):
+        sections = sections or 1  # no part at all is found below
+    if size % sections:
         raise ValueError("array split does not result in an equal division")
     return _cut(ary, _bounds(size, indices_or_sections), axis)
 

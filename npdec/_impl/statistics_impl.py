@@ -32,6 +32,8 @@ def average(
     axes = _util.normalize_axes(axis, a.ndim, "axis")
     if weights is None:
         mean = reduction_impl.mean(a, axes, keepdims=keepdims)
+        if not mean.numel():
+            raise ZeroDivisionError("average: there is no slice to take the mean of")
         scale = torch.full((), a.numel() / mean.numel() if mean.numel() else 0, dtype=mean.dtype, device=mean.device)
     else:
         weights = _reduce.weights_for(weights, a, axis)
