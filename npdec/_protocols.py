@@ -78,7 +78,7 @@ def _by_numpy(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str
     plain and on the host, where NumPy's array shares its memory: TypeError.
     """
     outs = kwargs.get("out") or ()
-    written = [x for x in (inputs[:1] if method == "at" else outs) if isinstance(x, ArrayBase)]
+    written: list[Any] = [x for x in (inputs[:1] if method == "at" else outs) if isinstance(x, ArrayBase)]
     for array in written:
         if type(array._t) is DecomposedTensor or array._t.device.type != "cpu":
             raise TypeError(

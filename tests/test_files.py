@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_an_archive_is_a_lazy_mapping(tmp_path):
         same(ours["weights.npy"], theirs["weights"])
         same(ours.f.weights, theirs.f.weights)
         assert ours.get("nothing") is None
-        assert {key for key in ours.keys()} == set(ours.files)  # noqa: SIM118
+        assert set(ours.keys()) == set(ours.files)
         with pytest.raises(KeyError):
             ours["nothing"]
         with pytest.raises(AbsentDTypeError, match="U1"):
@@ -171,10 +172,10 @@ def test_bad_files_raise(lib, tmp_path):
     (tmp_path / "empty.npy").write_bytes(b"")
     with pytest.raises(EOFError, match="No data left in file"):
         lib.load(tmp_path / "empty.npy")
+    file = io.BytesIO()
+    numpy.save(file, numpy.array([None]))
+    file.seek(0)
     with pytest.raises(ValueError, match="Object arrays cannot be loaded"):
-        file = io.BytesIO()
-        numpy.save(file, numpy.array([None]))
-        file.seek(0)
         lib.load(file)
 
 
@@ -193,7 +194,7 @@ def test_what_torch_cannot_hold_is_refused():
         file.seek(0)
         with pytest.raises(AbsentDTypeError, match="load"):
             np.load(file)
-    with pytest.raises(AbsentNameError, match="re.findall"):
+    with pytest.raises(AbsentNameError, match=r"re\.findall"):
         np.fromregex
 
 
@@ -256,7 +257,7 @@ TABLES: list[tuple[str, dict[str, Any]]] = [
     ("1", {"ndmin": 1}),
     ("1 2\n3 4\n5 6", {"max_rows": 2}),
     ("1.5\n2.5", {"converters": lambda s: float(s) * 2}),
-    ("x 1\ny 2", {"converters": {0: lambda s: ord(s)}, "dtype": "i8"}),
+    ("x 1\ny 2", {"converters": {0: ord}, "dtype": "i8"}),
     ("1+2j 3", {"dtype": complex}),
     ('"1";"2"', {"delimiter": ";", "quotechar": '"'}),
 ]
@@ -329,12 +330,14 @@ SAVED: list[tuple[Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("data", "options"), SAVED)
 def test_savetxt(tmp_path, data, options):
+    refused = ""
     try:
         numpy.savetxt(tmp_path / "theirs", numpy.array(data), **options)
     except ValueError as error:
-        with pytest.raises(ValueError) as ours:
+        refused = str(error)
+    if refused:
+        with pytest.raises(ValueError, match=re.escape(refused)):
             np.savetxt(tmp_path / "ours", np.array(data), **options)
-        assert str(ours.value) == str(error)
         return
     np.savetxt(tmp_path / "ours", np.array(data), **options)
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
