@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import tomllib
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,8 @@ class Conformance:
                 continue
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
+            # pytest's own tracebacks parse the whole test file again, for every test that fails.
+            item.repr_failure = _traceback  # type: ignore[method-assign]
             if item.get_closest_marker("xfail") is not None:
                 item.add_marker(pytest.mark.skip("NumPy itself is expected to fail"))
                 continue
@@ -177,6 +180,10 @@ LISTED = pytest.StashKey[bool]()  # whether the very test is listed, and not the
 INAPPLICABLE = "inapplicable"
 MACHINE = "depends on the machine"  # in the reason of a group: its tests may pass as well
 SUITE = "tests/conformance/suite.toml"
+
+
+def _traceback(excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+    return "".join(traceback.format_exception(excinfo.value))
 
 
 def absent_behind(error: BaseException | None) -> BaseException | None:
