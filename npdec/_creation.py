@@ -160,7 +160,7 @@ def asarray(
     _check("asarray", order)
     if copy is not None:
         return array(
-            a if device is None else _wrap.wrap_array(_converted(a, dtype, device)),
+            a if device is None else _wrap.wrap_array(_converted(a, None, device)),
             dtype,
             copy=copy,
             order=order or "K",

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-import fuzz_rules_functions  # noqa: F401  (its rules are declared when it is imported)
+import fuzz_rules_functions  # noqa: F401  (rules are declared when they are imported)
+import fuzz_rules_numpy  # noqa: F401
 from fuzz_calls import profiles, subjects
 from fuzz_compare import Differs, check, quietly
 from fuzz_draw import Builder, Program

@@ -351,7 +351,7 @@ def interp(
         raise ValueError("fp and xp are not of the same length.")
     if not len(xp):
         raise ValueError("array of sample points is empty")
-    for side in (left, right):
+    for side in (left, right) if period is None else ():
         if isinstance(side, torch.Tensor) and side.ndim:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars: left and right are numbers")
     x, xp = x.to(torch.float64), xp.to(torch.float64)

@@ -57,9 +57,9 @@ def _pairs(x: torch.Tensor, ndim: int) -> torch.Tensor:
 
 
 def _counts(x: torch.Tensor, ndim: int) -> list[tuple[int, int]]:
-    pairs = [(before, after) for before, after in _pairs(x, ndim).tolist()]
-    if any(count < 0 for pair in pairs for count in pair):
+    if bool(torch.any(x < 0)):
         raise ValueError("index can't contain negative values")
+    pairs = [(before, after) for before, after in _pairs(x, ndim).tolist()]
     return pairs
 
 

@@ -106,9 +106,10 @@ def cov(
         ddof = 0 if bias else 1
     w = None
     if fweights is not None:
-        w = _check_weights("fweights", fweights, x.shape[1])
-        if _util.is_known_true(torch.any(w != torch.round(w))):
+        counts = _util.cast(fweights, torch.float64)
+        if _util.is_known_true(torch.any(counts != torch.round(counts))):
             raise TypeError("fweights must be integer")
+        w = _check_weights("fweights", fweights, x.shape[1])
     if aweights is not None:
         aweights = _check_weights("aweights", aweights, x.shape[1])
         w = aweights if w is None else w * aweights
