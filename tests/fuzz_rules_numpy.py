@@ -1,4 +1,4 @@
-"""Where single functions of NumPy have a defect, or a quirk that nobody means: what it is, and a program that shows it."""
+"""Where single functions of NumPy have a defect, or a quirk that nobody means: what it is, with a program."""
 
 from __future__ import annotations
 
