@@ -59,13 +59,13 @@ def _no_numbers(d: Difference) -> bool:
     "pass\nr = np.searchsorted([3.0, 1.0, 2.0, 1.0, 5.0], [1.5, 2.5], sorter=[1, 3, 2, 0, 1])",
 )
 def _unsorted(d: Difference) -> bool:
-    if d.program.name.removeprefix("ndarray.") not in ("searchsorted", "interp", "digitize") or isinstance(
+    if d.program.name.removeprefix("ndarray.") not in ("searchsorted", "interp", "digitize", "histogram") or isinstance(
         d.got, RuntimeError
     ):
         return False
     args, kwargs = given(d.program)
-    if d.program.name == "digitize":
-        return bool(numpy.isnan(args[1]).any())
+    if d.program.name in ("digitize", "histogram"):
+        return len(args) > 1 and not isinstance(args[1], str) and bool(numpy.isnan(args[1]).any())
     if d.program.name == "interp":
         return len(args) > 1 and not (numpy.diff(args[1]) > 0).all()
     array, sorter = numpy.asarray(args[0]), kwargs.get("sorter", args[3] if len(args) > 3 else None)
@@ -213,8 +213,9 @@ def _cast_back(d: Difference) -> bool:
     "a = np.zeros((0, 1))\nr = np.take(a, 1, axis=1)",
 )
 def _out_of_bounds_of_nothing(d: Difference) -> bool:
-    nothing = isinstance(d.want, dict) and not numpy.size(d.want["r"])
-    return nothing and bool(re.search("take|choose", d.program.name)) and isinstance(d.got, (IndexError, ValueError))
+    if not re.search("take|choose", d.program.name) or not isinstance(d.want, dict):
+        return False
+    return not numpy.size(d.want["r"]) and isinstance(d.got, (IndexError, ValueError))
 
 
 @rule(
