@@ -233,7 +233,7 @@ def _called(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     except AbsentError as error:
         return Absent(error)
     except TypeError as error:
-        if "no subclasses" in str(error):
+        if "no subclasses" in str(error) or "metadata= is not supported" in str(error):
             return Absent(error)
         raise
     except ValueError:  # `objects.remove(np.invert)`: no ufunc of npdec has a loop for objects
