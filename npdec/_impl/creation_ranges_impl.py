@@ -29,7 +29,7 @@ def _length(start: Any, stop: Any, step: Any) -> int:
         raise ValueError("arange: cannot compute length")
     if count >= 2**63:
         raise ValueError("Maximum allowed size exceeded")
-    if count == 0 and stop != start:  # a step so long that the quotient is zero: the first number only
+    if count == 0 and stop != start and not isinstance(stop - start, complex):  # a step so long that the quotient is zero: the first number only
         return int(math.copysign(1, count) > 0)
     return max(0, math.ceil(count))
 
