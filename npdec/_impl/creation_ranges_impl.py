@@ -29,7 +29,8 @@ def _length(start: Any, stop: Any, step: Any) -> int:
         raise ValueError("arange: cannot compute length")
     if count >= 2**63:
         raise ValueError("Maximum allowed size exceeded")
-    if count == 0 and stop != start and not isinstance(stop - start, complex):  # a step so long that the quotient is zero: the first number only
+    # A step may be so long that the quotient is zero: then there is the first number only.
+    if count == 0 and stop != start and not isinstance(stop - start, complex):
         return int(math.copysign(1, count) > 0)
     return max(0, math.ceil(count))
 
