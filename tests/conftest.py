@@ -15,6 +15,9 @@ settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
+# They hold no examples, and pytest would look for those in two modules of one name.
+collect_ignore = ["conftest.py", "conformance/conftest.py"]
+
 
 @pytest.fixture(autouse=True)
 def _torch_state() -> Iterator[None]:

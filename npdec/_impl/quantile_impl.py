@@ -176,6 +176,8 @@ _WHOLE = frozenset({"averaged_inverted_cdf", "interpolated_inverted_cdf", "weibu
 
 def _quantiles(rows: torch.Tensor, n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:
     """The quantiles `q` (1-d) of sorted rows, along a new last axis; n is an int, or has one entry for each row."""
+    if method not in _DEFINITIONS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, _DEFINITIONS))}")
     per_row = isinstance(n, torch.Tensor)
     if not q.is_floating_point() and method != "linear" and method not in _WHOLE:
         q = q.to(torch.float64)
@@ -194,12 +196,10 @@ def _quantiles(rows: torch.Tensor, n: Any, q: torch.Tensor, method: str, weak: b
     if method == "averaged_inverted_cdf":
         part = torch.where(part == 0, 0.5, 1.0).to(index.dtype)
     computed = result_type(rows, 1.0 if weak else part)
-    low, high, part = (
-        _order.pick(rows, left, -1).to(computed),
-        _order.pick(rows, right, -1).to(computed),
-        part.to(computed),
-    )
-    step = high - low
+    if rows.dtype not in _INEXACT:
+        rows = rows.to(computed)  # whose differences may exceed their own dtype
+    low, high, part = _order.pick(rows, left, -1), _order.pick(rows, right, -1), part.to(computed)
+    step = (high - low).to(computed)  # rounded to the dtype of the rows, as NumPy's is
     # From the nearer end, so that the interpolation is monotonic and exact at both.
     return torch.where(part >= 0.5, high - step * (1 - part), low + step * part)
 
@@ -241,8 +241,6 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
         raise ValueError(f"{kind} must be in the range [0, {limit}]")
     if q.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    if method not in _DEFINITIONS:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, _DEFINITIONS))}")
     if weights is not None:
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
@@ -293,7 +291,9 @@ def _quantile(
     else:
         ordered, n = _order.sort(rows, -1), rows.shape[-1]
         missing = torch.isnan(ordered[..., -1]) if a.dtype in _INEXACT else None
-    if weights is None:
+    if skip_nan and _util.is_known_true(torch.all(missing)):
+        r = ordered[..., :1].expand(*ordered.shape[:-1], flat.numel())  # of no numbers, by whatever method
+    elif weights is None:
         r = _quantiles(ordered, n, flat, method, weak)
     else:
         weights = _rows(weights, axis)[0]
