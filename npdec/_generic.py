@@ -161,8 +161,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
         return None
 
     def fill(self, value: Any) -> None:
-        """Nothing: a scalar cannot be written."""
-        del value
+        """Nothing: a scalar cannot be written. Raises what an array of its dtype raises for the value."""
+        _wrap.wrap_array(self._t.clone()).fill(value)
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
         """Nothing: a scalar has no shape."""
