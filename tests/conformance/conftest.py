@@ -169,7 +169,8 @@ class Conformance:
             text = crash.message if crash else str(report.longrepr)
         if hasattr(report, "wasxfail"):
             kind = "failed" if report.listed else "skipped"  # by pytest.xfail, in the test
-        self.outcomes[report.nodeid.removeprefix(f"{SUITE}::")] = [kind, text.partition("\n")[0]]
+        said = text.strip().rpartition("\n")[2]  # of a traceback, the exception
+        self.outcomes[report.nodeid.removeprefix(f"{SUITE}::")] = [kind, said]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.report is not None and not hasattr(session.config, "workerinput"):
