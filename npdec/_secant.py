@@ -15,6 +15,7 @@ import torch
 
 from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES
 from npdec._quadrature import gauss_legendre
+from npdec._tracing import tracing
 
 __all__ = ["Slope", "lead", "narrowed", "secant"]
 
@@ -43,13 +44,18 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 @dataclass(slots=True)
 class Slope:
     """A multiplier for components. Where it does not fit the exponent range (`extreme`), the difference of the function
-    is shared out instead; where it is infinite (`singular`), a component of zero contributes zero."""
+    is shared out instead; where it is infinite (`singular`), a component of zero contributes zero.
+
+    An infinite step is shared by the components that are infinite; the others, whose share of it is nothing, contribute
+    by the derivative at the infinite end (`limit`) where there is a finite one.
+    """
 
     multiplier: torch.Tensor
     difference: torch.Tensor | None = None
     step: torch.Tensor | None = None
     extreme: torch.Tensor | None = None
     singular: torch.Tensor | None = None
+    limit: torch.Tensor | None = None
 
     def apply(self, components: torch.Tensor) -> torch.Tensor:
         components = lead(components, self.multiplier.ndim)
@@ -60,12 +66,26 @@ class Slope:
         return self._times(components, self.multiplier)
 
     def _times(self, components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
-        result = components * multiplier
-        if self.extreme is not None:
-            assert self.difference is not None
-            assert self.step is not None
-            result = torch.where(self.extreme, self.difference * (components / self.step), result)
-        return result
+        if self.extreme is None:
+            return components * multiplier
+        assert self.difference is not None
+        assert self.step is not None
+        # What is not chosen is finite, for the sake of gradients.
+        result = components * torch.where(self.extreme, 0, multiplier)
+        endless = self.extreme & torch.isinf(self.step)
+        share = components / torch.where(self.extreme & ~endless, self.step, 1)
+        moved = torch.where(self.extreme, self.difference, 0) * torch.where(
+            endless, _share_of_infinity(components), share
+        )
+        moved = torch.where(components == 0, 0, moved)  # nothing of an infinite change
+        if self.limit is not None:
+            moved = torch.where(endless & ~torch.isinf(components), components * self.limit, moved)
+        return torch.where(self.extreme, moved, result)
+
+
+def _share_of_infinity(components: torch.Tensor) -> torch.Tensor:
+    infinite = torch.isinf(components)
+    return infinite / infinite.sum(0).clamp(min=1)
 
 
 def _derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
@@ -99,6 +119,8 @@ def secant(
     """
     step = x - r
     function = getattr(f, "function", None)
+    if tracing():
+        return _traced(f, function, x, r, fx, fr, others)
     if function in SLOPES and not x.is_complex():
         slope = SLOPES[function](step, fx, fr)
         info = torch.finfo(slope.dtype)
@@ -117,22 +139,40 @@ def secant(
     zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
     close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
     if not bool(close.any()):
-        return _ranged(Slope(slope), difference, step)
+        return _ranged(f, x, r, Slope(slope), difference, step, others)
+    close &= zero | torch.isfinite(difference)
     rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
     infinite = zero & ~torch.isfinite(result.multiplier)
     if bool(infinite.any()):
         result.singular = infinite
-    return _ranged(result, difference, step)
+    return _ranged(f, x, r, result, difference, step, others)
 
 
-def _ranged(slope: Slope, difference: torch.Tensor, step: torch.Tensor) -> Slope:
-    """The slope, with a note of where it leaves the exponent range though the difference does not."""
+def _ranged(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: Slope,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
     info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
-    outside = (size < info.tiny / info.eps) | (size > info.max * info.eps)
-    extreme = (step != 0) & (difference != 0) & outside
-    if bool(extreme.any()):
-        slope.difference, slope.step, slope.extreme = difference, step, extreme
+    inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
+    extreme = (step != 0) & (difference != 0) & ~inside
+    if not bool(extreme.any()):
+        return slope
+    slope.difference, slope.step, slope.extreme = difference, step, extreme
+    endless = torch.isinf(step)
+    if bool(endless.any()):
+        rest = tuple(o.expand(step.shape)[endless] if o.ndim else o for o in others)
+        ends = torch.where(torch.isinf(x), x, r).expand(step.shape)[endless]
+        rates = _derivative(lambda u: f(u, *rest), ends)
+        slope.limit = torch.zeros_like(slope.multiplier).masked_scatter(
+            endless, torch.where(torch.isfinite(rates), rates, 0)
+        )
     return slope
 
 
@@ -153,7 +193,7 @@ def _patched(
 ) -> Slope:
     """The slope with the derivative where there is no step, and a note of where it leaves the exponent range."""
     zero = torch.broadcast_to(x == r, slope.shape)  # where both are the same infinity, the step is NaN
-    return _ranged(Slope(_fill_zero(f, x, slope, zero, others)), difference, step)
+    return _ranged(f, x, r, Slope(_fill_zero(f, x, slope, zero, others)), difference, step, others)
 
 
 def _fill_zero(
@@ -194,3 +234,40 @@ def _fill_close(
     change &= (mean - slope[close]).abs() <= rounding[close]
     chosen = torch.where(fixed, last, torch.where(change, mean, slope[close]))
     return slope.masked_scatter(close, chosen)
+
+
+def _traced(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The same slope, with every formula computed everywhere and selected from. What leaves the exponent range stays
+    there."""
+    zero = (x == r).expand(fx.shape)
+    step, difference = (x - r).expand(fx.shape), fx - fr
+    divisor = torch.where(zero, torch.ones_like(step), step)
+    closed = SLOPES.get(function) if not x.is_complex() else None  # type: ignore[call-overload]
+    few = closed is not None or function in PIECEWISE_LINEAR
+    slope = difference / divisor if closed is None else closed(divisor, fx, fr)
+    far, near = r.expand(fx.shape), x.expand(fx.shape)
+    places = (near,) if few else (near, far, *[far + node * (near - far) for node, _ in gauss_legendre(_NODES)])
+
+    def at(u: torch.Tensor) -> torch.Tensor:
+        return f(u, *others)
+
+    points = torch.stack(places)
+    slopes = torch.func.jvp(at, (points,), (torch.ones_like(points),))[1]
+    if few:
+        return Slope(torch.where(zero, slopes[0], slope))
+    last, first = slopes[0], slopes[1]
+    mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(_NODES)))
+    close = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
+    rounding = 16 * torch.finfo(slope.dtype).eps * (fx.abs() + fr.abs()) / divisor.abs()
+    smooth = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
+    good = close & smooth & ((mean - slope).abs() <= rounding)
+    chosen = torch.where(zero, last, torch.where(good, mean, slope))
+    return Slope(chosen, singular=zero & ~torch.isfinite(last))
