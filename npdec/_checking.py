@@ -16,9 +16,10 @@ from typing import Any
 import torch
 
 from npdec._decomposed import DecomposedTensor
+from npdec._tracing import count_contexts, refuse_contexts, tracing
 from npdec.exceptions import CompletenessError
 
-__all__ = ["check", "check_completeness", "current", "default_rtol", "missing", "relative_error"]
+__all__ = ["check", "check_completeness", "current", "default_rtol", "is_on", "missing", "relative_error"]
 
 # The tolerance of the check that is on in this thread or task, by the dtype of a result; None: there is none.
 current: ContextVar[Callable[[torch.dtype], float] | None] = ContextVar("npdec.check_completeness", default=None)
@@ -52,10 +53,20 @@ def check_completeness(*, rtol: float | None = None) -> Iterator[None]:
     npdec.exceptions.CompletenessError: npdec.log: value - residual - components.sum(0) is ...
     """
     token = current.set(default_rtol if rtol is None else lambda dtype: rtol)
+    count_contexts(1)
     try:
         yield
     finally:
+        count_contexts(-1)
         current.reset(token)
+
+
+def is_on(function: Callable[..., Any]) -> bool:
+    """Whether the results of the function are to be checked."""
+    if tracing():
+        refuse_contexts(getattr(function, "__name__", "a decomposed operation"))
+        return False
+    return current.get() is not None
 
 
 def missing(tensor: DecomposedTensor) -> torch.Tensor:
