@@ -19,7 +19,7 @@ from npdec._impl import _util
 if TYPE_CHECKING:
     from npdec._composition import Composition
 
-__all__ = ["DecompositionMixin", "completeness", "decompose", "split_input"]
+__all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]
 
 
 class DecompositionMixin(ArrayBase):
@@ -125,6 +125,29 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
     return value.clone(), base
 
 
+def components_of(
+    name: str,
+    values: Sequence[torch.Tensor],
+    axis: Any,
+    partitions: Sequence[Any],
+    labels: Sequence[Hashable] | None,
+    several: bool,
+) -> tuple[list[torch.Tensor], Labels]:
+    """For each tensor the component that each of its elements belongs to, and the labels of the components."""
+    if axis is not None and any(groups is not None for groups in partitions):
+        raise ValueError(f"{name}: axis and groups exclude each other")
+    members, indices = _partition(name, [tuple(v.shape) for v in values], axis, partitions, several)
+    if labels is None:
+        source = object()
+        return members, tuple(InputLabel(source, index) for index in indices)
+    names = tuple(labels)
+    if len(names) != len(indices):
+        raise ValueError(f"{name}: {len(indices)} components need as many labels, not {len(names)}")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{name}: the labels must be distinct")
+    return members, names
+
+
 def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: int) -> tuple[torch.Tensor, list[Any]]:
     """The component that each element belongs to (counted from `offset`), and an index for each component."""
     if groups is not None:
@@ -179,19 +202,8 @@ def decompose(
     partitions = groups if several and isinstance(groups, tuple) else (groups,) * len(inputs)
     if len(bases) != len(inputs) or len(partitions) != len(inputs):
         raise ValueError(f"decompose: {len(inputs)} arrays need as many baselines and groups, or one for all")
-    if groups is not None and axis is not None:
-        raise ValueError("decompose: axis and groups exclude each other")
     split = [split_input("decompose", a, b) for a, b in zip(inputs, bases, strict=True)]
-    members, indices = _partition([tuple(v.shape) for v, _ in split], axis, partitions, several)
-    if labels is None:
-        source = object()
-        names: Labels = tuple(InputLabel(source, index) for index in indices)
-    else:
-        names = tuple(labels)
-        if len(names) != len(indices):
-            raise ValueError(f"decompose: {len(indices)} components need as many labels, not {len(names)}")
-        if len(set(names)) != len(names):
-            raise ValueError("decompose: the labels must be distinct")
+    members, names = components_of("decompose", [v for v, _ in split], axis, partitions, labels, several)
     made = [_make(v, r, m, names) for (v, r), m in zip(split, members, strict=True)]
     results = tuple(
         t if isinstance(a, torch.Tensor) else _wrap.wrap_array(t) for a, t in zip(inputs, made, strict=True)
@@ -200,20 +212,20 @@ def decompose(
 
 
 def _partition(
-    shapes: list[tuple[int, ...]], axis: Any, partitions: Sequence[Any], several: bool
+    name: str, shapes: list[tuple[int, ...]], axis: Any, partitions: Sequence[Any], several: bool
 ) -> tuple[list[torch.Tensor], list[tuple[int, ...]]]:
     """For each array the component of each element, and for each component its index."""
     members: list[torch.Tensor] = []
     indices: list[tuple[int, ...]] = []
     for i, (shape, groups) in enumerate(zip(shapes, partitions, strict=True)):
         concatenated = axis is None and groups is None
-        member, found = _groups("decompose", shape, axis, groups, len(indices) if concatenated else 0)
+        member, found = _groups(name, shape, axis, groups, len(indices) if concatenated else 0)
         members.append(member)
         if concatenated:
             indices += [(i, *index) for index in found] if several else found
         elif groups is None:
             if indices and indices != found:
-                raise ValueError(f"decompose: arrays that share labels need equal lengths along axis {axis}: {shapes}")
+                raise ValueError(f"{name}: arrays that share labels need equal lengths along axis {axis}: {shapes}")
             indices = found
     if all(groups is not None for groups in partitions) and partitions:
         ids = torch.unique(torch.cat([m.reshape(-1).to(torch.int64) for m in members]))

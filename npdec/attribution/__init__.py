@@ -1,0 +1,10 @@
+"""Attribution of a function's outputs to its inputs: `np.attribute`, by several methods.
+
+`_attribute` is the function, `_problem` what it is asked (inputs, components, chosen outputs), `_result` the answer;
+the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leaving components out).
+"""
+
+from npdec.attribution._attribute import attribute
+from npdec.attribution._result import Attribution
+
+__all__ = ["Attribution", "attribute"]

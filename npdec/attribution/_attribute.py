@@ -1,0 +1,211 @@
+"""`np.attribute`: what it takes, which method it runs, and what it gives back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._progress import Progress, Show
+from npdec.attribution._problem import Found, Problem, baseline_rows
+from npdec.attribution._result import Attribution
+
+__all__ = ["attribute"]
+
+# The options that a method takes beside those that all take (f, inputs, output, argnums, progress).
+_COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels"})
+_OPTIONS = {
+    "local": _COMMON | {"mode"},
+    "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size"},
+    "gradient": frozenset[str](),
+    "input_x_gradient": _COMMON,
+    "shapley": _COMMON | {"samples", "seed", "batched", "chunk_size"},
+    "occlusion": _COMMON | {"batched", "chunk_size"},
+}
+_FORWARD = _OPTIONS["local"] | {"chunk_size", "max_memory"}
+
+
+def attribute(
+    f: Callable[..., Any],
+    *inputs: Any,
+    baseline: Any = None,
+    baselines: Any = None,
+    output: Any = None,
+    argnums: int | Sequence[int] | None = None,
+    method: str | None = None,
+    mode: str | None = None,
+    order: int = 1,
+    axis: int | tuple[int, ...] | None = None,
+    groups: Any = None,
+    labels: Sequence[Hashable] | None = None,
+    steps: int | None = None,
+    rtol: float | None = None,
+    samples: int | str | None = None,
+    seed: int | None = None,
+    batched: bool | str = False,
+    chunk_size: int | None = None,
+    max_memory: int | None = None,
+    progress: Show = None,
+) -> Attribution:
+    """How much each part of the inputs contributes to the change of a function, f(x) − f(baseline).
+
+    `f` takes the inputs: arrays (torch tensors where tensors are given), or dicts, tuples and lists of them, floating
+    or complex; it returns a scalar, or anything of which `output` chooses. `argnums`: which inputs to attribute to, an
+    int or several; all by default. `baseline`: a number or array that broadcasts to them, or a structure like theirs
+    (for several inputs a tuple); 0 by default. `baselines`: a sample of baselines instead, each array with one more
+    axis in front; the results are averaged (so do DeepSHAP, Lundberg and Lee, NIPS 2017, and expected gradients, Erion
+    et al., Nature Machine Intelligence 2021).
+    `output`: an index (an int or tuple) for one element; before it the keys that lead to an array in a dict, tuple or
+    list, as `("logits", 0, 3)`; a function of the result; or a list of these, for several.
+
+    Returns an `Attribution`, which unpacks into `value, residual, attribution`. The attribution has the structure and
+    shapes of the inputs, with an axis in front for a list of outputs. `axis`, `groups` and `labels` are those of
+    `np.decompose` (a tuple of groups for several inputs): the attribution is then one array (C,), for the components,
+    which `.labels` names. `.error` is what completeness misses: value − residual − attribution.sum().
+
+    `method`, where c = x − r is the change of the inputs:
+
+    "local" (default): the law, operation by operation. With `mode="reverse"` (default) `f` runs once, at a cost that
+    does not grow with the number of components. `mode="forward"` propagates the components, `chunk_size` (64) at a
+    time, or as many as fit in `max_memory` bytes of tensors; `output` may then choose arrays of any shape O, and is the
+    whole result by default; the attribution has shape (*O, *S), or (*O, C).
+    "path": integrated gradients, c_i · ∫ ∂_i f(r + t c) dt (Sundararajan, Taly and Yan, ICML 2017), by `steps`
+    Gauss–Legendre nodes, or by as many as completeness to `rtol` asks for (of the largest magnitude: 4e-11 in double
+    precision, 2e-5 in single; a DecompositionWarning where it is not reached). `order=2` gives pairs, a symmetric
+    matrix (n, n) of all elements or components: c_i c_j ∫ (1 − t) ∂_ij f(r + t c) dt, and c_i ∂_i f(r) on the diagonal,
+    which is Taylor's formula; a row sums to the integrated gradient, and the product x · y from 0 is all the pair's.
+    (The Integrated Hessians of Janizek, Sturmfels and Lee, JMLR 2021, weigh ∂_ij by −t ln t, and so leave half of a
+    product on the diagonal.) It is the method where order is 2.
+    "gradient": ∂_i f(x), without a baseline. "input_x_gradient": c_i · ∂_i f(x).
+    "shapley": Shapley values of the components, absent ones at the baseline: exact for up to 12 (16 if batched) or with
+    `samples="all"`; else the mean of `samples` (25) random orders drawn with `seed` (0), each also gone through
+    backwards (Mitchell et al., JMLR 2022), with `.standard_error`.
+    "occlusion": f(x) less f with the component at its baseline.
+
+    `batched=True`: f takes many inputs at once, all with one more axis in front, and returns as many outputs (for
+    "path", "shapley" and "occlusion"; `chunk_size` bounds how many); "vmap": f is made so by torch.vmap. `progress`:
+    True for a bar, a function `(done, total)`, or None: a bar on a terminal where the work is long.
+
+    Raises ValueError for what does not fit together (an output of several elements of which none is chosen), TypeError
+    for an option that the method does not take and for results that are no arrays, MemoryError if a pass does not fit,
+    and NotImplementedError under a rule that is not linear in the components (abs_affine, hybrid_affine).
+
+    >>> np.attribute(lambda x: x[0] * x[1], np.array([3.0, 4.0]))
+    Attribution(value=np.float64(12.0), residual=np.float64(0.0), attribution=array([6., 6.]))
+    >>> np.attribute(lambda x: x[0] * x[1] + x[0], np.array([3.0, 4.0]), order=2).attribution
+    array([[3., 6.],
+           [6., 0.]])
+    >>> found = np.attribute(lambda u, v: (u * v).sum(), np.ones(2), np.array([1.0, 3.0]), baseline=(0.5, 0.0))
+    >>> found.attribution
+    (array([0.25, 0.75]), array([0.75, 2.25]))
+    """
+    method = ("path" if order == 2 else "local") if method is None else method
+    _check(
+        method, mode, order,
+        {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
+    )  # fmt: skip
+    with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about the caller's gradients
+        problem = Problem.make(f, inputs, argnums, 0.0 if baseline is None else baseline, axis, groups, labels, output)
+        problem.batched, problem.chunk_size = batched, chunk_size
+
+        def run(problem: Problem, progress: Show) -> Found:
+            return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
+
+        found = run(problem, progress) if baselines is None else _averaged(problem, baselines, run, progress)
+    pairs = order == 2
+    error = None
+    if found.residual is not None:
+        axes = tuple(range(found.value.ndim, found.shares.ndim))
+        error = found.value - found.residual - found.shares.sum(axes)
+    return Attribution(
+        problem.number(found.value),
+        problem.number(found.residual),
+        problem.shaped(found.shares, pairs),
+        problem.number(error),
+        problem.shaped(found.standard_error, pairs),
+        problem.labels,
+    )
+
+
+_NAMES = frozenset().union(_FORWARD, *_OPTIONS.values())
+_DEFAULTS = {"order": 1, "batched": False}
+
+
+def _is_default(name: str, given: Any) -> bool:
+    default = _DEFAULTS.get(name)
+    return given is default or (name == "order" and given == default)
+
+
+def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> None:
+    if method not in _OPTIONS:
+        raise ValueError(f"attribute: unknown method {method!r}: one of {', '.join(_OPTIONS)}")
+    if mode not in (None, "reverse", "forward"):
+        raise ValueError(f"attribute: mode is 'reverse' or 'forward', not {mode!r}")
+    if order not in (1, 2):
+        raise ValueError(f"attribute: order is 1 or 2, not {order!r}")
+    known = _FORWARD if method == "local" and mode == "forward" else _OPTIONS[method]
+    for name in given:
+        if name not in known:
+            said = f"method {method!r}" + (" in reverse mode" if method == "local" and mode != "forward" else "")
+            raise TypeError(f"attribute: {said} takes no {name}=")
+    if "baseline" in given and "baselines" in given:
+        raise TypeError("attribute: give one baseline, or a sample of baselines")
+    for name in ("steps", "chunk_size", "max_memory", "samples"):
+        number = given.get(name)
+        if number is None or (name == "samples" and number == "all"):
+            continue
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"attribute: {name} is an int, not {number!r}")
+        if number < 1:
+            raise ValueError(f"attribute: {name} is positive, not {number}")
+    if given.get("batched", False) not in (True, "vmap", False):
+        raise ValueError(f"attribute: batched is True, False or 'vmap', not {given['batched']!r}")
+    if "seed" in given and given.get("samples") == "all":
+        raise TypeError("attribute: all coalitions need no seed")
+
+
+def _run(
+    problem: Problem,
+    method: str,
+    mode: str | None,
+    order: int,
+    steps: int | None,
+    rtol: float | None,
+    samples: int | str | None,
+    seed: int,
+    max_memory: int | None,
+    progress: Show,
+) -> Found:
+    if method == "local":
+        from npdec.attribution import _local
+
+        if mode == "forward":
+            return _local.forward(problem, max_memory, progress)
+        return _local.reverse(problem, progress)
+    if method in ("shapley", "occlusion"):
+        from npdec.attribution import _games
+
+        if method == "shapley":
+            return _games.shapley(problem, samples, seed, progress)
+        return _games.occlusion(problem, progress)
+    from npdec.attribution import _path
+
+    if method == "path":
+        return (_path.pairs if order == 2 else _path.path)(problem, steps, rtol, progress)
+    return _path.gradient(problem) if method == "gradient" else _path.input_x_gradient(problem)
+
+
+def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], Found], progress: Show) -> Found:
+    """The mean over a sample of baselines, and its standard error."""
+    rows = baseline_rows(problem, baselines)
+    found = []
+    with Progress("attribute", len(rows), progress) as bar:
+        for leaves in rows:
+            found.append(run(problem.with_baseline(leaves), False))
+            bar.advance()
+    shares = torch.stack([one.shares for one in found])
+    residuals = [one.residual for one in found if one.residual is not None]
+    error = shares.std(0) / math.sqrt(len(found)) if len(found) > 1 else None
+    return Found(found[0].value, torch.stack(residuals).mean(0), shares.mean(0), error)

@@ -1,0 +1,168 @@
+"""The law, operation by operation: in reverse mode, or forward in chunks of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from npdec import _checking
+from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
+from npdec._meter import Meter
+from npdec._progress import Progress, Show
+from npdec._rules import current_rule
+from npdec.attribution._problem import Found, Problem, choose, plain
+
+__all__ = ["forward", "reverse"]
+
+_WHOLE = ("all inputs",)
+_CHUNK = 64  # components in one pass, unless the caller says otherwise
+_TRIAL = 4  # components of the first pass under a bound, by which memory is measured
+
+
+def reverse(problem: Problem, progress: Show) -> Found:
+    """One pass with all contributions as one, differentiated with the multipliers held fixed."""
+    changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
+    carriers = [change.clone().requires_grad_() for change in changes]
+    parts = zip(problem.values, problem.residuals, carriers, strict=True)
+    marked = [DecomposedTensor(v.clone(), _own(r), c.clone()[None], _WHOLE, whole=True) for v, r, c in parts]
+    chosen, several = choose(problem.call(marked), problem.output)
+    rows = []
+    with Progress("attribute", len(chosen), progress) as bar:
+        for i, one in enumerate(chosen):
+            component = one.components.squeeze(0) if isinstance(one, DecomposedTensor) else torch.zeros_like(one)
+            shares = _shares(component, carriers, changes, retain=i + 1 < len(chosen))
+            rows.append(problem.collected(shares))
+            bar.advance()
+    values = [plain(one).detach() for one in chosen]
+    residuals = [(one.residual if isinstance(one, DecomposedTensor) else one).detach() for one in chosen]
+    if not several:
+        return Found(values[0], residuals[0], rows[0])
+    return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
+
+
+def _own(residual: torch.Tensor) -> torch.Tensor:
+    """A residual that the function may write to. A broadcast one is copied then; until then equal rows are one row."""
+    return residual if is_broadcast(residual) else residual.clone()
+
+
+def _shares(
+    component: torch.Tensor, carriers: Sequence[torch.Tensor], changes: Sequence[torch.Tensor], retain: bool
+) -> list[torch.Tensor]:
+    """What each element of the changes contributes to one number, which is linear in the carriers."""
+    if not component.requires_grad:
+        return [torch.zeros_like(change.real) for change in changes]
+    if component.is_complex():
+        real, imag = torch.view_as_real(component)
+        parts = _shares(real, carriers, changes, True), _shares(imag, carriers, changes, retain)
+        return [torch.complex(re, im) for re, im in zip(*parts, strict=True)]
+    slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
+        component, carriers, retain_graph=retain, allow_unused=True
+    )
+    return [
+        # The gradient of a real number by a complex one is du + i dv for the change u + i v: the share is the real
+        # product.
+        torch.zeros_like(change.real) if slope is None
+        else (slope.conj() * change).real if change.is_complex() else slope * change
+        for slope, change in zip(slopes, changes, strict=True)
+    ]  # fmt: skip
+
+
+# -- forward -----------------------------------------------------------------------------------------------------------
+
+
+def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
+    """Passes with a chunk of the components each. They do not interact, so that the chunks together are what one pass
+    with all of them gives; every pass draws the same random numbers."""
+    labels = problem.element_labels()
+    chunked = max_memory is not None or (problem.chunk_size or _CHUNK) < problem.count
+    if chunked:
+        current_rule(reverse=True)  # which refuses rules that are not linear in the components: chunks ask no less
+    chunks = _measured(problem, labels, max_memory) if max_memory is not None else _passes(problem, labels)
+    shares: list[torch.Tensor] = []
+    value = residual = None
+    with torch.no_grad(), Progress("attribute", problem.count, progress) as bar:
+        for made in chunks:
+            if value is not None and not torch.equal(torch.nan_to_num(made.value), torch.nan_to_num(value)):
+                raise ValueError(
+                    "attribute: the function gave another value when it was called again, for the next components: "
+                    "make it give the same each time, or choose a chunk_size of all components"
+                )
+            value, residual = made.value, made.residual
+            shares.append(made.shares)
+            bar.advance(made.shares.shape[-1])
+    if value is None:
+        raise ValueError("attribute: the inputs have no elements")
+    return Found(value, residual, torch.cat(shares, -1))
+
+
+def _passes(problem: Problem, labels: Labels, start: int = 0, size: int | None = None) -> Iterator[Found]:
+    size = size or problem.chunk_size or _CHUNK
+    state = torch.random.get_rng_state()
+    for first in range(start, problem.count, size):
+        torch.random.set_rng_state(state)
+        yield _pass(problem, labels, first, min(first + size, problem.count))
+
+
+def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Found]:
+    """Chunks as large as the memory allows, which the first ones measure."""
+    state = torch.random.get_rng_state()
+    taken = []
+    done = 0
+    for size in (1, _TRIAL):
+        stop = min(done + size, problem.count)
+        torch.random.set_rng_state(state)
+        with Meter() as meter:
+            found = _pass(problem, labels, done, stop)
+        if meter.peak > max_memory:
+            raise MemoryError(
+                f"attribute: a pass with {stop - done} of {problem.count} components takes {meter.peak} bytes, more "
+                f"than max_memory={max_memory}"
+            )
+        taken.append((stop - done, meter.peak))
+        yield found
+        done = stop
+        if done == problem.count:
+            return
+    (few, low), (many, high) = taken
+    each = max(1.0, (high - low) / max(1, many - few))
+    size = max(1, int((max_memory - low) / each))
+    yield from _passes(problem, labels, done, min(size, problem.chunk_size or size))
+
+
+def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
+    """The outputs with components first to stop: shape O, and shares (*O, stop − first)."""
+    rest = _checking.current.get() is not None and stop - first < problem.count
+    names = labels[first:stop] + ((_WHOLE,) if rest else ())  # what a check of completeness would miss
+    marked = []
+    members: Sequence[torch.Tensor | None] = problem.member or [None] * len(problem.values)
+    start = 0
+    for value, residual, member in zip(problem.values, problem.residuals, members, strict=True):
+        if member is None:
+            member = torch.arange(start, start + value.numel(), device=value.device).reshape(value.shape)
+            start += value.numel()
+        change = value - residual
+        member = member.to(value.device) - first
+        places = torch.arange(stop - first, device=value.device).reshape(-1, *[1] * value.ndim)
+        components = torch.where(member == places, change, torch.zeros((), dtype=change.dtype, device=value.device))
+        if rest:
+            other = torch.where((member < 0) | (member >= stop - first), change, 0)
+            components = torch.cat([components, other[None]])
+        marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
+    chosen, several = choose(problem.call(marked), problem.output, whole=True)
+    found = [_of_output(one, labels[first:stop]) for one in chosen]
+    if not several:
+        return found[0]
+    return Found(*[torch.stack(parts) for parts in zip(*[(f.value, f.residual, f.shares) for f in found], strict=True)])
+
+
+def _of_output(one: torch.Tensor, names: Labels) -> Found:
+    if not isinstance(one, DecomposedTensor):
+        value = one.detach()
+        return Found(value, value, value.new_zeros((*value.shape, len(names))))
+    components = one.components
+    if one.labels[: len(names)] != names:
+        place = {label: i for i, label in enumerate(one.labels)}
+        rows = [components[place[n]] if n in place else torch.zeros_like(one.value) for n in names]
+        components = torch.stack(rows)
+    return Found(one.value.detach(), one.residual.detach(), components[: len(names)].detach().movedim(0, -1))

@@ -1,0 +1,273 @@
+"""Attribution along the straight path from the baseline: integrated gradients, and their second order."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from npdec._impl import _util
+from npdec._progress import Progress, Show
+from npdec._quadrature import gauss_legendre
+from npdec.attribution._problem import Found, Problem
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["gradient", "input_x_gradient", "pairs", "path"]
+
+_NODES = 8
+_MAX_PANELS = 256
+_NARROWEST = 2.0**-40
+_MARGIN = 2.0**-6  # of a panel, at its ends, where it is not split
+
+
+def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show) -> Found:
+    """Integrated gradients: c_i · ∫ ∂f/∂c_i (r + t (x − r)) dt."""
+    value, residual = problem.ends()
+
+    def integrand(nodes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        rates = _slopes(problem, _diagonal(problem, nodes))
+        return rates, rates.sum(-1)
+
+    def primitive(t: float) -> torch.Tensor:
+        with torch.no_grad():
+            return problem.many(problem.along(_diagonal(problem, torch.tensor([t]))))[0]
+
+    shares = _Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
+    return Found(value, residual, shares)
+
+
+def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Show) -> Found:
+    """The second order: Taylor's formula with its remainder in integral form,
+
+    f(x) − f(r) = Σ_i c_i ∂_i f(r) + Σ_ij c_i c_j ∫ (1 − t) ∂_ij f(r + t (x − r)) dt.
+    """
+    value, residual = problem.ends()
+
+    def integrand(nodes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        curves = _curvatures(problem, _diagonal(problem, nodes))
+        curves = curves * _like((1 - nodes), curves)
+        return curves, curves.sum((-2, -1))
+
+    def primitive(t: float) -> torch.Tensor:
+        """∫ (1 − t) φ'' = (1 − t) φ' + φ, for φ(t) = f(r + t (x − r))."""
+        at = _diagonal(problem, torch.tensor([t]))
+        slope = _slopes(problem, at)[0].sum(-1)
+        with torch.no_grad():
+            return (1 - t) * slope + problem.many(problem.along(at))[0]
+
+    integral = _Integral(problem, integrand, primitive, primitive(1.0), primitive(0.0), progress, straight=False)
+    mixed = integral.over_path(steps, rtol)
+    main = _slopes(problem, _diagonal(problem, torch.tensor([0.0])))[0]
+    matrix = (mixed + mixed.transpose(-1, -2)) / 2 + torch.diag_embed(main)
+    return Found(value, residual, matrix)
+
+
+def gradient(problem: Problem) -> Found:
+    """The gradient itself, by each element."""
+    leaves = [value.clone().requires_grad_() for value in problem.values]
+    made = problem.one([leaf.clone() for leaf in leaves])
+    flat = made.reshape(-1)
+    rows = []
+    for i, number in enumerate(flat):
+        if number.is_complex():
+            raise TypeError(
+                "attribute: a complex output has no gradient: choose its real or imaginary part with output="
+            )
+        slopes = _grad(number, leaves, retain=i + 1 < len(flat))
+        rows.append(torch.cat([slope.reshape(-1).to(problem.device) for slope in slopes]))
+    return Found(made.detach(), None, torch.stack(rows).reshape(*made.shape, -1))
+
+
+def input_x_gradient(problem: Problem) -> Found:
+    """Each component times the slope at the value."""
+    value, residual = problem.ends()
+    shares = _slopes(problem, _diagonal(problem, torch.ones(1)), inside=False)[0]
+    return Found(value, residual, shares)
+
+
+# -- derivatives with respect to the components' weights ---------------------------------------------------------------
+
+
+def _diagonal(problem: Problem, nodes: torch.Tensor) -> torch.Tensor:
+    """Points of the path: all components by the same weight."""
+    nodes = nodes.to(problem.device, problem.dtype)
+    return nodes[:, None].expand(len(nodes), problem.count).clone()
+
+
+def _like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
+    """Numbers for the nodes, shaped to multiply rates (m, ...)."""
+    real = rates.real.dtype if rates.is_complex() else rates.dtype
+    return nodes.to(rates.device, real).reshape(-1, *[1] * (rates.ndim - 1))
+
+
+def _grad(number: torch.Tensor, leaves: list[torch.Tensor], retain: bool, create: bool = False) -> list[torch.Tensor]:
+    """The gradients of a number by the leaves; zeros for what it does not depend on."""
+    if not number.requires_grad:
+        return [torch.zeros_like(leaf) for leaf in leaves]
+    found: tuple[torch.Tensor | None, ...] = torch.autograd.grad(
+        number, leaves, retain_graph=retain or create, create_graph=create, allow_unused=True
+    )
+    return [torch.zeros_like(leaf) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
+
+
+def _columns(made: torch.Tensor) -> list[torch.Tensor]:
+    """Outputs (m,) or (m, k) at m points, each as real numbers (m,): of complex ones the two parts."""
+    flat = made.reshape(len(made), -1)
+    if flat.is_complex():
+        flat = torch.view_as_real(flat.resolve_conj()).flatten(1)
+    return list(flat.unbind(1))
+
+
+def _assembled(parts: list[torch.Tensor], made: torch.Tensor) -> torch.Tensor:
+    """Derivatives (m, *C) of the columns, as (m, *C) for one output or (m, k, *C)."""
+    stacked = torch.stack(parts, 1)
+    if made.is_complex():
+        stacked = torch.complex(stacked[:, 0::2], stacked[:, 1::2])
+    return stacked.reshape(*made.shape, *stacked.shape[2:])
+
+
+def _slopes(problem: Problem, weights: torch.Tensor, inside: bool = True) -> torch.Tensor:
+    """∂f/∂w at weights (m, C): (m, *O, C)."""
+    parts: list[torch.Tensor] = []
+    pieces = []
+    for piece in weights.split(problem.at_once()):
+        piece = piece.requires_grad_()
+        made = problem.many(problem.along(piece, inside))
+        columns = _columns(made)
+        parts = [_grad(c.sum(), [piece], retain=i + 1 < len(columns))[0] for i, c in enumerate(columns)]
+        pieces.append(_assembled(parts, made).detach())
+    return torch.cat(pieces)
+
+
+def _curvatures(problem: Problem, weights: torch.Tensor) -> torch.Tensor:
+    """∂²f/∂w∂w at weights (m, C): (m, *O, C, C)."""
+    pieces = []
+    for piece in weights.split(problem.at_once()):
+        piece = piece.requires_grad_()
+        made = problem.many(problem.along(piece))
+        parts = []
+        for column in _columns(made):
+            (slope,) = _grad(column.sum(), [piece], retain=True, create=True)
+            rows = [_grad(slope[:, i].sum(), [piece], retain=True)[0] for i in range(problem.count)]
+            parts.append(torch.stack(rows, 1))
+        pieces.append(_assembled(parts, made).detach())
+    return torch.cat(pieces)
+
+
+# -- the integral ------------------------------------------------------------------------------------------------------
+
+
+class _Panel(NamedTuple):
+    """A piece [a, b] of the path, its share of the integral, and where to split it. A heap pops the largest error."""
+
+    priority: float
+    order: int
+    a: float
+    b: float
+    split: float
+    total: torch.Tensor
+    low: torch.Tensor
+    high: torch.Tensor
+
+
+class _Integral:
+    """The integral over [0, 1] of rates, whose sums have a known primitive: it measures the error of the quadrature.
+
+    `integrand(nodes)` gives rates (m, *O, ...) and their sums (m, *O); `primitive(t)` gives (*O). `straight` says that
+    the sums are slopes of the primitive, so that tangents meet where a piecewise linear one has its kink.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        integrand: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
+        primitive: Callable[[float], torch.Tensor],
+        high: torch.Tensor,
+        low: torch.Tensor,
+        progress: Show,
+        straight: bool = True,
+    ) -> None:
+        self.problem = problem
+        self.integrand, self.primitive = integrand, primitive
+        self.high, self.low = high, low
+        self.progress, self.straight = progress, straight
+        self.made = 0
+
+    def over_path(self, steps: int | None, rtol: float | None) -> torch.Tensor:
+        """By that many nodes, or by as many as the error asks for."""
+        if steps is None:
+            return self._adapted(rtol)
+        total = None
+        pairs = gauss_legendre(steps)
+        with Progress("attribute", steps, self.progress) as bar:
+            at_once = self.problem.at_once() if self.problem.batched else 1
+            for i in range(0, steps, at_once):
+                some = pairs[i : i + at_once]
+                part, _ = self._sum(some, 0.0, 1.0)
+                total = part if total is None else total + part
+                bar.advance(len(some))
+        assert total is not None
+        return total
+
+    def _sum(self, pairs: tuple[tuple[float, float], ...], a: float, b: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """The weighted sum of the rates at the nodes of a panel, and their sums at each node."""
+        nodes = torch.tensor([a + (b - a) * t for t, _ in pairs], dtype=torch.float64)
+        rates, sums = self.integrand(nodes)
+        weights = torch.tensor([w * (b - a) for _, w in pairs], dtype=torch.float64)
+        return (rates * _like(weights, rates)).sum(0), sums
+
+    def _panel(self, a: float, b: float, low: torch.Tensor, high: torch.Tensor) -> _Panel:
+        pairs = gauss_legendre(_NODES)
+        total, sums = self._sum(pairs, a, b)
+        axes = tuple(range(high.ndim, total.ndim))
+        errors = (high - low - total.sum(axes)).abs()
+        error = float(errors.max())
+        self.made += 1
+        split = (a + b) / 2
+        if self.straight:
+            worst = int(errors.argmax())
+            first, last = (s.reshape(-1)[worst].real for s in (sums[0], sums[-1]))
+            rise = (high - low).reshape(-1)[worst].real
+            # low + first · (t − a) and high + last · (t − b) meet at t.
+            meet = float((rise - last * (b - a)) / (first - last)) if first != last else math.nan
+            if _MARGIN * _MARGIN < meet / (b - a) < 1 - _MARGIN * _MARGIN:
+                split = a + meet
+        return _Panel(math.inf if math.isnan(error) else -error, self.made, a, b, split, total, low, high)
+
+    def _adapted(self, rtol: float | None) -> torch.Tensor:
+        with Progress("attribute", None, self.progress) as bar:
+            panels = [self._panel(0.0, 1.0, self.low, self.high)]
+            real = self.high.real.dtype if self.high.is_complex() else self.high.dtype
+            bound = float(torch.finfo(real).eps ** (2 / 3)) if rtol is None else rtol
+            ends = float(torch.maximum(self.high.abs(), self.low.abs()).max())
+            while True:
+                bar.advance()
+                scale = max(ends, sum(float(p.total.abs().sum()) for p in panels))
+                missing = -sum(p.priority for p in panels)
+                if not missing > bound * scale or len(panels) >= _MAX_PANELS:
+                    break
+                panel = heapq.heappop(panels)
+                if panel.b - panel.a < _NARROWEST or panel.priority == math.inf:
+                    heapq.heappush(panels, panel)
+                    break
+                between = self.primitive(panel.split)
+                for half in (
+                    self._panel(panel.a, panel.split, panel.low, between),
+                    self._panel(panel.split, panel.b, between, panel.high),
+                ):
+                    heapq.heappush(panels, half)
+        if not missing <= bound * scale:
+            said = f"{missing / scale:.1e} of the largest magnitude" if math.isfinite(missing) else "nothing"
+            _util.warn(
+                f"attribute: completeness holds only to {said}, with {len(panels)} panels of {_NODES} nodes: the path "
+                "passes a singularity or very many kinks, or the function has no derivative; the rest is in .error",
+                DecompositionWarning,
+            )
+        panels.sort(key=lambda panel: panel.a)
+        total = panels[0].total
+        for panel in panels[1:]:
+            total = total + panel.total
+        return total
