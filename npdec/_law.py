@@ -19,10 +19,13 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._gradients import graft, no_graph, stand_in
 from npdec._impl import _util
+from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._multipliers import mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
 from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
+from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
@@ -205,6 +208,39 @@ def two_orders(call: Call) -> Any:
     )
 
 
+def pointwise_in_all(call: Call) -> Any:
+    """Several decomposed arguments, element by element: the mean gradient along the path, one number for each element
+    of each argument, in closed form or by quadrature."""
+    tensors, func = call.tensors, call.func
+    with no_graph(call.whole):
+        value = call(*[t.value for t in tensors])
+        if not isinstance(value, torch.Tensor) or not carries(value.dtype) or tracing() or not _is_elementwise(call):
+            return quadrature(call)
+        residual = call(*[t.residual for t in tensors])
+        ends = [
+            [torch.broadcast_to(part.to(value.dtype), tuple(value.shape)) for part in parts]
+            for parts in ([t.value for t in tensors], [t.residual for t in tensors])
+        ]
+        means: Sequence[torch.Tensor]
+        if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0:
+            means = MEANS[func](*ends[0], *ends[1], call, value, residual)
+        else:
+            name = getattr(func, "__name__", str(func))
+            rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [value, residual])]
+            means = mean_gradients(name, call, rows[0], rows[1], *rows[2])
+            means = [mean.reshape(value.shape) for mean in means]
+    labels, components = align(tensors)
+    terms = [lead(c, value.ndim) * mean for c, mean in zip(components, means, strict=True)]
+    return pack(value, residual, functools.reduce(torch.add, terms), labels, call.whole)
+
+
+def _is_elementwise(call: Call) -> bool:
+    """Whether the decomposed arguments are all that has a shape."""
+    given = [*call.args, *call.kwargs.values()]
+    plain = [arg for arg in given if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor)]
+    return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
+
+
 def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
     """The plain tensors among the arguments, and the function of the decomposed one and of them."""
     leaf = call.leaves[0]
@@ -280,14 +316,6 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole)
 
 
-# Complex functions with a complex derivative, whose slope is a complex number.
-HOLOMORPHIC = frozenset(
-    {torch.exp, torch.log, torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh, torch.sqrt,
-     torch.square, torch.reciprocal, torch.log1p, torch.expm1, torch.log2, torch.log10, torch.exp2,
-     torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh}
-)  # fmt: skip
-
-
 _MOST_ARGUMENTS = 64  # that a tag on *args reaches
 
 
@@ -332,6 +360,8 @@ class TaggedRule:
             return pointwise(call)
         if tags == {"Stepwise"} and len(call.leaves) == 2:
             return two_orders(call)
+        if tags == {"Pointwise"}:
+            return pointwise_in_all(call)
         return quadrature(call)
 
 

@@ -17,6 +17,7 @@ LEAVES = {"_base", "_signature", "_tags", "exceptions"}
 LAW = {
     "_batched",
     "_call",
+    "_multipliers",
     "_checking",
     "_closed",
     "_closed_nn",

@@ -2,14 +2,20 @@
 
 A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0.
 The forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+
+Of functions of two arguments the mean of the gradient along the path takes (a, b, a_r, b_r, f, fx, fr), for the
+function f itself and its numbers at the ends, and gives a multiplier for each argument.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+
+from npdec._impl import elementwise_impl
 
 Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -42,3 +48,108 @@ PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
     for owner in (torch, torch.Tensor, F)
     if (function := getattr(owner, name, None)) is not None
 )
+
+Function = Callable[..., torch.Tensor]
+Means = Callable[..., tuple[torch.Tensor, torch.Tensor]]
+
+
+def _mean_sigmoid(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """The mean of the sigmoid from r to x: the change of log(1 + exp) over the step, in forms without cancellation."""
+    low, high = torch.minimum(x, r), torch.maximum(x, r)
+    step = high - low
+    still, endless = high == low, torch.isinf(step)
+    short = ~still & (step <= 1)
+    near = torch.where(short, step, 1)
+    first = torch.log1p(torch.sigmoid(low) * torch.expm1(near)) / near
+    far = torch.where(still | short | endless, 1, step)
+    beyond = (far + F.softplus(-high, threshold=math.inf) - F.softplus(-low, threshold=math.inf)) / far
+    before = (torch.logaddexp(high, torch.zeros_like(high)) - torch.logaddexp(low, torch.zeros_like(low))) / far
+    mean = torch.where(short, first, torch.where(low > 0, beyond, before))
+    mean = torch.where(endless, torch.isinf(high).to(mean.dtype) - torch.isinf(low).to(mean.dtype) / 2, mean)
+    return torch.where(still, torch.sigmoid(high), mean.clamp(min=0))
+
+
+def _logaddexp(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_r: torch.Tensor,
+    b_r: torch.Tensor,
+    f: Function,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log(exp a + exp b): the derivative by a is the sigmoid of a − b."""
+    ahead, ahead_r = torch.where(a == b, 0, a - b), torch.where(a_r == b_r, 0, a_r - b_r)
+    return _mean_sigmoid(ahead, ahead_r), _mean_sigmoid(-ahead, -ahead_r)
+
+
+def _atan2(
+    y: torch.Tensor,
+    x: torch.Tensor,
+    y_r: torch.Tensor,
+    x_r: torch.Tensor,
+    f: Function,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The angle is the imaginary part of log z for z = x + iy; the mean of 1 / z is (log z_x − log z_r) / (z_x − z_r).
+
+    Where the path crosses the negative x axis, y does, and has the jump there to itself. A path through the origin has
+    no derivative there: the change is shared by the two orders in which the arguments can move.
+    """
+    dy, dx = y - y_r, x - x_r
+    unit = torch.maximum(torch.maximum(x.abs(), y.abs()), torch.maximum(x_r.abs(), y_r.abs()))
+    known = (unit > 0) & torch.isfinite(unit)
+    unit = torch.where(known, unit, 1).detach()
+    y, x, y_r, x_r, dy, dx = (t / unit for t in (y, x, y_r, x_r, dy, dx))
+    cross, dot = x_r * dy - y_r * dx, x_r * x + y_r * y
+    origin = ((x == 0) & (y == 0)) | ((x_r == 0) & (y_r == 0)) | ((cross == 0) & (dot < 0)) | ~known
+    length = torch.hypot(dx, dy)
+    still = length == 0
+    regular = ~(origin | still)
+    e_x, e_y = (torch.where(regular, d, 1) / torch.where(regular, length, 1) for d in (dx, dy))
+    start = torch.where(regular, x_r * x_r + y_r * y_r, 1)
+    turn = torch.atan2(torch.where(regular, cross, 0), torch.where(regular, dot, 1))
+    growth = _log_ratio(start, torch.where(regular, dx * (x + x_r) + dy * (y + y_r), 0), regular, x, y)
+    turn, growth = (t / torch.where(regular, length, 1) for t in (turn, growth))
+    by_y, by_x = growth * e_x + turn * e_y, turn * e_x - growth * e_y
+    square = torch.where(still & ~origin, x * x + y * y, 1)
+    by_y, by_x = torch.where(still, x / square, by_y) / unit, torch.where(still, -y / square, by_x) / unit
+    jump = torch.where(regular, (fx - fr) - turn * length, 0).detach()
+    jumps = (jump.abs() > 1) & (dy != 0)
+    by_y = by_y + torch.where(jumps, jump, 0) / torch.where(jumps, dy * unit, 1)
+    lone_y, lone_x = f(y, x_r), f(y_r, x)
+    first = (lone_y - fr + fx - lone_x) / 2 / torch.where(dy == 0, 1, dy * unit)
+    second = (lone_x - fr + fx - lone_y) / 2 / torch.where(dx == 0, 1, dx * unit)
+    return torch.where(origin, first.detach(), by_y), torch.where(origin, second.detach(), by_x)
+
+
+def _log_ratio(
+    start: torch.Tensor, change: torch.Tensor, regular: torch.Tensor, x: torch.Tensor, y: torch.Tensor
+) -> torch.Tensor:
+    """log(|z_x| / |z_r|), from |z_r|² and its change to |z_x|², or from the two magnitudes where that is large."""
+    relative = change / start
+    near = relative.abs() < 0.5
+    end = torch.where(regular, x * x + y * y, 1)
+    return torch.where(near, torch.log1p(torch.where(near, relative, 0)), torch.log(end / start)) / 2
+
+
+MEANS: dict[Function, Means] = {
+    torch.atan2: _atan2,
+    torch.Tensor.atan2: _atan2,
+    torch.arctan2: _atan2,
+    torch.Tensor.arctan2: _atan2,
+    torch.logaddexp: _logaddexp,
+    torch.Tensor.logaddexp: _logaddexp,
+}
+
+# Complex functions with a complex derivative, whose slope is a complex number.
+HOLOMORPHIC: frozenset[Function] = frozenset(
+    function
+    for name in (
+        "exp log sin cos tan sinh cosh tanh sqrt square reciprocal log1p expm1 log2 log10 exp2 asin acos atan asinh "
+        "acosh atanh arcsin arccos arctan arcsinh arccosh arctanh sigmoid rsqrt pow float_power __rpow__ sinc"
+    ).split()
+    for owner in (torch, torch.Tensor, torch.special)
+    if (function := getattr(owner, name, None)) is not None
+) | {elementwise_impl.power, elementwise_impl.float_power}
