@@ -69,7 +69,9 @@ class _Source:
         self.arrays = [p for p in self.parameters if p.is_array]
         self.returns = return_tag(kernel)
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
+        self.out_broadcasts = getattr(kernel, "__out_broadcasts__", False)
         self.writes_back = getattr(kernel, "__writes_back__", None)
+        self.unshown = getattr(kernel, "__unshown__", None)
         self.namespace: dict[str, Any] = {
             "_kernel": kernel,
             "_Array": _wrap.ARRAY,
@@ -207,8 +209,10 @@ class _Source:
         """The statement that hands a call on to the library of `like`: with the arguments that are not the defaults."""
         if not any(p.tag == "Like" for p in self.parameters):
             return []
-        given = [p.name for p in self.parameters if p.default is _Kind.empty]
-        others = [p.name for p in self.parameters if p.default is not _Kind.empty and p.tag != "Like"]
+        first = [p for p in self.parameters if p.default is _Kind.empty or p.kind is _Kind.POSITIONAL_ONLY]
+        left_out = "*(() if {0} is _NoValue else ({0},))"
+        given = [p.name if p.default is _Kind.empty else left_out.format(p.name) for p in first]
+        others = [p.name for p in self.parameters if p not in first and p.tag != "Like"]
         pairs = ", ".join(f"({name!r}, {name}, _default_{name})" for name in others)
         keywords = f"{{name: value for name, value, default in ({pairs},) if value is not default}}"
         call = f"_handed_on({self.spec.name}, like, {', '.join(given)}, **{keywords})"
@@ -271,7 +275,8 @@ class _Source:
         elif out:
             more = next((p.name for p in self.parameters if p.kind is _Kind.VAR_KEYWORD), None)
             casting = f"{more}.get('casting', {self.out_casting!r})" if more else repr(self.out_casting)
-            written = f"_write_out({self.spec.name!r}, {out}, _r, {casting})"
+            broadcasts = ", True" if self.out_broadcasts else ""
+            written = f"_write_out({self.spec.name!r}, {out}, _r, {casting}{broadcasts})"
             lines.append(f"if {out} is not None: return {written}")
         if self.writes_back:
             test = f"if not {self.writes_back} and type(_source) is _Array:"
@@ -316,6 +321,9 @@ class _Source:
                     _errstate.watch(self.namespace, watched, self.spec.errors)
         function = self.namespace[name]
         function.__doc__ = self.kernel.__doc__
+        if self.unshown is not None:
+            first, *others = (p for p in inspect.signature(self.kernel).parameters.values() if p.name != self.unshown)
+            function.__signature__ = inspect.Signature([first.replace(default=first.empty), *others])
         function.__module__ = module
         function.__qualname__ = qualname
         function.__kernel__ = self.kernel

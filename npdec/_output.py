@@ -137,21 +137,24 @@ def dtype_of_out(out: Any, dtype: Any) -> torch.dtype:
     return out._d
 
 
-def write_out(name: str, out: Any, result: Any, casting: str = "same_kind") -> Any:
-    """Write what a kernel returned into `out=` and return `out`. Shapes must agree; the cast must be safe enough."""
+def write_out(name: str, out: Any, result: Any, casting: str = "same_kind", broadcasts: bool = False) -> Any:
+    """Write what a kernel returned into `out=` and return `out`. The cast must be safe enough, and the shapes agree
+    (or the result broadcast)."""
     if isinstance(out, tuple):
         if isinstance(result, torch.Tensor):
             if len(out) != 1:
                 raise ValueError(f"{name}: out= holds {len(out)} arrays for one result")
-            return write_out(name, out[0], result, casting)
+            return write_out(name, out[0], result, casting, broadcasts)
         if len(out) != len(result):
             raise ValueError(f"{name}: out= holds {len(out)} arrays for {len(result)} results")
-        return tuple(write_out(name, o, r, casting) for o, r in zip(out, result, strict=True))
+        return tuple(write_out(name, o, r, casting, broadcasts) for o, r in zip(out, result, strict=True))
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
     if type(out) is not _wrap.ARRAY:
         raise TypeError(f"{name}: return arrays must be of ArrayType, an npdec array, not {type(out).__name__}")
     check_writeable(name, out)
+    if broadcasts:
+        result = _broadcast_into(name, result, tuple(out._t.shape))
     if tuple(result.shape) != tuple(out._t.shape):
         raise ValueError(
             f"{name}: output array has wrong shape: {tuple(out._t.shape)} instead of {tuple(result.shape)}"

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 
 from npdec import _wrap
+from npdec._base import ArrayBase
 from npdec._convert import SPELLINGS, as_tensor
 from npdec._dtypes import SCALARS, subscripted
 from npdec._dtypes import dtype as dtype_class
 from npdec._generic import ScalarType, generic
+from npdec._tags import NoValue
 
 __all__ = [
     "False_", "True_", "bfloat16", "bool_", "byte", "cdouble", "character", "complex64", "complex128",
@@ -132,11 +134,17 @@ class complexfloating(inexact):
 
     __slots__ = ()
 
-    def __new__(cls, real: Any = 0, imag: Any = None, /) -> Any:
-        if imag is None or cls._torch_dtype is None:
+    def __new__(cls, real: Any = 0, imag: Any = NoValue, /) -> Any:
+        if imag is NoValue or cls._torch_dtype is None:
             return super().__new__(cls, real)
-        part = torch.float32 if cls._torch_dtype is torch.complex64 else torch.float64
-        return super().__new__(cls, torch.complex(as_tensor(real, part), as_tensor(imag, part)))
+        for part in (real, imag):
+            if isinstance(part, (ArrayBase, torch.Tensor)):
+                if part.ndim:
+                    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+            elif not hasattr(type(part), "__float__"):
+                raise TypeError(f"Could not convert arguments into a complex scalar. '{(real, imag)}' given.")
+        dtype = torch.float32 if cls._torch_dtype is torch.complex64 else torch.float64
+        return super().__new__(cls, torch.complex(as_tensor(real, dtype), as_tensor(imag, dtype)))
 
 
 class _OfText(ScalarType):

@@ -195,14 +195,16 @@ def ufunc(
     return declare
 
 
-def out_casting(rule: str) -> Callable[[Kernel], Kernel]:
-    """Declare what `out=` of a function may be, where that is not NumPy's "same_kind".
+def out_casting(rule: str, broadcasts: bool = False) -> Callable[[Kernel], Kernel]:
+    """Declare what `out=` of a function may be, where that is not an array of its shape that is "same_kind".
 
     "unsafe": an array of any dtype. "back": one that casts safely to the dtype of the result. "same": that dtype only.
+    `broadcasts`: an array of another shape, to which the result broadcasts.
     """
 
     def declare(kernel: Kernel) -> Kernel:
         kernel.__out_casting__ = rule  # type: ignore[attr-defined]
+        kernel.__out_broadcasts__ = broadcasts  # type: ignore[attr-defined]
         return kernel
 
     return declare
@@ -213,6 +215,17 @@ def writes_back(parameter: str) -> Callable[[Kernel], Kernel]:
 
     def declare(kernel: Kernel) -> Kernel:
         kernel.__writes_back__ = parameter  # type: ignore[attr-defined]
+        return kernel
+
+    return declare
+
+
+def unshown(parameter: str) -> Callable[[Kernel], Kernel]:
+    """Declare that NumPy takes the keyword `parameter` and leaves it out of the signature that it shows, in which the
+    first parameter, whose name it is, has no default."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__unshown__ = parameter  # type: ignore[attr-defined]
         return kernel
 
     return declare

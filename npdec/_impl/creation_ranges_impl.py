@@ -9,7 +9,7 @@ import torch
 
 from npdec._impl import _flags, _util, dtypes_impl
 from npdec._impl.creation_impl import as_device
-from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, Like, public
+from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
 
 
 def _number(x: Any) -> Any:
@@ -19,6 +19,17 @@ def _number(x: Any) -> Any:
     if x.ndim:
         raise TypeError(f"arange: start, stop and step must be numbers, not arrays of shape {tuple(x.shape)}")
     return x.item()
+
+
+def _bounds(start_or_stop: Any, start: Any, stop: Any) -> tuple[Any, Any]:
+    """Where a range starts and stops, each given by place or by name."""
+    if start_or_stop is NoValue:
+        if stop is None:
+            raise TypeError("arange() requires stop to be specified.")
+        return (0 if start is NoValue else start), stop
+    if start is not NoValue:
+        raise TypeError("argument for arange() given by name ('start') and position (position 0)")
+    return (0, start_or_stop) if stop is None else (start_or_stop, stop)
 
 
 def _length(start: Any, stop: Any, step: Any) -> int:
@@ -40,8 +51,9 @@ def _natural_dtype(x: Any) -> Any:
 
 
 @public
+@unshown("start")
 def arange(
-    start_or_stop: ArrayLikeOrScalar,
+    start_or_stop: ArrayLikeOrScalar = NoValue,
     /,
     stop: ArrayLikeOrScalar | None = None,
     step: ArrayLikeOrScalar | None = 1,
@@ -49,17 +61,19 @@ def arange(
     dtype: DTypeLike | None = None,
     device: Any = None,
     like: Like = None,
+    start: ArrayLikeOrScalar = NoValue,
 ) -> Array:
     """Numbers from start (0 if only one bound is given) to below stop, a step apart; 1-d.
 
     The dtype is int64 if all arguments are integers, else float64, unless given. As in NumPy all numbers continue the
     distance of the first two, rounded to the dtype. For a float step, `np.linspace` is the safer choice.
-    Raises ZeroDivisionError for a step of zero, ValueError if the length is not finite.
+    The bounds may also be given by name, as `start` and `stop`.
+    Raises TypeError without a stop, ZeroDivisionError for a step of zero, ValueError if the length is not finite.
 
     >>> np.arange(5, 0, -2)
     array([5, 3, 1])
     """
-    first, bound = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    first, bound = _bounds(start_or_stop, start, stop)
     step = 1 if step is None else step
     stepped = isinstance(step, torch.Tensor)
     start, stop, step = _number(first), _number(bound), _number(step)

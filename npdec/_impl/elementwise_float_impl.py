@@ -72,7 +72,7 @@ def fix(x: Pointwise, out: OutArray | None = None):
     return trunc(x)
 
 
-@ufunc(torch.round, loops="rint")
+@ufunc(torch.round, loops="inexact_real")
 def rint(x: ArrayLike):
     """The integer nearest to x, the even one of two; of a complex number part by part. Integers give floats.
 
@@ -253,9 +253,11 @@ def nan_to_num(
     if not x.is_floating_point():
         return torch.clone(x) if copy else x
     largest = torch.finfo(x.dtype).max
-    x = torch.where(torch.isnan(x), _like(x, nan), x)
-    x = torch.where(x == torch.inf, _like(x, largest if posinf is None else posinf), x)
-    return torch.where(x == -torch.inf, _like(x, -largest if neginf is None else neginf), x)
+    # All three are found before any is replaced, perhaps by another of them.
+    is_nan, is_posinf, is_neginf = torch.isnan(x), x == torch.inf, x == -torch.inf
+    x = torch.where(is_nan, _like(x, nan), x)
+    x = torch.where(is_posinf, _like(x, largest if posinf is None else posinf), x)
+    return torch.where(is_neginf, _like(x, -largest if neginf is None else neginf), x)
 
 
 def _like(x: torch.Tensor, value: Any) -> torch.Tensor:

@@ -308,6 +308,7 @@ def _quantile(
 
 
 @public(errors="subtract")
+@out_casting("same_kind", broadcasts=True)
 def quantile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -332,6 +333,7 @@ def quantile(
 
 
 @public(errors="subtract")
+@out_casting("same_kind", broadcasts=True)
 def percentile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -352,7 +354,7 @@ def percentile(
 
 
 @public(errors=_flags.NAN_QUANTILE)
-@out_casting("unsafe")
+@out_casting("unsafe", broadcasts=True)
 def nanquantile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
@@ -375,7 +377,7 @@ def nanquantile(
 
 
 @public(errors=_flags.NAN_QUANTILE)
-@out_casting("unsafe")
+@out_casting("unsafe", broadcasts=True)
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLikeOrScalar,
