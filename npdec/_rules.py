@@ -1,4 +1,4 @@
-"""The named rules for pointwise functions, and the context in which one of them holds.
+"""The named rules for pointwise functions, and `np.rule`, the context that chooses one and makes other choices.
 
 The default, `affine`, is the law itself. The others are the algorithms that PyDec offers (NJUNLP, PyDec 0.3.0,
 "Decomposing activation functions"), without its replacement of undefined quotients by zero.
@@ -7,21 +7,21 @@ The default, `affine`, is the law itself. The others are the algorithms that PyD
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
 from npdec._gradients import no_graph
 from npdec._secant import lead, narrowed, secant
+from npdec._settings import Settings, current, settings
+from npdec._tracing import count_contexts
 
 __all__ = ["current_rule", "register_rule", "rule"]
 
 PointwiseRule = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 _rules: dict[str, PointwiseRule] = {}
-_current: ContextVar[tuple[str, dict[str, Any]]] = ContextVar("npdec.rule", default=("affine", {}))
 
 
 def register_rule(name: str) -> Callable[[PointwiseRule], PointwiseRule]:
@@ -51,31 +51,80 @@ def register_rule(name: str) -> Callable[[PointwiseRule], PointwiseRule]:
 
 
 @contextlib.contextmanager
-def rule(name: str, **options: Any) -> Iterator[None]:
-    """Context manager and decorator: pointwise functions pass contributions on by the named rule.
+def rule(
+    name: str | None = None,
+    *,
+    rtol: float | None = None,
+    normalisation: str | None = None,
+    attention: str | None = None,
+    **options: Any,
+) -> Iterator[None]:
+    """Context manager and decorator: how contributions pass on, where the default is not wanted.
 
+    `name` is the rule of pointwise functions, `options` are its own.
     "affine" (default): components times the secant slope; the residual is f(baseline).
     "abs_affine": the change f(x) − f(r) shared in proportion to the components' magnitudes.
     "hybrid_affine" (`threshold=0.0`): as affine; where the sum of the components is smaller than `threshold` times the
     sum of their magnitudes, as abs_affine.
     "scaling": components and residual times f(x) / x; the residual is not f(baseline).
     "none": everything into the residual.
-    Other names: `np.register_rule`. The state is local to the thread or task, and restored on leaving.
+    Other names: `np.register_rule`.
 
-    Raises ValueError for an unknown name.
+    `normalisation="frozen"`: in layer_norm, rms_norm, group_norm, instance_norm and batch_norm the scale (the root of
+    the variance or mean square) is the value's, a constant: component c contributes (c − mean(c)) / σ(x) · weight, and
+    the residual is (r − mean(r)) / σ(x) · weight + bias, not f(baseline). So do Yang et al., "Local interpretation of
+    Transformer based on linear decomposition" (ACL 2023), and Ali et al., "XAI for Transformers: better explanations
+    through conservative propagation" (ICML 2022, the LN rule).
+    `attention="frozen"`: the results of softmax are the value's, a constant without contributions: with weights p(x)
+    and values v, attention gives Σ p(x) · c_v, and the residual Σ p(x) · v_r (Ali et al., the AH rule). Every softmax
+    is meant, also one that ends a network: explain the numbers that it is given (the logits).
+    "path", for both, is the law again.
+
+    `rtol` is the error of completeness, relative to the largest magnitude, that quadrature aims at; by default 1e-12 in
+    double precision and 1e-5 in single.
+
+    What is not given stays as it is around the context. The state is local to the thread or task, and restored on
+    leaving. Raises ValueError for an unknown name or a tolerance that is not positive, TypeError for options without a
+    name.
 
     >>> x = np.decompose(np.array([1.0, -1.0]))
     >>> with np.rule("none"):
     ...     np.exp(x).residual
     array([2.71828183, 0.36787944])
+    >>> with np.rule(attention="frozen"):
+    ...     torch.softmax(x.tensor, 0).components.any()
+    tensor(False)
     """
-    if name not in _rules:
+    set_before = current.get()
+    if name is None:
+        if options:
+            raise TypeError(f"rule: {', '.join(options)}: options of a rule for pointwise functions need its name")
+        name, options = set_before.rule, dict(set_before.options)
+    elif name not in _rules:
         raise ValueError(f"unknown rule {name!r}: one of {', '.join(sorted(_rules))}, or register it")
-    token = _current.set((name, options))
+    if rtol is not None and not rtol > 0:
+        raise ValueError(f"rule: rtol must be positive, not {rtol}")
+    token = current.set(
+        Settings(
+            name,
+            options,
+            set_before.rtol if rtol is None else rtol,
+            _is_frozen("normalisation", normalisation, set_before.frozen_normalisation),
+            _is_frozen("attention", attention, set_before.frozen_attention),
+        )
+    )
+    count_contexts(1)
     try:
         yield
     finally:
-        _current.reset(token)
+        count_contexts(-1)
+        current.reset(token)
+
+
+def _is_frozen(argument: str, choice: str | None, before: bool) -> bool:
+    if choice not in ("frozen", "path", None):
+        raise ValueError(f"rule: {argument} is 'frozen' or 'path', not {choice!r}")
+    return before if choice is None else choice == "frozen"
 
 
 def has_reverse_mode(name: str) -> bool:
@@ -83,9 +132,9 @@ def has_reverse_mode(name: str) -> bool:
     return name not in ("abs_affine", "hybrid_affine")
 
 
-def current_rule(reverse: bool) -> tuple[PointwiseRule, dict[str, Any]]:
+def current_rule(reverse: bool) -> tuple[PointwiseRule, Mapping[str, Any]]:
     """The rule that holds here, and its options. Raises NotImplementedError if it cannot serve reverse mode."""
-    name, options = _current.get()
+    name, options, *_ = settings("a pointwise function")
     if reverse and not has_reverse_mode(name):
         raise NotImplementedError(
             f"the rule {name!r} is not linear in the components, so it has no reverse mode: decompose the input "

@@ -1,0 +1,313 @@
+"""The law for normalisation layers: layer, RMS, group, instance and batch norm.
+
+Each divides numbers by the root of their variance (or mean square) q, a quadratic along the path, so that the path
+integrals of its derivative are elementary (`npdec._impl.segments_impl`). Weight and bias follow as a product and a sum:
+for a decomposed weight the product has the midpoints of both. The value is always the function's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from npdec._closed import by_position, read
+from npdec._decomposed import DecomposedTensor, align
+from npdec._gradients import no_graph
+from npdec._impl import _util
+from npdec._impl.segments_impl import mean_jacobian
+from npdec._settings import settings
+from npdec._tracing import tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["RULES", "apply_operator", "working_dtype"]
+
+Function = Callable[..., Any]
+
+
+class _Layer(NamedTuple):
+    """What a normalisation layer does: which numbers it normalises together, and how.
+
+    `rows` brings a tensor, with `lead` more axes in front, into the form (…, m) of the m numbers normalised together;
+    `shaped` undoes it. `weight_shape` is the shape in which weight and bias broadcast with the input. `call(x, weight,
+    bias)` is the function; `again` the same without its effects (running statistics). `scale` is 1 / σ, in a shape
+    that broadcasts with the rows, where it does not come from the input.
+    """
+
+    name: str
+    call: Function
+    again: Function
+    rows: Callable[[torch.Tensor, int], torch.Tensor]
+    shaped: Callable[[torch.Tensor, int], torch.Tensor]
+    weight_shape: tuple[int, ...]
+    eps: float
+    centred: bool
+    scale: torch.Tensor | None = None
+
+
+def working_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype in which components of the dtype are computed: half precision in single."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
+def apply_operator(
+    components: torch.Tensor, diagonal: torch.Tensor, basis: torch.Tensor, images: torch.Tensor
+) -> torch.Tensor:
+    """diagonal · c − Σₖ images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m), basis and images
+    (R, k, m)."""
+    by_row = components.transpose(0, 1)
+    shares = torch.bmm(by_row, basis.mT.to(components.dtype).expand(len(by_row), -1, -1))
+    scaled = components * diagonal.to(components.dtype)
+    images = images.to(components.dtype).expand(len(by_row), -1, -1)
+    if torch.is_grad_enabled() and (scaled.requires_grad or shares.requires_grad or images.requires_grad):
+        return scaled - torch.bmm(shares, images).transpose(0, 1)
+    return scaled.transpose(0, 1).baddbmm_(shares, images, alpha=-1).transpose(0, 1)
+
+
+def _centred(rows: torch.Tensor) -> torch.Tensor:
+    return rows - rows.mean(-1, keepdim=True)
+
+
+def _warn_of_poles(name: str, diagonal: torch.Tensor, value: torch.Tensor) -> None:
+    if tracing() or bool(torch.isfinite(diagonal).all()) or not bool(torch.isfinite(value).all()):
+        return
+    _util.warn(
+        f"{name}: the path from the baseline to the value passes through zero variance, where contributions have no "
+        "limit: choose another baseline, or a larger eps",
+        DecompositionWarning,
+    )
+
+
+def _operator(
+    layer: _Layer, x: DecomposedTensor, scale: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """The mean derivative of the normalised numbers: diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as
+    `apply_operator` takes them. `scale` replaces the integrals where it is given."""
+    with no_graph(x.whole):
+        rows = layer.rows(x.value, 0)
+        m = rows.shape[-1]
+        one = rows.new_full((), m**-0.5, dtype=torch.float64).expand(*rows.shape[:-1], 1, m)
+        if scale is not None:
+            return (scale, one, one * scale.unsqueeze(-1)) if layer.centred else (scale, None, None)
+        r, d = layer.rows(x.residual, 0).double(), layer.rows(x.value - x.residual, 0).double()
+        if layer.centred:
+            r, d = _centred(r), _centred(d)
+        diagonal, basis, (w00, w01, w11) = mean_jacobian(r, d, m * layer.eps)
+        # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
+        root = math.sqrt(m)
+        diagonal = diagonal * root
+        first, second = basis.unbind(-2)
+        images = [(w00 * first + w01 * second) * root, (w01 * first + w11 * second) * root]
+        if layer.centred:
+            basis = torch.cat([basis, one], -2)
+            images.append(one.squeeze(-2) * diagonal)
+        return diagonal, basis, torch.stack(images, -2)
+
+
+def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:
+    """1 / σ of the value, if that is what `np.rule` says."""
+    if layer.scale is not None or not settings(layer.name).frozen_normalisation:
+        return None
+    with no_graph(x.whole):
+        rows = layer.rows(x.value, 0).double()
+        rows = _centred(rows) if layer.centred else rows
+        return (rows.square().mean(-1, keepdim=True) + layer.eps).rsqrt()
+
+
+def _contributions(
+    layer: _Layer,
+    x: DecomposedTensor,
+    components: torch.Tensor,
+    weight: torch.Tensor | None,
+    scale: torch.Tensor | None,
+) -> torch.Tensor:
+    """The components of the normalised numbers, times the weight if there is one."""
+    diagonal, basis, images = _operator(layer, x, scale)
+    if scale is None:
+        _warn_of_poles(layer.name, diagonal, x.value)
+    if weight is not None:
+        wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
+        diagonal = diagonal * wide
+        images = None if images is None else images * wide.unsqueeze(-2)
+    rows = layer.rows(components, 1).to(working_dtype(components.dtype))
+    if basis is None or images is None:
+        made = rows * diagonal.to(rows.dtype)
+    else:
+        leading, m = rows.shape[1:-1], rows.shape[-1]
+        k = basis.shape[-2]
+        made = apply_operator(
+            rows.reshape(len(rows), -1, m),
+            diagonal.expand(*leading, -1).reshape(-1, diagonal.shape[-1]),
+            basis.expand(*leading, k, m).reshape(-1, k, m),
+            images.expand(*leading, k, m).reshape(-1, k, m),
+        ).reshape(rows.shape)
+    return layer.shaped(made, 1).to(components.dtype)
+
+
+def _frozen_residual(
+    layer: _Layer, x: DecomposedTensor, scale: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """The residual under the value's scale: (r − mean(r)) / σ(x) · weight + bias."""
+    rows = layer.rows(x.residual, 0).double()
+    made = layer.shaped((_centred(rows) if layer.centred else rows) * scale, 0).to(x.value.dtype)
+    made = made if weight is None else made * weight.reshape(layer.weight_shape)
+    return made if bias is None else made + bias.reshape(layer.weight_shape)
+
+
+def _wide(layer: _Layer, components: torch.Tensor) -> torch.Tensor:
+    """Components of a weight or bias, for broadcasting with those of the input."""
+    return components.reshape(len(components), *layer.weight_shape)
+
+
+def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
+    """Input, weight and bias, each decomposed or not."""
+    arguments = x, weight, bias
+    parts = [t for t in arguments if isinstance(t, DecomposedTensor)]
+    whole = parts[0].whole
+    values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
+    residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
+    labels, aligned = align(parts)
+    found = {id(t): components for t, components in zip(parts, aligned, strict=True)}
+    middle, factor, frozen = None, weight, None
+    with no_graph(whole):
+        value = layer.call(*values)
+        if isinstance(x, DecomposedTensor) and value.numel():
+            frozen = _frozen_scale(layer, x)
+        residual = layer.again(*residuals) if frozen is None else _frozen_residual(layer, x, frozen, *residuals[1:])
+        if isinstance(weight, DecomposedTensor):
+            factor = weight.value / 2 + weight.residual / 2
+            first = layer.again(residuals[0], None, None)
+            if frozen is not None:
+                first = _frozen_residual(layer, x, frozen, None, None)
+            middle = layer.again(values[0], None, None) / 2 + first / 2
+    terms: list[torch.Tensor] = []
+    if isinstance(x, DecomposedTensor) and value.numel() and labels:
+        terms.append(_contributions(layer, x, found[id(x)], factor, layer.scale if frozen is None else frozen))
+    if middle is not None:
+        terms.append(_wide(layer, found[id(weight)]) * middle)
+    if isinstance(bias, DecomposedTensor):
+        terms.append(_wide(layer, found[id(bias)]))
+    made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
+    return DecomposedTensor(value, residual, made.expand(len(labels), *value.shape), labels, whole)
+
+
+# -- the layers --------------------------------------------------------------------------------------------------------
+
+
+def _plain(t: Any) -> Any:
+    return t.value if isinstance(t, DecomposedTensor) else t
+
+
+def _flat(axes: int, shape: tuple[int, ...]) -> tuple[Function, Function]:
+    """The last `axes` axes as one, and back."""
+    return lambda t, lead: t.flatten(t.ndim - axes), lambda t, lead: t.reshape((*t.shape[:lead], *shape))
+
+
+def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, shape, weight, bias, eps = read(args, kwargs, normalized_shape=None, weight=None, bias=None, eps=1e-5)
+
+    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
+        return torch.layer_norm(x, shape, weight, bias, eps)
+
+    rows, shaped = _flat(len(shape), tuple(x.shape))
+    return _normalise(_Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True), x, weight, bias)
+
+
+def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, shape, weight, eps = read(args, kwargs, normalized_shape=None, weight=None, eps=None)
+
+    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
+        return torch.rms_norm(x, shape, weight, eps)
+
+    rows, shaped = _flat(len(shape), tuple(x.shape))
+    floor = torch.finfo(x.dtype).eps if eps is None else eps
+    return _normalise(_Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False), x, weight, None)
+
+
+def _group_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, groups, weight, bias, eps = read(args, kwargs, num_groups=None, weight=None, bias=None, eps=1e-5)
+
+    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
+        return torch.group_norm(x, groups, weight, bias, eps)
+
+    shape = tuple(x.shape)
+
+    def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
+        return t.reshape((*t.shape[:lead], shape[0], groups, -1))
+
+    def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
+        return t.reshape((*t.shape[:lead], *shape))
+
+    return _normalise(_Layer("group_norm", call, call, rows, shaped, _channels(shape), eps, True), x, weight, bias)
+
+
+def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a number for each channel, the second axis."""
+    return (shape[1], *[1] * (len(shape) - 2))
+
+
+_STATISTICS = {"running_mean": None, "running_var": None}
+_WEIGHTS = {"weight": None, "bias": None}
+
+
+def _with_statistics(function: Function, by_channel: bool) -> Function:
+    """The rule of batch_norm or instance_norm, as torch or as torch.nn.functional orders the arguments."""
+    own = "training" if by_channel else "use_input_stats"
+    name = function.__name__
+    functional = function in (F.batch_norm, F.instance_norm)
+    order = {**_STATISTICS, **_WEIGHTS} if functional else {**_WEIGHTS, **_STATISTICS}
+    order |= {own: name == "instance_norm", "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True}
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """batch_norm, instance_norm: of the input's statistics, or of given ones, which makes them affine."""
+        x, *rest = read(args, kwargs, **order)
+        given = dict(zip(order, rest, strict=True))
+        if functional:
+            del given["cudnn_enabled"]
+        weight, bias, eps = given["weight"], given["bias"], given["eps"]
+        given |= {key: _plain(given[key]) for key in _STATISTICS}
+        once = {**given, **_STATISTICS} if given[own] else given  # the running statistics see the value alone
+        shape = tuple(x.shape)
+
+        def call(x: torch.Tensor, weight: Any, bias: Any) -> Any:
+            return function(x, **{**given, "weight": weight, "bias": bias})
+
+        def again(x: torch.Tensor, weight: Any, bias: Any) -> Any:
+            return function(x, **{**once, "weight": weight, "bias": bias})
+
+        def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
+            return (t.transpose(lead, lead + 1) if by_channel else t).flatten(lead + (1 if by_channel else 2))
+
+        def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
+            if not by_channel:
+                return t.reshape((*t.shape[:lead], *shape))
+            return t.reshape((*t.shape[:lead], shape[1], shape[0], *shape[2:])).transpose(lead, lead + 1)
+
+        layer = _Layer(name, call, again, rows, shaped, _channels(shape), eps, True)
+        if not given[own]:
+            scale = (given["running_var"].double() + eps).rsqrt().reshape(layer.weight_shape)
+            layer = layer._replace(rows=_same, shaped=_same, centred=False, scale=scale)
+        return _normalise(layer, x, weight, bias)
+
+    return rule
+
+
+def _same(t: torch.Tensor, lead: int) -> torch.Tensor:
+    return t
+
+
+RULES: dict[Function, Function] = {
+    F.layer_norm: by_position(_layer_norm),
+    torch.layer_norm: by_position(_layer_norm),
+    F.rms_norm: by_position(_rms_norm),
+    torch.rms_norm: by_position(_rms_norm),
+    F.group_norm: by_position(_group_norm),
+    torch.group_norm: by_position(_group_norm),
+    F.batch_norm: by_position(_with_statistics(F.batch_norm, True)),
+    torch.batch_norm: by_position(_with_statistics(torch.batch_norm, True)),
+    F.instance_norm: by_position(_with_statistics(F.instance_norm, False)),
+    torch.instance_norm: by_position(_with_statistics(torch.instance_norm, False)),
+}

@@ -1,0 +1,36 @@
+"""What `np.rule` sets, in this thread or task: one ContextVar, which the law's modules read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from npdec._tracing import refuse_contexts, tracing
+
+__all__ = ["Settings", "current", "settings"]
+
+
+class Settings(NamedTuple):
+    """The rule of pointwise functions with its options; the tolerance of adaptive quadrature (None: by the dtype); and
+    whether normalisation layers and attention weights are held at the value."""
+
+    rule: str = "affine"
+    options: Mapping[str, Any] = MappingProxyType({})
+    rtol: float | None = None
+    frozen_normalisation: bool = False
+    frozen_attention: bool = False
+
+
+_DEFAULT = Settings()
+current: ContextVar[Settings] = ContextVar("npdec.rule", default=_DEFAULT)
+
+
+def settings(operation: str) -> Settings:
+    """The settings that hold here. A graph of torch.compile knows the default alone (NotImplementedError, naming the
+    operation, where a context is entered)."""
+    if tracing():
+        refuse_contexts(operation)
+        return _DEFAULT
+    return current.get()
