@@ -114,6 +114,12 @@ class ufunc:
         self._opaque = all(p.tag == "Opaque" for p in parameters)
         self._parameters = parameters
 
+    def __delattr__(self, name: str) -> None:
+        if name == "__doc__":  # another may be set, and deleted again
+            self.__doc__ = self.__kernel__.__doc__
+        else:
+            super().__delattr__(name)
+
     @property
     def __signature__(self) -> inspect.Signature:
         if self.signature is not None:
