@@ -39,8 +39,11 @@ def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
         after = after.real
     again = _util.cast(after, before.dtype)
     same = (again == before) | (torch.isnan(again) & torch.isnan(before))
-    if dtypes_impl.kind(before.dtype) in "ui" and dtypes_impl.kind(after.dtype) in "ui":
-        same = same & (_util.is_negative(before) == _util.is_negative(after))  # what wraps around comes back as it was
+    if dtypes_impl.kind(after.dtype) in "ui":
+        if dtypes_impl.kind(before.dtype) in "ui":
+            same = same & (_util.is_negative(before) == _util.is_negative(after))  # what wraps comes back as it was
+        elif before.is_floating_point():
+            same = same & torch.isfinite(before)
     if not bool(same.all()):
         raise ValueError(what)
 

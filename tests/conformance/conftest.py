@@ -99,6 +99,10 @@ class Conformance:
                 continue
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
+            for mark in item.iter_markers("filterwarnings"):  # a warning of NumPy's is npdec's own here
+                for filtered in mark.args:
+                    if "numpy." in filtered:
+                        item.add_marker(pytest.mark.filterwarnings(filtered.replace("numpy.", "npdec.")))
             # pytest's own tracebacks parse the whole test file again, for every test that fails.
             item.repr_failure = _traceback  # type: ignore[method-assign]
             if item.get_closest_marker("xfail") is not None:
