@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from npdec import _components
+
 __all__ = [
     "DecomposedTensor",
     "InputLabel",
@@ -118,6 +120,11 @@ class DecomposedTensor(torch.Tensor):
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
         return self.residual + self.components.sum(0)
+
+    groupby = _components.groupby
+    top = _components.top
+    to_dataframe = _components.to_dataframe
+    to_xarray = _components.to_xarray
 
     # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]

@@ -12,9 +12,11 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._checking import missing
+from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
 from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast
 from npdec._impl import _util
+from npdec._listing import Contributions
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -67,6 +69,72 @@ class DecompositionMixin(ArrayBase):
     def c_sum(self) -> Any:
         """`residual + components.sum(0)`: equal to the value, to rounding."""
         return self._as(self._t.c_sum() if type(self._t) is DecomposedTensor else self._t)
+
+    def contributions(self, k: int | None = None) -> Contributions:
+        """The labels and what each contributes, for reading: printed, a line each. With `k`, the largest (see `top`).
+
+        Iterating gives (label, amount); `.value`, `.residual`, `.labels` and `.amounts` are the parts, and an index is
+        a label. Raises ValueError for an array that is not decomposed.
+
+        >>> sides = np.decompose(np.array([3.0, 4.0]), baseline=1.0, labels=["width", "height"])
+        >>> sides.prod().contributions()
+        value     12
+        residual   1
+        width     +5   45.5%
+        height    +6   54.5%
+        """
+        tensor = self._decomposed("contributions")
+        return Contributions(self._as(tensor if k is None else tensor.top(k)))
+
+    def groupby(self, labels: NewLabels) -> Any:
+        """The same with components merged, those that get the same label: their sums, in order of first appearance.
+
+        `labels`: a mapping from old labels to new ones (what it does not name keeps its label), a function of the old
+        label, or a sequence with a new label for each component. Labels that were not given at `np.decompose` have
+        `.index`, a tuple. Raises ValueError for an array that is not decomposed or a sequence of another length,
+        KeyError if the mapping names a label that there is not.
+
+        >>> x = np.decompose(np.array([1.0, 2.0, 4.0]), labels=["oil", "gas", "tax"])
+        >>> merged = x.sum().groupby({"oil": "energy", "gas": "energy"})
+        >>> merged.labels, merged.components
+        (('energy', 'tax'), array([3., 4.]))
+        """
+        return self._as(self._decomposed("groupby").groupby(labels))
+
+    def top(self, k: int = 5, other: Hashable = "other") -> Any:
+        """The same with the k largest components, in falling order, and all others merged into one named `other`.
+
+        The size of a component is the sum of the magnitudes of its elements: index the array first to see the largest
+        of one element. Raises ValueError for an array that is not decomposed, a negative k, or if one of the largest is
+        named `other`.
+
+        >>> x = np.decompose(np.array([1.0, -5.0, 2.0, 0.5]), labels=["a", "b", "c", "d"])
+        >>> x.sum().top(2).labels, x.sum().top(2).components
+        (('b', 'c', 'other'), array([-5. ,  2. ,  1.5]))
+        """
+        return self._as(self._decomposed("top").top(k, other))
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame: a row for each element, with its index, and the columns value, residual and the labels.
+
+        Raises ImportError where pandas is not installed, and ValueError for an array that is not decomposed, or if a
+        label is "value" or "residual".
+        """
+        return self._decomposed("to_dataframe").to_dataframe()
+
+    def to_xarray(self, dims: Sequence[Hashable] | None = None) -> Any:
+        """An xarray Dataset: value and residual over `dims` (axis_0, ... by default), and components over "component"
+        and them, with the labels as its coordinate.
+
+        Raises ImportError where xarray is not installed, and ValueError for an array that is not decomposed, or for
+        another number of dims than axes.
+        """
+        return self._decomposed("to_xarray").to_xarray(dims)
+
+    def _decomposed(self, name: str) -> DecomposedTensor:
+        if type(self._t) is not DecomposedTensor:
+            raise ValueError(f"{name}: the array carries no contributions; decompose an input (np.decompose)")
+        return self._t
 
     @property
     def tensor(self) -> torch.Tensor:

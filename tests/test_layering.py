@@ -21,6 +21,7 @@ LAW = {
     "_checking",
     "_closed",
     "_closed_nn",
+    "_components",
     "_decomposed",
     "_dispatch",
     "_gradients",

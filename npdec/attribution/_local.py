@@ -17,7 +17,6 @@ __all__ = ["forward", "reverse"]
 
 _WHOLE = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
-_TRIAL = 4  # components of the first pass under a bound, by which memory is measured
 
 
 def reverse(problem: Problem, progress: Show) -> Found:
@@ -96,38 +95,32 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
     return Found(value, residual, torch.cat(shares, -1))
 
 
-def _passes(problem: Problem, labels: Labels, start: int = 0, size: int | None = None) -> Iterator[Found]:
-    size = size or problem.chunk_size or _CHUNK
+def _passes(problem: Problem, labels: Labels) -> Iterator[Found]:
+    size = problem.chunk_size or _CHUNK
     state = torch.random.get_rng_state()
-    for first in range(start, problem.count, size):
+    for first in range(0, problem.count, size):
         torch.random.set_rng_state(state)
         yield _pass(problem, labels, first, min(first + size, problem.count))
 
 
 def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Found]:
-    """Chunks as large as the memory allows, which the first ones measure."""
+    """Chunks as large as the memory allows. What k components take, measured, is at least k/m of what m > k will."""
     state = torch.random.get_rng_state()
-    taken = []
-    done = 0
-    for size in (1, _TRIAL):
-        stop = min(done + size, problem.count)
+    first, size = 0, 1
+    while first < problem.count:
+        stop = min(first + size, problem.count)
         torch.random.set_rng_state(state)
         with Meter() as meter:
-            found = _pass(problem, labels, done, stop)
+            found = _pass(problem, labels, first, stop)
         if meter.peak > max_memory:
             raise MemoryError(
-                f"attribute: a pass with {stop - done} of {problem.count} components takes {meter.peak} bytes, more "
+                f"attribute: a pass with {stop - first} of {problem.count} components takes {meter.peak} bytes, more "
                 f"than max_memory={max_memory}"
             )
-        taken.append((stop - done, meter.peak))
         yield found
-        done = stop
-        if done == problem.count:
-            return
-    (few, low), (many, high) = taken
-    each = max(1.0, (high - low) / max(1, many - few))
-    size = max(1, int((max_memory - low) / each))
-    yield from _passes(problem, labels, done, min(size, problem.chunk_size or size))
+        size = max(1, (stop - first) * max_memory // max(1, meter.peak))
+        size = min(size, problem.chunk_size or size)
+        first = stop
 
 
 def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:

@@ -18,9 +18,9 @@ from npdec.exceptions import DecompositionWarning
 __all__ = ["gradient", "input_x_gradient", "pairs", "path"]
 
 _NODES = 8
-_MAX_PANELS = 256
-_NARROWEST = 2.0**-40
-_MARGIN = 2.0**-6  # of a panel, at its ends, where it is not split
+_MAX_PANELS = 1024
+_NARROWEST = 2.0**-44  # relative to where it is: narrower panels differ by rounding only
+_MARGIN = 2.0**-12  # of a panel, at its ends, where it is not split
 
 
 def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show) -> Found:
@@ -33,7 +33,7 @@ def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show
 
     def primitive(t: float) -> torch.Tensor:
         with torch.no_grad():
-            return problem.many(problem.along(_diagonal(problem, torch.tensor([t]))))[0]
+            return problem.many(problem.along(_diagonal(problem, _number(t))))[0]
 
     shares = _Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
     return Found(value, residual, shares)
@@ -53,14 +53,14 @@ def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Sho
 
     def primitive(t: float) -> torch.Tensor:
         """∫ (1 − t) φ'' = (1 − t) φ' + φ, for φ(t) = f(r + t (x − r))."""
-        at = _diagonal(problem, torch.tensor([t]))
+        at = _diagonal(problem, _number(t))
         slope = _slopes(problem, at)[0].sum(-1)
         with torch.no_grad():
             return (1 - t) * slope + problem.many(problem.along(at))[0]
 
     integral = _Integral(problem, integrand, primitive, primitive(1.0), primitive(0.0), progress, straight=False)
     mixed = integral.over_path(steps, rtol)
-    main = _slopes(problem, _diagonal(problem, torch.tensor([0.0])))[0]
+    main = _slopes(problem, _diagonal(problem, _number(0.0)))[0]
     matrix = (mixed + mixed.transpose(-1, -2)) / 2 + torch.diag_embed(main)
     return Found(value, residual, matrix)
 
@@ -84,7 +84,7 @@ def gradient(problem: Problem) -> Found:
 def input_x_gradient(problem: Problem) -> Found:
     """Each component times the slope at the value."""
     value, residual = problem.ends()
-    shares = _slopes(problem, _diagonal(problem, torch.ones(1)), inside=False)[0]
+    shares = _slopes(problem, _diagonal(problem, _number(1.0)), inside=False)[0]
     return Found(value, residual, shares)
 
 
@@ -95,6 +95,10 @@ def _diagonal(problem: Problem, nodes: torch.Tensor) -> torch.Tensor:
     """Points of the path: all components by the same weight."""
     nodes = nodes.to(problem.device, problem.dtype)
     return nodes[:, None].expand(len(nodes), problem.count).clone()
+
+
+def _number(t: float) -> torch.Tensor:
+    return torch.tensor([t], dtype=torch.float64)
 
 
 def _like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
@@ -126,7 +130,7 @@ def _assembled(parts: list[torch.Tensor], made: torch.Tensor) -> torch.Tensor:
     stacked = torch.stack(parts, 1)
     if made.is_complex():
         stacked = torch.complex(stacked[:, 0::2], stacked[:, 1::2])
-    return stacked.reshape(*made.shape, *stacked.shape[2:])
+    return stacked.reshape((*made.shape, *stacked.shape[2:]))
 
 
 def _slopes(problem: Problem, weights: torch.Tensor, inside: bool = True) -> torch.Tensor:
@@ -161,7 +165,8 @@ def _curvatures(problem: Problem, weights: torch.Tensor) -> torch.Tensor:
 
 
 class _Panel(NamedTuple):
-    """A piece [a, b] of the path, its share of the integral, and where to split it. A heap pops the largest error."""
+    """A piece [a, b] of the path, its share of the integral and the magnitude of that, and where to split it. The
+    priority is minus its error beyond rounding, so that a heap pops the worst."""
 
     priority: float
     order: int
@@ -169,6 +174,7 @@ class _Panel(NamedTuple):
     b: float
     split: float
     total: torch.Tensor
+    size: float
     low: torch.Tensor
     high: torch.Tensor
 
@@ -224,7 +230,8 @@ class _Integral:
         total, sums = self._sum(pairs, a, b)
         axes = tuple(range(high.ndim, total.ndim))
         errors = (high - low - total.sum(axes)).abs()
-        error = float(errors.max())
+        rounding = 4 * torch.finfo(errors.dtype).eps * (high.abs() + low.abs())
+        error = float((errors - rounding).clamp(min=0).max())
         self.made += 1
         split = (a + b) / 2
         if self.straight:
@@ -233,9 +240,19 @@ class _Integral:
             rise = (high - low).reshape(-1)[worst].real
             # low + first · (t − a) and high + last · (t − b) meet at t.
             meet = float((rise - last * (b - a)) / (first - last)) if first != last else math.nan
-            if _MARGIN * _MARGIN < meet / (b - a) < 1 - _MARGIN * _MARGIN:
+            if _MARGIN < meet / (b - a) < 1 - _MARGIN:
                 split = a + meet
-        return _Panel(math.inf if math.isnan(error) else -error, self.made, a, b, split, total, low, high)
+        return _Panel(
+            -math.inf if math.isnan(error) else -error,
+            self.made,
+            a,
+            b,
+            split,
+            total,
+            float(total.abs().sum()),
+            low,
+            high,
+        )
 
     def _adapted(self, rtol: float | None) -> torch.Tensor:
         with Progress("attribute", None, self.progress) as bar:
@@ -245,12 +262,12 @@ class _Integral:
             ends = float(torch.maximum(self.high.abs(), self.low.abs()).max())
             while True:
                 bar.advance()
-                scale = max(ends, sum(float(p.total.abs().sum()) for p in panels))
-                missing = -sum(p.priority for p in panels)
-                if not missing > bound * scale or len(panels) >= _MAX_PANELS:
+                scale = max(ends, math.fsum(p.size for p in panels))
+                missing = -math.fsum(p.priority for p in panels)
+                if (math.isfinite(scale) and missing <= bound * scale) or len(panels) >= _MAX_PANELS:
                     break
                 panel = heapq.heappop(panels)
-                if panel.b - panel.a < _NARROWEST or panel.priority == math.inf:
+                if panel.b - panel.a < _NARROWEST * panel.b or panel.priority == -math.inf:
                     heapq.heappush(panels, panel)
                     break
                 between = self.primitive(panel.split)
@@ -259,10 +276,10 @@ class _Integral:
                     self._panel(panel.split, panel.b, between, panel.high),
                 ):
                     heapq.heappush(panels, half)
-        if not missing <= bound * scale:
-            said = f"{missing / scale:.1e} of the largest magnitude" if math.isfinite(missing) else "nothing"
+        if not (math.isfinite(scale) and missing <= bound * scale):
+            said = f"holds only to {missing / scale:.1e} of the largest magnitude" if math.isfinite(scale) else "fails"
             _util.warn(
-                f"attribute: completeness holds only to {said}, with {len(panels)} panels of {_NODES} nodes: the path "
+                f"attribute: completeness {said}, with {len(panels)} panels of {_NODES} nodes: the path "
                 "passes a singularity or very many kinks, or the function has no derivative; the rest is in .error",
                 DecompositionWarning,
             )

@@ -166,7 +166,7 @@ class Problem:
         parts = shares.split(sizes, -1)
         made = []
         for part, value, as_torch in zip(parts, self.values, self.given, strict=True):
-            part = part.reshape(*shares.shape[:-1], *value.shape)
+            part = part.reshape((*shares.shape[:-1], *value.shape))
             made.append(part if as_torch else _wrap.wrap_array(part))
         return self.structure(made)
 
