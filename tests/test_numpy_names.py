@@ -162,6 +162,7 @@ _OF_ARRAYS: dict[str, str] = {
         "argpartition dot partition put repeat searchsorted setfield swapaxes take tofile".split(), _BY_NAME
     ),
     **dict.fromkeys(["conj", "conjugate"], _OPTIONS),
+    "argsort": "the array API standard's descending= is taken as well",
     "setflags": "NumPy's takes its arguments by position as well, whatever its signature says",
 }
 # Functions whose signature differs from NumPy's, and why.

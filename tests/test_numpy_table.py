@@ -269,7 +269,10 @@ def test_set_printoptions_is_numpys():
 # -- signatures and docs -----------------------------------------------------------------------------------------------
 
 # Public functions whose signature differs from NumPy's, and why.
-SIGNATURES: dict[str, str] = {}
+SIGNATURES: dict[str, str] = {
+    **dict.fromkeys(["sort", "argsort"], "the array API standard's descending= is taken as well"),
+    **dict.fromkeys(["fft.fftfreq", "fft.rfftfreq"], "the array API standard's dtype= is taken as well"),
+}
 
 
 def _described(function: Any) -> list[tuple[str, str, str]]:

@@ -20,23 +20,26 @@ def complex_keys(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return im, re, 2 * torch.isnan(re).to(torch.uint8) + torch.isnan(im).to(torch.uint8)
 
 
-def argsort_keys(keys: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+def argsort_keys(keys: Sequence[torch.Tensor], axis: int, descending: bool = False) -> torch.Tensor:
     """The stable order by several keys, the last of which weighs most."""
-    order = torch.argsort(keys[0], dim=axis, stable=True)
+    order = torch.argsort(keys[0], dim=axis, descending=descending, stable=True)
     for key in keys[1:]:
-        order = torch.gather(order, axis, torch.argsort(torch.gather(key, axis, order), dim=axis, stable=True))
+        key = torch.gather(key, axis, order)
+        order = torch.gather(order, axis, torch.argsort(key, dim=axis, descending=descending, stable=True))
     return order
 
 
-def argsort(x: torch.Tensor, axis: int) -> torch.Tensor:
-    """The stable ascending order along an axis, nan last."""
+def argsort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
+    """The stable order along an axis: ascending, nan last, or descending, nan first."""
     if x.dtype.is_complex:
-        return argsort_keys(complex_keys(x), axis)
-    return torch.argsort(_util.to_ordered(x), dim=axis, stable=True)
+        return argsort_keys(complex_keys(x), axis, descending)
+    return torch.argsort(_util.to_ordered(x), dim=axis, descending=descending, stable=True)
 
 
-def sort(x: torch.Tensor, axis: int) -> torch.Tensor:
-    """The elements along an axis in ascending order, nan last."""
+def sort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
+    """The elements along an axis in ascending order, nan last, or in descending order, nan first."""
+    if descending:
+        return pick(x, argsort(x.detach(), axis, True), axis) if x.ndim else x.clone()
     if x.dtype.is_complex:
         return torch.gather(x, axis, argsort(x.detach(), axis))
     return _util.from_ordered(torch.sort(_util.to_ordered(x), axis)[0], x.dtype)

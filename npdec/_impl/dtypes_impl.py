@@ -231,7 +231,8 @@ LOOPS: dict[str, Loops] = {
     "any": Loops("same", "same", "same", "same", direct_integers="bi"),  # multiply
     "add": Loops("same", "same", "same", "same", direct_complex=False, direct_integers="bi"),
     "ordered": Loops("same", "same", "same", "same", direct_complex=False, direct_integers="bi"),  # maximum, fmin
-    "number": Loops(None, "same", "same", "same", direct_integers="i"),  # negative, positive, sign
+    "number": Loops(None, "same", "same", "same", direct_integers="i"),  # positive, sign
+    "negative": Loops(None, "same", "same", "same", direct_complex=False, direct_integers="i"),
     "subtract": Loops(None, "same", "same", "same", direct_complex=False, direct_integers="i"),
     "arithmetic": Loops(torch.int8, "same", "same", "same"),  # square, reciprocal, conjugate
     "power": Loops(torch.int8, "same", "same", "same", direct_complex=False),
@@ -240,7 +241,7 @@ LOOPS: dict[str, Loops] = {
     "divide": Loops(torch.float64, torch.float64, "same", "same"),
     "double": Loops(torch.float64, torch.float64, torch.float64, torch.complex128),  # float_power
     "inexact": Loops("float", "float", "same", "same"),  # sin, exp
-    "rint": Loops("float", "float", "same", "same", direct_complex=False),
+    "inexact_real": Loops("float", "float", "same", "same", direct_complex=False),  # rint, log1p
     "float": Loops("float", "float", "same"),  # cbrt, arctan2
     "modf": Loops("float", "float", "same", nout=2),
     "frexp": Loops("float", "float", "same", output=None, nout=2),  # the second result is int32

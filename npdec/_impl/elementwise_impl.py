@@ -81,13 +81,15 @@ def divide(x1: ArrayLike, x2: ArrayLike):
     return torch.div(x1, x2)
 
 
-@ufunc(torch.neg, loops="number", operator="neg", flags=_flags.NEGATIVE)
+@ufunc(torch.neg, loops="negative", operator="neg", flags=_flags.NEGATIVE)
 def negative(x: Linear):
     """The number of opposite sign; an unsigned integer n gives 2**bits - n. TypeError for booleans.
 
     >>> np.negative(np.array([1.5, -2.0]))
     array([-1.5,  2. ])
     """
+    if x.is_complex():  # torch gives the zeros of long arrays no sign
+        return torch.complex(torch.neg(torch.real(x)), torch.neg(torch.imag(x)))
     return wrapping(torch.neg, x)
 
 

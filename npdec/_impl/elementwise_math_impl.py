@@ -36,14 +36,21 @@ def exp2(x: Pointwise):
     return torch.exp2(x)
 
 
-@ufunc(torch.expm1, loops="inexact")
+@ufunc(torch.expm1, loops="inexact_real")
 def expm1(x: Pointwise):
     """exp(x) - 1, precise for small x too.
+
+    For infinite and nan parts of complex numbers it is what exp(x) - 1 is, as the array API standard has it.
 
     >>> np.expm1(np.array([1e-10, 1.0]))
     array([1.00000000e-10, 1.71828183e+00])
     """
-    return torch.expm1(x)
+    y = torch.expm1(x)
+    if not x.is_complex():
+        return y
+    finite = torch.isfinite(x)
+    power = torch.exp(torch.where(finite, 0, x))
+    return torch.where(finite, y, torch.complex(torch.real(power) - 1, torch.imag(power)))
 
 
 @ufunc(torch.log, loops="inexact", flags=_flags.LOG)
@@ -76,14 +83,19 @@ def log10(x: Pointwise):
     return torch.log10(x)
 
 
-@ufunc(torch.log1p, loops="inexact", flags=_flags.LOG1P)
+@ufunc(torch.log1p, loops="inexact_real", flags=_flags.LOG1P)
 def log1p(x: Pointwise):
     """log(1 + x), precise for small x too.
 
     >>> np.log1p(np.array([1e-10, 1.0]))
     array([1.00000000e-10, 6.93147181e-01])
     """
-    return torch.log1p(x)
+    y = torch.log1p(x)
+    if not x.is_complex():
+        return y
+    # The logarithm of something infinite is infinite, whatever its other part is; that of 1 is no negative zero.
+    infinite = torch.isinf(torch.real(x)) | torch.isinf(torch.imag(x))
+    return torch.complex(torch.where(infinite, torch.inf, torch.real(y) + 0.0), torch.imag(y))
 
 
 @ufunc(torch.logaddexp, loops="float", identity=-math.inf)
@@ -183,14 +195,19 @@ def arcsin(x: Pointwise):
     return torch.asin(x)
 
 
-@ufunc(torch.acos, loops="inexact", aliases=("acos",))
+@ufunc(torch.acos, loops="inexact_real", aliases=("acos",))
 def arccos(x: Pointwise):
     """The angle in [0, π] whose cosine is x; nan for real x outside [-1, 1].
 
     >>> np.arccos(np.array([1.0, -1.0]))
     array([0.        , 3.14159265])
     """
-    return torch.acos(x)
+    if not x.is_complex():
+        return torch.acos(x)
+    # Only below the real axis does torch give a zero imaginary part its sign.
+    below = torch.signbit(torch.imag(x))
+    y = torch.acos(torch.where(below, x, torch.conj(x)))
+    return torch.where(below, y, torch.conj(y))
 
 
 @ufunc(torch.atan, loops="inexact", aliases=("atan",), flags=_flags.ARCTAN)

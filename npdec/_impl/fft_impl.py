@@ -18,7 +18,7 @@ from npdec._impl import dtypes_impl
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
 from npdec._impl.creation_impl import as_device
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Linear, OutArray, out_casting, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, Linear, OutArray, out_casting, public
 
 Transform = Callable[..., torch.Tensor]
 
@@ -365,6 +365,14 @@ def _frequencies(numbers: torch.Tensor, n: int, d: Any) -> torch.Tensor:
     return numbers * (1.0 / (n * spacing))
 
 
+def _in_floats(frequencies: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    if dtype is None:
+        return frequencies
+    if not dtype.is_floating_point:
+        raise TypeError(f"frequencies are real: dtype must be one of floats, not {dtypes_impl.name_of(dtype)}")
+    return frequencies.to(dtype)
+
+
 def _count(n: Any) -> int:
     try:
         n = operator.index(n)
@@ -378,30 +386,33 @@ def _count(n: Any) -> int:
 
 
 @public
-def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None) -> Array:
+def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DTypeLike | None = None) -> Array:
     """The frequencies of the n terms of `fft`, for samples at a distance of `d`: 0, 1, ..., -2, -1, divided by n d.
 
-    `device` is a torch device. Raises ValueError unless n is an integer.
+    `device` is a torch device; `dtype`, of the array API standard, is that of floats, float64 by default. Raises
+    ValueError unless n is an integer, TypeError for a dtype of other numbers.
 
     >>> np.fft.fftfreq(4)
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
     n = _count(n)
     numbers = torch.arange(n, dtype=torch.float64, device=as_device(device))
-    return _frequencies(torch.where(numbers < (n + 1) // 2, numbers, numbers - n), n, d)
+    return _in_floats(_frequencies(torch.where(numbers < (n + 1) // 2, numbers, numbers - n), n, d), dtype)
 
 
 @public
-def rfftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None) -> Array:
+def rfftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DTypeLike | None = None) -> Array:
     """The frequencies of the n // 2 + 1 terms of `rfft`, for samples at a distance of `d`: 0, 1, ..., divided by n d.
 
-    `device` is a torch device. Raises ValueError unless n is an integer.
+    `device` is a torch device; `dtype`, of the array API standard, is that of floats, float64 by default. Raises
+    ValueError unless n is an integer, TypeError for a dtype of other numbers.
 
     >>> np.fft.rfftfreq(4)
     array([0.  , 0.25, 0.5 ])
     """
     n = _count(n)
-    return _frequencies(torch.arange(n // 2 + 1, dtype=torch.float64, device=as_device(device)), n, d)
+    numbers = torch.arange(n // 2 + 1, dtype=torch.float64, device=as_device(device))
+    return _in_floats(_frequencies(numbers, n, d), dtype)
 
 
 def _rolled(x: torch.Tensor, axes: Any, shift: Callable[[int], int]) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """Sorting, searching and counting (NumPy's reference: sorting, searching, and counting).
 
-All orders are ascending with nan last, and stable. Values are taken by their order at the value of the array.
+All orders are stable, and ascending with nan last unless asked otherwise. Values are taken by their order at the value
+of the array.
 """
 
 from __future__ import annotations
@@ -39,11 +40,13 @@ def sort(
     order: object = None,
     *,
     stable: bool | None = None,
+    descending: bool = False,
 ):
     """A sorted copy along an axis; without an axis, of all elements in a row, 1-d.
 
     Complex numbers are ordered by the real part, then the imaginary part; nan comes last. The sort is stable whatever
-    `kind` and `stable` ask for. Raises AxisError for an axis out of range, ValueError for an unknown kind.
+    `kind` and `stable` ask for. `descending` is the array API standard's: the largest first, and nan before it. Raises
+    AxisError for an axis out of range, ValueError for an unknown kind.
 
     >>> np.sort(np.array([[3, 1], [2, 5]]), axis=0)
     array([[2, 1],
@@ -51,8 +54,8 @@ def sort(
     """
     _check_kind(kind, order, stable)
     if axis is None:
-        return _order.sort(a.reshape(-1), 0)
-    return _order.sort(a, _util.normalize_axis(axis, a.ndim))
+        return _order.sort(a.reshape(-1), 0, descending)
+    return _order.sort(a, _util.normalize_axis(axis, a.ndim), descending)
 
 
 @public(method=True)
@@ -63,10 +66,11 @@ def argsort(
     order: object = None,
     *,
     stable: bool | None = None,
+    descending: bool = False,
 ):
     """The indices that sort along an axis, in int64; without an axis, those that sort all elements in a row.
 
-    The order is that of `sort`, and stable.
+    The order is that of `sort`, and stable: in descending order too, equal elements stay in the order they had.
 
     >>> np.argsort(np.array([30, 10, 20]))
     array([1, 2, 0])
@@ -74,7 +78,7 @@ def argsort(
     _check_kind(kind, order, stable)
     if axis is None or not a.ndim:
         a, axis = a.reshape(-1), axis or 0
-    return _order.argsort(a, _util.normalize_axis(axis, a.ndim))
+    return _order.argsort(a, _util.normalize_axis(axis, a.ndim), descending)
 
 
 @public
