@@ -164,10 +164,16 @@ def _added(a: Any, b: Any) -> Any:
     return a + b if isinstance(a, torch.Tensor) else [x + y for x, y in zip(a, b, strict=True)]
 
 
+def _is_holomorphic(func: Function) -> bool:
+    """Whether a function has a complex derivative: of a kernel, the torch function that it completes."""
+    spec = getattr(func, "__npdec__", None)
+    return (func if spec is None else spec.torch) in HOLOMORPHIC
+
+
 def pointwise(call: Call) -> Any:
     """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
     (tensor,) = call.tensors
-    if (tensor.value.is_complex() or call.leaves[0].place is not None) and call.func not in HOLOMORPHIC:
+    if (tensor.value.is_complex() or call.leaves[0].place is not None) and not _is_holomorphic(call.func):
         return quadrature(call)
     with no_graph(tensor.whole):
         value = call(tensor.value)
