@@ -144,11 +144,10 @@ class generic(ArrayMethods, metaclass=ScalarType):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and not key:
             return self
-        keys = key if isinstance(key, tuple) else (key,)
-        known = all(k is None or k is Ellipsis or type(k) is bool for k in keys)
-        if not known or len(keys) > 64 or sum(k is Ellipsis for k in keys) > 1:
-            raise IndexError("invalid index to scalar variable.")
-        return _wrap.wrap_array(self._t.clone())[key]
+        try:
+            return _wrap.wrap_array(self._t.clone())[key]
+        except IndexError:
+            raise IndexError("invalid index to scalar variable.") from None
 
     # Without this, __getitem__ and its IndexError would make a scalar an empty iterable.
     __iter__ = None
