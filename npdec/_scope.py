@@ -1,0 +1,54 @@
+"""What `np.overrides` changes in this thread or task: one ContextVar, which the dispatch of torch functions reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from npdec._tracing import count_contexts, tracing
+
+__all__ = ["Scope", "Watcher", "current", "enter", "scope"]
+
+Rule = Callable[..., Any]
+
+
+class Watcher(Protocol):
+    """Who looks on while decomposed tensors pass through functions."""
+
+    def run(self, rule: Rule, func: Rule, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Answer a call by the rule."""
+
+    def quadrature(self, call: Any) -> Any:
+        """Asked before a call goes by quadrature: a result to take its place, or None. It may raise."""
+
+
+class Scope(NamedTuple):
+    """The rules that hold here before all others, by function, module class or autograd Function; who looks on."""
+
+    rules: Mapping[Any, Rule] = MappingProxyType({})
+    watcher: Watcher | None = None
+
+
+current: ContextVar[Scope | None] = ContextVar("npdec.overrides", default=None)
+
+
+def scope() -> Scope | None:
+    """The scope that holds here; None almost always. (torch.compile traces none: see `_tracing.refuse_contexts`.)"""
+    return None if tracing() else current.get()
+
+
+@contextmanager
+def enter(rules: Mapping[Any, Rule] | None = None, watcher: Watcher | None = None) -> Iterator[None]:
+    """Within the context these rules hold before those of the scope around it, and this watcher in place of its."""
+    outer = current.get() or Scope()
+    made = Scope({**outer.rules, **rules} if rules else outer.rules, outer.watcher if watcher is None else watcher)
+    token = current.set(made)
+    count_contexts(1)
+    try:
+        yield
+    finally:
+        count_contexts(-1)
+        current.reset(token)

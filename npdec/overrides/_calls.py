@@ -1,0 +1,155 @@
+"""How calls that torch does not dispatch reach their rule: those of modules and of autograd Functions.
+
+torch calls `__torch_function__` for functions and methods, but not for a module, nor for `Function.apply`. So a class
+that is registered, and no other, is opened while a registration of it lasts. A module class gets the attribute through
+which torch.nn.Module.__call__ asks each module for another way of being called (torch.nn.Module.compile sets the same
+one on an instance); an autograd Function gets an `apply` of its own. Plain arguments go on as ever.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec import _checking, _law
+from npdec._decomposed import DecomposedTensor
+from npdec._scope import scope
+
+__all__ = ["close_class", "default", "open_class", "rule_of"]
+
+Function = Callable[..., Any]
+_SLOT = "_compiled_call_impl"  # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/nn/modules/module.py
+_opened: dict[type, tuple[int, Any]] = {}  # how many registrations last, and what the class had in the place before
+_lock = threading.Lock()
+_ABSENT = object()
+
+
+def rule_of(cls: type) -> Function | None:
+    """The rule of a class, or of the nearest base from which it has its forward."""
+    here = scope()
+    own = getattr(cls, "forward", None)
+    for base in cls.__mro__:
+        if getattr(base, "forward", None) is not own:
+            return None
+        rule = None if here is None else here.rules.get(base)
+        rule = rule or _law.rules.get(base)
+        if rule is not None:
+            return rule
+    return None
+
+
+def open_class(cls: type) -> None:
+    """Let calls of the class be answered by its rule until it is closed as often as it was opened."""
+    name = _SLOT if issubclass(cls, torch.nn.Module) else "apply"
+    with _lock:
+        count, before = _opened.get(cls, (0, _ABSENT))
+        if not count:
+            before = vars(cls).get(name, _ABSENT)
+            setattr(cls, name, _called if name == _SLOT else classmethod(_applier(cls, before)))
+        _opened[cls] = count + 1, before
+
+
+def close_class(cls: type) -> None:
+    name = _SLOT if issubclass(cls, torch.nn.Module) else "apply"
+    with _lock:
+        count, before = _opened.pop(cls)
+        if count > 1:
+            _opened[cls] = count - 1, before
+        elif before is _ABSENT:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, before)
+
+
+def _called(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """The call of a module whose class is open."""
+    rule = rule_of(type(self)) if _decomposed(args) or _decomposed(kwargs.values()) else None
+    if rule is None:
+        return self._call_impl(*args, **kwargs)
+    for key, hook in self._forward_pre_hooks.items():
+        if key in self._forward_pre_hooks_with_kwargs:
+            changed: Any = hook(self, args, kwargs)
+            args, kwargs = (args, kwargs) if changed is None else changed
+        else:
+            changed = hook(self, args)
+            args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
+    if getattr(rule, "delegates", False):
+        result = _answered(rule, type(self), (self, *args), kwargs)
+    else:
+        result = _answered(rule, _forward(self), args, kwargs)
+    for key, hook in self._forward_hooks.items():
+        if key in self._forward_hooks_with_kwargs:
+            changed = hook(self, args, kwargs, result)
+        else:
+            changed = hook(self, args, result)
+        result = result if changed is None else changed
+    return result
+
+
+def _forward(module: torch.nn.Module) -> Function:
+    """The module as a function of its arguments, under the name of its class."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return module.forward(*args, **kwargs)
+
+    forward.__name__ = type(module).__name__
+    forward.target = type(module)  # type: ignore[attr-defined]
+    return forward
+
+
+def _applier(cls: Any, before: Any) -> Function:
+    def apply(own: Any, *args: Any, **kwargs: Any) -> Any:
+        rule = rule_of(own) if _decomposed(args) or _decomposed(kwargs.values()) else None
+        if rule is not None:
+            return _answered(rule, own, args, kwargs)
+        plain = super(cls, own).apply if before is _ABSENT else before.__get__(None, own)
+        return plain(*args, **kwargs)
+
+    return apply
+
+
+def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The rule's answer, as the dispatch of torch functions gets it."""
+    here = scope()
+    watcher = None if here is None else here.watcher
+
+    def run() -> Any:
+        return rule(func, args, kwargs) if watcher is None else watcher.run(rule, func, args, kwargs)
+
+    if not torch.is_grad_enabled() and _law.is_reverse([*args, *kwargs.values()]):
+        with torch.enable_grad():
+            result = run()
+    else:
+        result = run()
+    if _checking.is_on(func):
+        _checking.check(func, args, result)
+    return result
+
+
+def _decomposed(items: Any) -> bool:
+    for item in items:
+        if type(item) is DecomposedTensor:
+            return True
+        if isinstance(item, (tuple, list)) and _decomposed(item):
+            return True
+    return False
+
+
+def default(target: Any) -> Function:
+    """The rule of what has none registered."""
+    if isinstance(target, type):
+        return _plainly
+    from npdec import _dispatch
+
+    return _dispatch.default_rule(target)
+
+
+def _plainly(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A module's own forward: the functions in it are answered one by one."""
+    return args[0].forward(*args[1:], **kwargs)
+
+
+_plainly.delegates = True  # type: ignore[attr-defined]
