@@ -83,7 +83,12 @@ class Problem:
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The chosen outputs at the values and at the residuals."""
         with torch.no_grad():
-            return self.one([v.clone() for v in self.values]), self.one([r.clone() for r in self.residuals])
+            return self._end(self.values), self._end(self.residuals)
+
+    def _end(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+        if self.batched is True:
+            return self.many([t.clone()[None] for t in tensors])[0]
+        return self.one([t.clone() for t in tensors])
 
     # -- components ----------------------------------------------------------------------------------------------------
 
