@@ -69,7 +69,8 @@ class Problem:
         if self.batched == "vmap":
             return torch.vmap(lambda *leaves: self.one(leaves))(*points)
         if not self.batched:
-            return torch.stack([self.one([leaf[i] for leaf in points]) for i in range(count)])
+            # each a copy: what f writes in place must not touch what autograd keeps of the others
+            return torch.stack([self.one([leaf[i].clone() for leaf in points]) for i in range(count)])
         chosen, several = choose(self.call(points), self.output, count)
         numbers = [plain(number) for number in chosen]
         return torch.stack(numbers, 1) if several else numbers[0]
