@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._secant import lead
+from npdec._tracing import constant_when_traced
 
 if TYPE_CHECKING:
     from npdec._call import Call
@@ -27,6 +28,12 @@ ELEMENTWISE = frozenset(
 )  # fmt: skip
 # Functions of which the first argument may have any number of leading axes.
 LEADING = frozenset({F.linear})
+
+
+@constant_when_traced
+def is_among(function: Callable[..., Any], names: str) -> bool:
+    """Whether a function is one of ELEMENTWISE or LEADING."""
+    return function in (ELEMENTWISE if names == "ELEMENTWISE" else LEADING)
 
 
 def apply(
@@ -45,9 +52,9 @@ def apply(
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
         return [v.new_zeros((0, *v.shape)) for v in value]
-    if call.func in ELEMENTWISE and isinstance(value, torch.Tensor):
+    if is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor):
         return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
-    if call.func in LEADING and list(keys) == [0]:
+    if is_among(call.func, "LEADING") and list(keys) == [0]:
         return function(*components)
     if count == 1:
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)

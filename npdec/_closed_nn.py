@@ -13,6 +13,7 @@ from npdec._call import Call
 from npdec._closed import by_position, read, routed
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
+from npdec._tracing import name_of
 
 __all__ = ["CLOSED_FORMS"]
 
@@ -37,7 +38,7 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     with no_graph(x.whole):
         made = func(x.value, *args[1:], **kwargs)
     value = made if isinstance(made, torch.Tensor) else made[0]
-    name = func.__name__
+    name = name_of(func)
     count = int(name.partition("pool")[2][0])
     x, kernel, stride, padding, dilation = read(args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1)
     settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _components
+from npdec._tracing import Nested, tracing
 
 __all__ = [
     "DecomposedTensor",
@@ -89,7 +90,8 @@ class DecomposedTensor(torch.Tensor):
                 f"components of shape {(len(labels), *shape)}, "
                 f"not {tuple(residual.shape)} and {tuple(components.shape)}"
             )
-        self = value.as_subclass(cls)
+        # torch.compile knows no subclass of one of its inputs, but of a view
+        self = (value.view_as(value) if tracing() else value).as_subclass(cls)
         self.value = value
         self.residual = residual
         self.components = components
@@ -107,6 +109,9 @@ class DecomposedTensor(torch.Tensor):
         for t in types:
             if not issubclass(t, torch.Tensor):
                 return NotImplemented
+        if tracing():
+            with Nested(cls, dispatch[0]):
+                return dispatch[0](func, args, kwargs or {})
         return dispatch[0](func, args, kwargs or {})
 
     def covers(self, labels: Labels) -> bool:
@@ -200,12 +205,19 @@ def decompose_storage(
     residual = flat.clone()
     components = residual.new_zeros((len(labels), length))
     for part in sorted(decomposed, key=lambda t: t.value.numel()):
-        _counterpart(residual, part.value).copy_(part.residual)
-        _counterpart(components, part.value).copy_(expand_components(part.components, part.labels, labels))
+        place = _each_once(part.value)
+        _counterpart(residual, part.value)[place].copy_(part.residual[place])
+        full = expand_components(part.components, part.labels, labels)
+        _counterpart(components, part.value)[(slice(None), *place)].copy_(full[(slice(None), *place)])
     return [
         DecomposedTensor(value, _counterpart(residual, value), _counterpart(components, value), labels, like.whole)
         for value in plain
     ]
+
+
+def _each_once(view: torch.Tensor) -> tuple[slice, ...]:
+    """The key of a view's elements without those that a broadcast repeats."""
+    return tuple(slice(None) if step else slice(1) for step in view.stride())
 
 
 def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:

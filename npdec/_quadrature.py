@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._impl import _util
+from npdec._settings import settings
+from npdec._traced_quadrature import integrate_traced
+from npdec._tracing import constant_when_traced, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["gauss_legendre", "integrate"]
@@ -39,6 +42,7 @@ class _Panel(NamedTuple):
     high: Sequence[torch.Tensor]
 
 
+@constant_when_traced
 @functools.cache
 def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
     """(node, weight) pairs on [0, 1], exact for polynomials of degree 2n − 1.
@@ -55,7 +59,10 @@ def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 def tolerance(dtype: torch.dtype) -> float:
     """How far completeness may miss, relative to the largest magnitude of the result: 1e-12 in double precision, 1e-5
-    in single, as many roundings in the others."""
+    in single, as many roundings in the others; or what `np.rule(rtol=...)` says."""
+    rtol = settings("quadrature").rtol
+    if rtol is not None:
+        return rtol
     eps = torch.finfo(dtype).eps
     return 1e-12 if eps < 1e-12 else 84 * eps
 
@@ -101,8 +108,11 @@ def _panel(
     for node, weight in gauss_legendre(_NODES):
         points = _at(start, step, a + (b - a) * node)
         try:
-            if batched:
-                rates: Sequence[Any] = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+            own = getattr(function, "derivative", None)  # one that torch.func cannot take
+            if own is not None:
+                rates: Sequence[Any] = own.rates(function, points, tangents, batched)
+            elif batched:
+                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
             else:
                 rates = _jvp(function, points, tangents)
         except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
@@ -124,16 +134,21 @@ class _Path(torch.autograd.Function):
         ctx: Any, function: Function, nodes: Any, start: Any, step: Any, changes: Any, *components: torch.Tensor
     ) -> Any:
         ctx.path = function, nodes, start, step
-        return tuple(change.unsqueeze(0) for change in changes)
+        return tuple(change.unsqueeze(0).clone() for change in changes)  # a view could not be written in place
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         function, nodes, start, step = ctx.path
         total: list[torch.Tensor] = []
         for node, weight in nodes:
-            pulled: tuple[Any, ...] = torch.func.vjp(function, *_at(start, step, node))
-            with torch.enable_grad():
-                found = pulled[1](tuple(g.squeeze(0) * weight for g in grads))
+            points, pulled = _at(start, step, node), tuple(g.squeeze(0) * weight for g in grads)
+            own = getattr(function, "derivative", None)
+            if own is not None:
+                found = own.pull(function, points, pulled)
+            else:
+                made: tuple[Any, ...] = torch.func.vjp(function, *points)
+                with torch.enable_grad():
+                    found = made[1](pulled)
             total = list(found) if not total else [s + f for s, f in zip(total, found, strict=True)]
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 
@@ -170,6 +185,19 @@ def integrate(
     if not count or not any(out.numel() for out in result):
         return [out.new_zeros((count, *out.shape)) for out in result]
     step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
+    if tracing():
+        bound = rtol or max(tolerance(out.dtype) for out in result)
+        return integrate_traced(
+            name,
+            lambda points, tangents: torch.func.jvp(function, points, tangents)[1],
+            gauss_legendre(_NODES),
+            residuals,
+            step,
+            components,
+            result,
+            base,
+            bound,
+        )
     detached_start, detached_step = [r.detach() for r in residuals], tuple(d.detach() for d in step)
     _load_jvp()
     scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]

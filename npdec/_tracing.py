@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import functools
 import threading
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import torch
 
-__all__ = ["constant_when_traced", "count_contexts", "refuse_contexts", "tracing"]
+__all__ = [
+    "Nested",
+    "bound_by",
+    "constant_when_traced",
+    "count_contexts",
+    "count_registration",
+    "name_of",
+    "refuse_contexts",
+    "registrations",
+    "tracing",
+]
 
 tracing = torch.compiler.is_compiling
 
@@ -34,10 +45,25 @@ def constant_when_traced(function: Function) -> Function:
     return cast(Function, constant)
 
 
+@constant_when_traced
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, which a traced string method can read."""
+    return getattr(function, "__name__", str(function))
+
+
+def bound_by(getter: Any) -> Any:
+    """The method that `getter` binds, if that is written in Python, or None. Python calls the function of such methods;
+    torch.compile takes them for attributes."""
+    function = getattr(getter, "__self__", None)
+    return function if isinstance(function, types.FunctionType) else None
+
+
 # How many contexts that change the law or watch it (np.rule, np.check_completeness) are entered, in all threads. The
 # contexts themselves are local to a thread; this number is for torch.compile alone, which cannot read a ContextVar but
 # recompiles where a number that it read has changed.
 _entered = 0
+# How often rules were registered: likewise.
+_registrations = 0
 _lock = threading.Lock()
 
 
@@ -48,6 +74,18 @@ def count_contexts(more: int) -> None:
         _entered += more
 
 
+def count_registration() -> None:
+    """Say that a rule is registered."""
+    global _registrations  # noqa: PLW0603
+    with _lock:
+        _registrations += 1
+
+
+def registrations() -> int:
+    """How many rules were registered."""
+    return _registrations
+
+
 def refuse_contexts(operation: str) -> None:
     """Raise NotImplementedError if a context is entered that a graph would not know of."""
     if _entered:
@@ -55,3 +93,26 @@ def refuse_contexts(operation: str) -> None:
             f"{operation}: within np.rule or np.check_completeness torch.compile cannot trace decomposed tensors. "
             "Leave the context, or call the function without compiling it"
         )
+
+
+class Nested(torch.overrides.TorchFunctionMode):
+    """Within a rule that is traced, torch functions of decomposed tensors have their rules as well.
+
+    They have in Python, but torch.compile turns `__torch_function__` of subclasses off within itself; a mode, which
+    enters itself again, it leaves on:
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/torch_function.py (call_torch_function)
+    """
+
+    def __init__(self, subclass: type[torch.Tensor], dispatch: Callable[..., Any]) -> None:
+        super().__init__()
+        self.subclass = subclass
+        self.dispatch = dispatch
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        for t in types:
+            if t is self.subclass:
+                with self:
+                    return self.dispatch(func, args, kwargs or {})
+        return func(*args, **(kwargs or {}))

@@ -39,7 +39,7 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
         share = torch.where(now < 0.5, until - now, left - rest) / same.sum(dim, keepdim=True)
         fractions = fractions + torch.where(same, share, torch.zeros_like(share))
         going_on = rest > 0
-        if not bool(going_on.any()):
+        if not torch.compiler.is_compiling() and not bool(going_on.any()):
             break
         leader = torch.where(going_on, successor, leader)
         now, left = until, rest
