@@ -56,15 +56,15 @@ def working_dtype(dtype: torch.dtype) -> torch.dtype:
 def apply_operator(
     components: torch.Tensor, diagonal: torch.Tensor, basis: torch.Tensor, images: torch.Tensor
 ) -> torch.Tensor:
-    """diagonal · c − Σₖ images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m), basis and images
-    (R, k, m)."""
-    by_row = components.transpose(0, 1)
-    shares = torch.bmm(by_row, basis.mT.to(components.dtype).expand(len(by_row), -1, -1))
-    scaled = components * diagonal.to(components.dtype)
-    images = images.to(components.dtype).expand(len(by_row), -1, -1)
-    if torch.is_grad_enabled() and (scaled.requires_grad or shares.requires_grad or images.requires_grad):
-        return scaled - torch.bmm(shares, images).transpose(0, 1)
-    return scaled.transpose(0, 1).baddbmm_(shares, images, alpha=-1).transpose(0, 1)
+    """diagonal · c − Σₖ images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m or 1), basis and images
+    (R, k, m), which are made the components' dtype."""
+    dtype = components.dtype
+    diagonal, basis, images = diagonal.to(dtype), basis.to(dtype), images.to(dtype)
+    shares = torch.bmm(basis, components.permute(1, 2, 0))
+    correction = torch.bmm(shares.mT, -images).transpose(0, 1)
+    if torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad):
+        return torch.addcmul(correction, components, diagonal)
+    return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
 
 
 def _centred(rows: torch.Tensor) -> torch.Tensor:
