@@ -102,7 +102,7 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     target = prepare("setitem", array, tensor)
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value
-    if tensor.dim() and _memory.shares_storage(tensor, target):
+    if (tensor.dim() or isinstance(value, (type(array), torch.Tensor))) and _memory.shares_storage(tensor, target):
         tensor = tensor.clone()
     items = tuple(
         item.clone() if type(item) is torch.Tensor and _memory.shares_storage(item, target) else item for item in items

@@ -157,8 +157,9 @@ class flatiter(ArrayBase):
             source = source.reshape(-1).repeat(-(-count // source.numel()))[:count]
         if key is Ellipsis:
             self._array[...] = _wrap.wrap_array(source.expand(count).reshape(self._array.shape))
-        else:
-            self._array[self._coordinates(chosen.reshape(-1))] = _wrap.wrap_array(source)
+        elif count:
+            last = source if self._array.ndim or not source.dim() else source[-1]  # of several values for one element
+            self._array[self._coordinates(chosen.reshape(-1))] = _wrap.wrap_array(last)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")

@@ -89,6 +89,10 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
 def settle(source: Composition, result: Composition) -> None:
     """The rare part of making a view: a family that has grown is pruned, and a read-only array has read-only views."""
     family = result._m
+    if not shares_storage(source._t, result._t):  # it is a copy after all
+        family.pop()
+        del result._m
+        return
     if family.frozen:
         result._ro = getattr(source, "_ro", None)
     if family.origin is not None and hasattr(source, "_src"):

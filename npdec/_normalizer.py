@@ -279,8 +279,11 @@ class _Source:
             written = f"_write_out({self.spec.name!r}, {out}, _r, {casting}{broadcasts})"
             lines.append(f"if {out} is not None: return {written}")
         if self.writes_back:
-            test = f"if not {self.writes_back} and type(_source) is _Array:"
-            lines.append(f"{test} return _source if _r is _source._t else _write_out({self.spec.name!r}, _source, _r)")
+            lines += [
+                f"if not {self.writes_back} and type(_source) is _Array:",
+                f"    if _r is not _source._t: _write_out({self.spec.name!r}, _source, _r)",
+                "    return _source if _r.dim() else _wrap_scalar(_r.clone())",
+            ]
         if self.returns == "View":
             lines.append("return _wrap_view(_source, _r)")
         elif self.returns == "Flat":

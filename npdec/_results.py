@@ -39,7 +39,7 @@ def wrap_view(source: Any, result: Any) -> Any:
         if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
             return _wrap.wrap_scalar(result)
         made = _memory.view(source, result)
-        if is_broadcast(result):
+        if result.numel() and is_broadcast(result):
             _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
         return made
     if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
@@ -65,7 +65,9 @@ def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
 
 
 def wrap_mirror(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A view of `source`, or a copy that stands for one."""
+    """A view of `source`, or a copy that stands for one. Reversed along no axis, an element is a scalar."""
+    if not result.dim():
+        return _wrap.wrap_scalar(result.clone())
     if type(source) is not _wrap.ARRAY or _memory.shares_storage(result, source._t):
         return wrap_view(source, result)
     made = _wrap.wrap_array(result)

@@ -320,3 +320,46 @@ def test_unaligned_views_share_memory():
         assert lib.shares_memory(view, x)
         assert not lib.shares_memory(view, x[:1])
         assert not lib.may_share_memory(view[:2], lib.zeros(2))
+
+
+# --- what random programs found ---------------------------------------------------------------------------------------
+
+
+def test_an_element_is_written_over_itself():
+    x = np.decompose(np.array(3.0))
+    x[np.array(True)] = x
+    assert x.components == x.value == 3
+    x.flat[np.array([0, 0])] = np.array([1.0, 2.0])
+    assert x.value == x.residual == 2
+
+
+def test_what_turns_out_as_a_copy_is_writable_and_no_view():
+    for lib in (np, numpy):
+        x = lib.broadcast_to(lib.arange(3.0), (2, 3))
+        flat = x.ravel()
+        flat[0] = 9
+        assert x[0, 0] == 0
+        assert flat.flags.writeable
+        assert flat.flags.owndata
+
+
+def test_views_of_no_elements_are_writable():
+    for lib in (np, numpy):
+        assert lib.moveaxis(lib.zeros((4, 0)).T[::2], 0, 1).flags.writeable
+
+
+def test_arrays_without_axes():
+    for lib in (np, numpy):
+        x = lib.array(3.0)
+        assert lib.permute_dims(x, ()) is not x
+        assert isinstance(lib.flip(x), lib.float64)
+        assert isinstance(lib.nan_to_num(x, copy=False), lib.float64)
+
+
+def test_a_broadcast_view_is_alive_when_labels_are_added():
+    x = np.decompose(np.array([1.0, 2.0]), labels=["a", "b"])
+    rows = np.broadcast_to(x, (3, 2))
+    x += np.decompose(np.array([4.0, 8.0]), labels=["c", "d"])
+    assert rows.labels == ("a", "b", "c", "d")
+    assert rows.value.tolist() == [[5, 10]] * 3
+    assert numpy.abs(numpy.asarray(np.completeness(rows))).max() == 0

@@ -163,7 +163,7 @@ def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
     order = [_util.normalize_axis(axis, a.ndim) for axis in axes]
     if len(set(order)) != len(order):
         raise ValueError("repeated axis in transpose")
-    return a.permute(*order) if a.ndim else a
+    return a.permute(order)
 
 
 @public
