@@ -11,7 +11,7 @@ import math as _math
 import sys as _sys
 from typing import Any as _Any
 
-from npdec import _absent, _dispatch, _host_side, _main, _wrap, exceptions, extend, overrides
+from npdec import _absent, _batches, _dispatch, _host_side, _main, _wrap, exceptions, extend, overrides
 from npdec._array_api import __array_api_version__, __array_namespace_info__
 from npdec._checking import check_completeness
 from npdec._composition import Composition

@@ -137,7 +137,10 @@ class ProtocolMixin(ArrayBase):
             if copy is False:
                 raise ValueError(f"an array on {tensor.device} cannot become a NumPy array without a copy")
             tensor = tensor.cpu()
-        target = numpy_dtype(as_dtype(dtype)) if dtype is not None else None
+        if dtype is None or isinstance(dtype, numpy.dtype):  # NumPy holds more of them: objects, text
+            target = dtype
+        else:
+            target = numpy_dtype(as_dtype(dtype))
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.to(torch.float32)
         array = tensor.numpy()

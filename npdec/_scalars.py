@@ -139,7 +139,7 @@ class complexfloating(inexact):
             return super().__new__(cls, real)
         for part in (real, imag):
             if isinstance(part, (ArrayBase, torch.Tensor)):
-                if part.ndim:
+                if (part._t if isinstance(part, ArrayBase) else part).dim():
                     raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
             elif not hasattr(type(part), "__float__"):
                 raise TypeError(f"Could not convert arguments into a complex scalar. '{(real, imag)}' given.")

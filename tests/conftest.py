@@ -14,6 +14,7 @@ settings.register_profile("npdec-ci", settings.get_profile("npdec"), derandomize
 settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
 
 os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # which SciPy reads when it is imported
 
 # They hold no examples, and pytest would look for those in two modules of one name.
 collect_ignore = ["conftest.py", "conformance/conftest.py"]

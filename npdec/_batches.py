@@ -1,0 +1,24 @@
+"""Batches: `torch.utils.data.DataLoader` makes tensors of arrays, as it does of NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch.utils.data._utils.collate import collate, default_collate_fn_map
+
+from npdec._base import ArrayBase
+from npdec._composition import Composition
+from npdec._scalars import CONCRETE
+
+__all__: list[str] = []
+
+
+def _tensors(batch: Sequence[ArrayBase], *, collate_fn_map: Any = None) -> Any:
+    """One tensor of the arrays or scalars, decomposed if they are."""
+    return collate([x._t for x in batch], collate_fn_map=collate_fn_map)
+
+
+# The registry for the types of other libraries, by torch's documentation of `torch.utils.data.default_collate`. It asks
+# for the very type first: by isinstance a float64 would be a float.
+default_collate_fn_map.update(dict.fromkeys((Composition, *CONCRETE), _tensors))
