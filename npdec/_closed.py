@@ -115,10 +115,14 @@ def _clamp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if not isinstance(low, DecomposedTensor) and not isinstance(high, DecomposedTensor):
         return _law.TaggedRule.of("Pointwise")(func, args, kwargs)
     if low is not None:
-        x = torch.maximum(x, _spread(low, x if isinstance(x, torch.Tensor) else low))
+        x = torch.maximum(x, low if isinstance(low, torch.Tensor) else torch.full_like(_plain(x), low))
     if high is not None:
-        x = torch.minimum(x, _spread(high, x))
+        x = torch.minimum(x, high if isinstance(high, torch.Tensor) else torch.full_like(_plain(x), high))
     return x
+
+
+def _plain(x: torch.Tensor) -> torch.Tensor:
+    return x.value if isinstance(x, DecomposedTensor) else x
 
 
 def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ in-place method computes out of place and writes; anything else goes by quadratu
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
@@ -15,13 +16,15 @@ import torch
 import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
-from npdec import _checking, _closed, _closed_nn, _decomposed, _inplace, _law
+from npdec import _checking, _closed, _closed_nn, _decomposed, _inplace, _law, _normalisation, _softmax, _torch_rules
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
+from npdec._scope import scope
 from npdec._signature import read_parameters
+from npdec._tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
-__all__ = ["dispatch"]
+__all__ = ["default_rule", "dispatch"]
 
 Function = Callable[..., Any]
 _OWNERS = (torch, torch.Tensor, F, torch.special, torch.fft, torch.linalg, torch._C._nn)
@@ -34,6 +37,9 @@ def _everywhere(name: str) -> list[Function]:
 
 def _opaque(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return func(*[_value(a) for a in args], **{k: _value(v) for k, v in kwargs.items()})
+
+
+_opaque.opaque = True  # type: ignore[attr-defined]
 
 
 def _value(arg: Any) -> Any:
@@ -54,6 +60,9 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
+    rules.update({**_normalisation.RULES, **_softmax.RULES})
+    for function, rule in _torch_rules.RULES.items():
+        rules.setdefault(function, rule)
     for name, form in (*_closed.CLOSED_FORMS.items(), *_closed_nn.CLOSED_FORMS.items()):
         for function in _everywhere(name):
             rules.setdefault(function, form)
@@ -93,14 +102,18 @@ def _load_rules() -> None:
         rules[function] = rule
 
 
-def _body(func: types.FunctionType) -> Function:
+def _body(func: types.FunctionType, traced: bool = False) -> Function:
     """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
-    decomposed tensors instead."""
+    decomposed tensors instead. For torch.compile it is given as code of this file, as it traces through few of torch's.
+    """
     made = _without_tests(func)
+    if traced:
+        made.__code__ = made.__code__.replace(co_filename=__file__)
 
     def through(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return made(*args, **kwargs)
 
+    through.passes = through.delegates = True  # type: ignore[attr-defined]
     return through
 
 
@@ -124,21 +137,74 @@ def _never(*_: Any) -> bool:
 
 def _find(func: Function) -> Function:
     """The rule of a function that has none registered; it is kept for the next call."""
-    name = getattr(func, "__name__", "")
-    if name.endswith("_") and not name.endswith("__"):
-        rule: Function = _inplace.method(name)
-    elif isinstance(func, types.FunctionType):
-        rule = _body(func)
-    else:
-        rule = _by_quadrature
+    rule = default_rule(func)
     _law.defaults.add(func)
     _law.rules[func] = rule
     return rule
 
 
+def default_rule(func: Function) -> Function:
+    """The rule of a function that has none registered."""
+    name = name_of(func)
+    if name.endswith("_") and not name.endswith("__"):
+        return _inplace.method(name)
+    if isinstance(func, types.FunctionType):
+        return _body(func)
+    return _by_quadrature
+
+
+class _Traced:
+    """The rules of functions that torch.compile has met, as attributes: a graph depends on those that it uses, and not
+    on the whole registry."""
+
+    numbers: dict[Function, int] = {}
+
+
+@constant_when_traced
+def _attribute(func: Function, registrations: int) -> str:
+    """The name of the attribute of `_Traced` that is the rule of the function."""
+    method = bound_by(func)
+    rule: Function
+    if method:
+        rule = lambda _, args, kwargs: functools.partial(_call_method, method, args[0])  # noqa: E731
+    else:
+        rule = _law.rules.get(func) or _find(func)
+        if isinstance(func, types.FunctionType) and getattr(rule, "passes", False):
+            rule = _by_quadrature if _calls_builtins(func) else _body(func, traced=True)
+        same = getattr(torch, getattr(func, "__name__", ""), None)
+        if isinstance(func, types.FunctionType) and isinstance(same, types.BuiltinFunctionType):
+            rule = functools.partial(_instead, rule, same)
+    name = f"rule{_Traced.numbers.setdefault(func, len(_Traced.numbers))}"
+    setattr(_Traced, name, staticmethod(rule))
+    return name
+
+
+def _calls_builtins(func: Any) -> bool:
+    """Whether the body of a function calls builtins of torch that torch.compile does not take for torch functions, so
+    that it would compute with the values alone."""
+    known = {f for functions in torch.overrides.get_overridable_functions().values() for f in functions}
+    found = [getattr(torch._C._nn, name, None) for name in func.__code__.co_names]
+    return any(isinstance(f, types.BuiltinFunctionType) and f not in known for f in found)
+
+
+def _instead(rule: Function, same: Function, _: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The rule with torch's builtin function of the same name, which torch.compile knows better."""
+    return rule(same, args, kwargs)
+
+
+def _call_method(function: Function, *args: Any, **kwargs: Any) -> Any:
+    return DecomposedTensor.__torch_function__(function, (DecomposedTensor,), args, kwargs)
+
+
 def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     call = Call(func, None, args, kwargs)
     return _law.quadrature(call) if call.leaves else func(*call.args, **call.kwargs)
+
+
+def _in_autograd_function() -> bool:
+    """Whether this is the forward of a torch.autograd.Function: it turns off gradients of both modes, of which
+    torch.no_grad leaves the forward one. Its backward is of the value; contributions need a graph of their own."""
+    return not tracing() and not torch._C._is_fwd_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
 def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -147,15 +213,23 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if out is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         return _inplace.write_outputs(func(*args, **kwargs), out)
-    rule = _law.rules.get(func)
-    if rule is None:
-        rule = _find(func)
-    if not torch.is_grad_enabled() and _law.is_reverse(args):  # a model's own no_grad is about its parameters
-        with torch.enable_grad():
+    here = scope()
+    rule = None if here is None else here.rules.get(func)
+    if tracing():
+        rule = getattr(_Traced, _attribute(func, registrations()))
+    elif rule is None:
+        rule = _law.rules.get(func)
+        if rule is None:
+            rule = _find(func)
+    if here is not None and here.watcher is not None:
+        watched, watcher = rule, here.watcher
+        rule = lambda func, args, kwargs: watcher.run(watched, func, args, kwargs)  # noqa: E731
+    if not torch.is_grad_enabled() and (_law.is_reverse(args) or _in_autograd_function()):
+        with torch.enable_grad():  # a model's own no_grad is about its parameters
             result = rule(func, args, kwargs)
     else:
         result = rule(func, args, kwargs)
-    if _checking.current.get() is not None:
+    if _checking.is_on(func):
         _checking.check(func, args, result)
     return result
 

@@ -12,6 +12,7 @@ OPAQUE = """
     element_size data_ptr get_device is_floating_point is_complex is_conj is_neg is_signed is_pinned is_nonzero
     untyped_storage storage item tolist __len__ __bool__ __index__ __contains__ result_type can_cast is_inference
     is_same_size dim_order has_names is_shared is_set_to __format__ bool
+    bernoulli multinomial poisson binomial histc
     _is_view _is_zerotensor
 """.split()
 

@@ -1,0 +1,352 @@
+"""Closed forms for torch functions in other words: products of many numbers, special functions, casts, factorisations
+that read one triangle, functions of a keyword's several forms; and what is refused, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec import _inplace, _law
+from npdec._call import Call
+from npdec._closed import read
+from npdec._decomposed import DecomposedTensor
+from npdec._formula import by_formula, own_numbers, pointwise, value_of
+from npdec._gradients import no_graph
+from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
+from npdec._quadrature import gauss_legendre
+
+__all__ = ["REFUSED", "RULES"]
+
+Function = Callable[..., Any]
+
+
+# -- products of many numbers ------------------------------------------------------------------------------------------
+
+_MOST_FACTORS = 512
+
+
+def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The product of n numbers: a polynomial of degree n − 1 in t is left of each, and n / 2 nodes are exact."""
+    x, dim, _keepdim, dtype = read(args or (kwargs["input"],), kwargs, dim=None, keepdim=False, dtype=None)
+    if isinstance(dim, torch.dtype):
+        dim, dtype = None, dim
+    axis = x.ndim - 1 if dim is None else dim % max(x.ndim, 1)
+    flat = x.reshape(-1) if dim is None or not x.ndim else x.movedim(axis, -1)
+    if dtype is not None:
+        flat = flat.to(dtype)
+    count = flat.shape[-1]
+    if not isinstance(flat, DecomposedTensor) or count > _MOST_FACTORS or not count:
+        return _law.quadrature(Call(func, None, args, kwargs))
+    with no_graph(x.whole):
+        step = flat.value - flat.residual
+        multipliers = torch.zeros_like(step)
+        for node, weight in gauss_legendre((count + 1) // 2):
+            points = flat.residual + node * step
+            ones = torch.ones_like(points[..., :1])
+            before = torch.cat([ones, points[..., :-1]], -1).cumprod(-1)
+            after = torch.cat([points[..., 1:], ones], -1).flip(-1).cumprod(-1).flip(-1)
+            multipliers = multipliers + weight * (before * after)
+    components = (flat.components * multipliers).sum(-1)
+    made: Any = DecomposedTensor(flat.value.prod(-1), flat.residual.prod(-1), components, x.labels, x.whole)
+    return own_numbers(func, args, kwargs, made)
+
+
+# -- casts and layouts -------------------------------------------------------------------------------------------------
+
+
+def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Casts and copies: the layout in memory that is asked for is the value's."""
+    args = [args[0], *map(value_of, args[1:])] if args else [kwargs["input"]]
+    named = {key: item for key, item in kwargs.items() if key not in ("memory_format", "input")}
+    if not isinstance(args[0], DecomposedTensor):
+        return func(*args, **kwargs)
+    if len(args) > 1 and isinstance(args[1], torch.memory_format):
+        named_format, args = args[1], args[:1]
+    else:
+        named_format = kwargs.get("memory_format")
+    made = _law.TaggedRule.of("Linear")(func, args, named)
+    if named_format is None or not isinstance(made, DecomposedTensor):
+        return made
+    value = func(args[0].value, *args[1:], **named, memory_format=named_format)
+    return DecomposedTensor(value, made.residual, made.components, made.labels, made.whole)
+
+
+# -- one triangle of a matrix ------------------------------------------------------------------------------------------
+
+
+def _hermitian(a: torch.Tensor, upper: bool) -> torch.Tensor:
+    """The Hermitian matrix that a triangle of `a` says, the diagonal read as real."""
+    half = a.triu(1) if upper else a.tril(-1)
+    diagonal = a.diagonal(dim1=-2, dim2=-1)
+    if a.is_complex():
+        diagonal = torch.complex(diagonal.real, torch.zeros_like(diagonal.real))
+    return half + half.mH + torch.diag_embed(diagonal)
+
+
+def _reading_triangle(position: int, name: str, default: Any, hermitian: bool, flag: int = 1) -> Function:
+    """The rule of a function that reads one triangle of the argument at `position`: so does the path.
+
+    `name` is the flag that chooses the triangle, which stands at position `flag`.
+    """
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        chosen = kwargs.get(name, args[flag] if len(args) > flag else default)
+        upper = chosen in (True, "U", "u")
+
+        def formula(*given: Any, **named: Any) -> Any:
+            given = tuple(
+                (_hermitian(g, upper) if hermitian else g.triu() if upper else g.tril()) if i == position else g
+                for i, g in enumerate(given)
+            )
+            return func(*given, **named)
+
+        if not args:
+            keys = [key for key in ("input", "A", "self", "B") if key in kwargs]
+            args, kwargs = [kwargs[keys[0]]], {k: v for k, v in kwargs.items() if k != keys[0]}
+        call = Call(func, None, args, kwargs)
+        return _law.quadrature(call, formula)
+
+    return rule
+
+
+def _triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Any, Any]:
+    matrix = A.mT if transpose else A
+    solved = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return solved, A.clone()
+
+
+# -- others in disguise ------------------------------------------------------------------------------------------------
+
+
+def _reciprocal_times(self: Any, other: Any) -> Any:
+    return self.reciprocal() * other
+
+
+def _heaviside(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, values, (x > 0).to(values.dtype)) + 0 * x
+
+
+def _heaviside_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, values = read(args or (kwargs["input"],), kwargs, values=None)
+    return own_numbers(func, args, kwargs, _law.TaggedRule.of("Stepwise", "Stepwise")(_heaviside, (x, values), {}))
+
+
+def _special(f: Function) -> Function:
+    return by_formula(lambda input: pointwise(f, input))
+
+
+def _polynomial(f: Function) -> Function:
+    def formula(input: Any, n: Any) -> Any:
+        if not isinstance(input, torch.Tensor):
+            input = torch.as_tensor(input, dtype=value_of(n).dtype, device=value_of(n).device)
+        return pointwise(f, input, torch.as_tensor(value_of(n), device=input.device))
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Pointwise in x; the degree is looked at only."""
+        x, n = read(args or (kwargs["input"],), kwargs, n=None)
+        return own_numbers(func, (x, value_of(n)), {}, formula(x, n)) if _has(x) else func(x, value_of(n))
+
+    rule.formula = formula  # type: ignore[attr-defined]
+    return rule
+
+
+def _has(x: Any) -> bool:
+    return isinstance(x, DecomposedTensor)
+
+
+def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """How many elements (or how much of the weights) lie between the edges: linear in the weights."""
+    x = args[0] if args else kwargs["input"]
+    settings = {key: value_of(item) for key, item in kwargs.items()}
+    weight = kwargs.get("weight")
+    args = [_plain(a) for a in args]
+    made = func(*args, **settings)
+    if not isinstance(weight, DecomposedTensor):
+        return made
+    edges = made.bin_edges if isinstance(made.bin_edges, (tuple, list)) else [made.bin_edges]
+    points = value_of(x).reshape(-1, len(edges))
+    shape = [len(edge) - 1 for edge in edges]
+    flat = torch.zeros(len(points), dtype=torch.int64, device=points.device)
+    counted = torch.ones(len(points), dtype=torch.bool, device=points.device)
+    for axis, edge in enumerate(edges):
+        column = points[:, axis].contiguous()
+        place = torch.searchsorted(edge, column, right=True) - 1
+        place = torch.where(column == edge[-1], shape[axis] - 1, place)
+        counted &= (place >= 0) & (place < shape[axis])
+        flat = flat * shape[axis] + place.clamp(0, shape[axis] - 1)
+    zeros = torch.zeros(made.hist.numel(), dtype=made.hist.dtype, device=points.device)
+    counts: Any = zeros.index_add(0, flat, torch.where(counted, weight.reshape(-1), 0)).reshape(shape)
+    if settings.get("density"):
+        counts = counts / counts.sum()
+        for axis, edge in enumerate(edges):
+            width = [1] * len(edges)
+            width[axis] = -1
+            counts = counts / edge.diff().reshape(width)
+    return type(made)((own_numbers(lambda *a, **k: func(*a, **k)[0], args, {**settings, "weight": weight}, counts),
+                       made.bin_edges))  # fmt: skip
+
+
+def _plain(item: Any) -> Any:
+    return type(item)(map(value_of, item)) if isinstance(item, (tuple, list)) else value_of(item)
+
+
+def _linear_cross_entropy(
+    input: Any,
+    linear_weight: Any,
+    target: Any,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Any:
+    """(The options are about how memory is used.)"""
+    ignored = {} if ignore_index is None else {"ignore_index": ignore_index}
+    scores = F.linear(input, linear_weight, linear_bias)
+    if scores.ndim > 2:
+        scores = scores.movedim(-1, 1)
+    return F.cross_entropy(scores, target, weight, reduction=reduction, label_smoothing=label_smoothing, **ignored)
+
+
+def _native_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Any,
+    qkv_bias: Any,
+    proj_weight: Any,
+    proj_bias: Any,
+    mask: Any = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Any, Any]:
+    """The inner part of nn.MultiheadAttention in evaluation."""
+    weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
+    made = [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    q, k, v = [x.unflatten(-1, (num_head, -1)).transpose(1, 2) for x in made]
+    scores = torch.matmul(q * (q.shape[-1] ** -0.5), k.transpose(-2, -1))
+    if mask is not None:
+        wide = mask if mask.ndim == 4 else mask[:, None, None, :] if mask_type == 1 else mask
+        scores = scores.masked_fill(wide, -torch.inf) if mask.dtype is torch.bool else scores + wide
+    shares = torch.softmax(scores, -1)
+    mixed = torch.matmul(shares, v).transpose(1, 2).flatten(-2)
+    result = F.linear(mixed, proj_weight, proj_bias)
+    if not need_weights:
+        return result, None
+    return result, shares.mean(1) if average_attn_weights else shares
+
+
+def _encoder_layer(
+    src: Any,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Any,
+    qkv_bias: Any,
+    proj_weight: Any,
+    proj_bias: Any,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Any,
+    norm_bias_1: Any,
+    norm_weight_2: Any,
+    norm_bias_2: Any,
+    ffn_weight_1: Any,
+    ffn_bias_1: Any,
+    ffn_weight_2: Any,
+    ffn_bias_2: Any,
+    mask: Any = None,
+    mask_type: int | None = None,
+) -> Any:
+    """nn.TransformerEncoderLayer in evaluation."""
+
+    def attended(x: Any) -> Any:
+        return _native_attention(
+            x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type
+        )[0]
+
+    def fed(x: Any) -> Any:
+        inner = F.linear(x, ffn_weight_1, ffn_bias_1)
+        return F.linear(F.gelu(inner) if use_gelu else F.relu(inner), ffn_weight_2, ffn_bias_2)
+
+    def first(x: Any) -> Any:
+        return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second(x: Any) -> Any:
+        return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    if norm_first:
+        src = src + attended(first(src))
+        return src + fed(second(src))
+    src = first(src + attended(src))
+    return second(src + fed(src))
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+_UNKNOWN = "torch has no derivative of it"
+_SPARSE = "sparse tensors hold no contributions: use dense ones"
+_QUANTISED = "numbers of a quantised tensor cannot carry contributions: use a floating dtype"
+_TRAINING = "it is a step of torch's own backward or of training, not a function of a model"
+
+_S = torch.special
+REFUSED: dict[Function, str] = {
+    _S.airy_ai: _UNKNOWN,
+    torch.geqrf: _UNKNOWN,
+    torch.Tensor.geqrf: _UNKNOWN,
+    torch.linalg.ldl_factor: _UNKNOWN,
+    torch.linalg.ldl_factor_ex: _UNKNOWN,
+    torch.linalg.ldl_solve: _UNKNOWN,
+    torch.Tensor.to_sparse: _SPARSE,
+}
+
+
+def _refusal(reason: str) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        name = getattr(func, "__name__", str(func))
+        raise NotImplementedError(f"{name}: contributions do not pass through it: {reason}")
+
+    rule.refused = reason  # type: ignore[attr-defined]
+    return rule
+
+
+_T = torch.Tensor
+_CASTS = "to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone".split()
+RULES: dict[Function, Function] = {
+    **dict.fromkeys([torch.prod, _T.prod], _prod),
+    **{getattr(_T, name): _formatted for name in _CASTS},
+    torch.clone: _formatted,
+    **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),
+    **dict.fromkeys([torch.heaviside, _T.heaviside], _heaviside_rule),
+    **dict.fromkeys([torch.frexp, _T.frexp], _law.TaggedRule.of("Pointwise")),
+    **{function: _special(f) for function, f in BESSEL.items()},
+    **{function: _polynomial(f) for function, f in POLYNOMIALS.items()},
+    **dict.fromkeys([torch.histogram, _T.histogram, torch.histogramdd], _histogram),
+    F.linear_cross_entropy: by_formula(_linear_cross_entropy),
+    torch._native_multi_head_attention: by_formula(_native_attention),
+    torch._transformer_encoder_layer_fwd: by_formula(_encoder_layer),
+    **dict.fromkeys(
+        [torch.cholesky, _T.cholesky, torch.linalg.cholesky, torch.linalg.cholesky_ex],
+        _reading_triangle(0, "upper", False, True),
+    ),
+    **dict.fromkeys([torch.linalg.eigh, torch.linalg.eigvalsh], _reading_triangle(0, "UPLO", "L", True)),
+    **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], _reading_triangle(0, "upper", False, False)),
+    **dict.fromkeys([torch.cholesky_solve, _T.cholesky_solve], _reading_triangle(1, "upper", False, False, 2)),
+    **dict.fromkeys([torch.triangular_solve, _T.triangular_solve], by_formula(_triangular_solve)),
+    **{
+        getattr(torch, name): _inplace.RULES[getattr(_T, name)]
+        for name in ("zero_", "fill_", "resize_as_")
+        if hasattr(torch, name)
+    },
+    **{function: _refusal(reason) for function, reason in REFUSED.items()},
+}  # fmt: skip

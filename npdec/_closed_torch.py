@@ -1,0 +1,330 @@
+"""Closed forms for torch functions that the tags do not describe: distances, running maxima, reductions of groups, and
+functions that are others in disguise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+
+from npdec import _law
+from npdec._closed import read
+from npdec._decomposed import DecomposedTensor
+from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
+from npdec._gradients import no_graph
+from npdec._impl.envelope_impl import leading_fractions
+
+__all__ = ["RULES"]
+
+Function = Callable[..., Any]
+
+
+# -- distances ---------------------------------------------------------------------------------------------------------
+
+
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def _pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    return torch.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def _pdist(input: Any, p: float = 2.0) -> Any:
+    first, second = torch.triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
+    return torch.linalg.vector_norm(input[first] - input[second], p, -1)
+
+
+def _renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Slices along `dim` shrunk to a norm of `maxnorm`."""
+
+    def factor(norm: torch.Tensor) -> torch.Tensor:
+        return torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), torch.ones_like(norm))
+
+    axes = [axis for axis in range(input.ndim) if axis != dim % input.ndim]
+    return input * pointwise(factor, torch.linalg.vector_norm(input, p, axes, True))
+
+
+# -- extrema -----------------------------------------------------------------------------------------------------------
+
+
+def _aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+    axes: Any = () if dim is None else dim
+    return torch.amin(input, axes, keepdim), torch.amax(input, axes, keepdim)
+
+
+def _running(sign: int) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """cummax, cummin: each number is the extremum of those up to it."""
+        x, dim = read(args, kwargs, dim=0) if args else (kwargs["input"], kwargs["dim"])
+        with no_graph(x.whole):
+            made = func(x.value, dim)
+            base = func(x.residual, dim)
+        if not x.ndim:
+            return type(made)((x.clone(), made.indices))
+        value, residual = sign * x.value.movedim(dim, -1), sign * x.residual.movedim(dim, -1)
+        n = value.shape[-1]
+        # Row k has the first k + 1 elements, and the first of them again in the place of the others.
+        index = torch.arange(n, device=value.device).expand(n, n).tril()
+        fractions = leading_fractions(value[..., index], residual[..., index], -1)
+        shares = torch.zeros_like(fractions).scatter_add_(-1, index.expand(fractions.shape), fractions)
+        moved = x.components.movedim(dim % x.ndim + 1, -1)
+        components = torch.matmul(shares, moved.unsqueeze(-1)).squeeze(-1).movedim(-1, dim % x.ndim + 1)
+        return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), made.indices))
+
+    return rule
+
+
+def _logcumsumexp(input: Any, dim: int) -> Any:
+    """log(exp(x_1) + ... + exp(x_k)) for each k."""
+    if not input.ndim:
+        return input.clone()
+    x = input.movedim(dim, -1)
+    n = x.shape[-1]
+    later = torch.ones((n, n), dtype=torch.bool, device=x.device).triu(1)
+    rows = x.unsqueeze(-2).expand(*x.shape[:-1], n, n)
+    return torch.logsumexp(rows.masked_fill(later, -torch.inf), -1).movedim(-1, dim)
+
+
+# -- reductions of groups ----------------------------------------------------------------------------------------------
+
+
+def _members(places: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each of `count` places, the positions of what goes there: a table (count, K), filled up with −1, and how many
+    there are."""
+    order = torch.argsort(places, stable=True)
+    sizes = torch.bincount(places, minlength=count)
+    first = torch.cumsum(sizes, 0) - sizes
+    width = int(sizes.max()) if count else 0
+    rank = torch.arange(len(order), device=places.device) - first[places[order]]
+    table = torch.full((count, max(width, 1)), -1, dtype=torch.int64, device=places.device)
+    table[places[order], rank] = order
+    return table, sizes
+
+
+def _scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """Numbers put at places of the input, and reduced there with each other (and with it)."""
+    shape = tuple(input.shape)
+    if not input.ndim:
+        input, index, src = input.reshape(1), index.reshape(1), src.reshape(1)
+    dim = dim % input.ndim
+    index = value_of(index)
+    source = src[tuple([slice(0, n) for n in index.shape])]
+    numbers = torch.arange(input.numel(), device=index.device).reshape(tuple(input.shape))
+    window = numbers[tuple([slice(0, n) if a != dim else slice(None) for a, n in enumerate(index.shape)])]
+    places = window.gather(dim, index).reshape(-1)
+    flat = input.reshape(-1)
+    return _reduced_groups(flat, places, source.reshape(-1), reduce, include_self).reshape(shape)
+
+
+def _reduced_groups(flat: Any, places: torch.Tensor, source: Any, reduce: str, include_self: bool) -> Any:
+    table, sizes = _members(places, flat.shape[0])
+    kept = sizes == 0 if not include_self else torch.ones_like(sizes, dtype=torch.bool)
+    if reduce in ("sum", "mean"):
+        made = torch.where(kept, flat, 0).index_add(0, places, source)
+        return made / (sizes + kept) if reduce == "mean" else made
+    both = torch.cat([source, flat, flat.new_ones(1)])
+    own = torch.arange(len(sizes), device=table.device) + source.shape[0]
+    table = torch.cat([table, torch.where(kept, own, -1)[:, None]], 1)
+    if reduce == "prod":
+        return both[torch.where(table < 0, both.shape[0] - 1, table)].prod(1)
+    # An element that is there twice shares with itself.
+    rows = both[torch.where(table < 0, table.amax(1, keepdim=True), table)]
+    return rows.amax(1) if reduce == "amax" else rows.amin(1)
+
+
+def _index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    if not input.ndim:
+        return _scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
+    dim = dim % input.ndim
+    along = value_of(index).reshape([-1 if a == dim else 1 for a in range(input.ndim)])
+    return _scatter_reduce(input, dim, along.expand(source.shape), source, reduce, include_self=include_self)
+
+
+def _segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
+    """Reductions of the pieces of an axis."""
+    sizes = torch.diff(offsets, dim=-1) if lengths is None else lengths
+    axis = sizes.ndim - 1
+    count = sizes.shape[-1]
+    start = {"sum": 0.0, "mean": torch.nan, "prod": 1.0, "max": -torch.inf, "min": torch.inf}[reduce]
+    shape = (*data.shape[:axis], count, *data.shape[axis + 1 :])
+    begun = torch.full(shape, start if initial is None else initial, dtype=data.dtype, device=data.device)
+    lead = sizes.shape[:-1]
+    rows = sizes.reshape(-1, count)
+    numbers = torch.arange(count, device=rows.device)
+    index = torch.stack([torch.repeat_interleave(numbers, row) for row in rows]).reshape(*lead, -1)
+    index = index.reshape(*index.shape, *[1] * (data.ndim - axis - 1)).expand(*index.shape, *data.shape[axis + 1 :])
+    names = {"max": "amax", "min": "amin"}
+    used = data.narrow(axis, 0, index.shape[axis])
+    with_start = initial is not None
+    return _scatter_reduce(begun, axis, index, used, names.get(reduce, reduce), include_self=with_start)
+
+
+# -- selections --------------------------------------------------------------------------------------------------------
+
+
+def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What is equal is decided at the value: a distinct number has the parts of the first one that is equal to it."""
+    x, *rest = args if args else (kwargs["input"],)
+    kwargs = {key: item for key, item in kwargs.items() if key != "input"}
+    names = {"_unique2": 1, "unique_dim": 2, "unique_consecutive": 0}
+    place = names[func.__name__]
+    wanted = dict(kwargs)
+    if len(rest) > place:
+        rest[place] = True
+    else:
+        wanted["return_inverse"] = True
+    made = func(x.value, *rest, **wanted)
+    dim = {"_unique2": None, "unique_dim": rest[0] if rest else kwargs.get("dim")}.get(
+        func.__name__, kwargs.get("dim", rest[2] if len(rest) > 2 else None)
+    )
+    values, inverse = made[0], made[1]
+    axis = 0 if dim is None else dim
+    flat = x.reshape(-1) if dim is None else x
+    places = inverse.reshape(-1)
+    first = torch.full((values.shape[axis],), len(places), dtype=torch.int64, device=places.device)
+    first = first.scatter_reduce(0, places, torch.arange(len(places), device=places.device), "amin")
+    asked = args[place + 1] if len(args) > place + 1 else kwargs.get("return_inverse", False)
+    chosen = cast(DecomposedTensor, flat.index_select(axis, first))
+    chosen = DecomposedTensor(values, chosen.residual, chosen.components, x.labels, x.whole)
+    return (chosen, inverse if asked else inverse.new_empty(0), *made[2:])
+
+
+def _msort(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x = args[0] if args else kwargs["input"]
+    return torch.sort(x, 0).values
+
+
+def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """max(0, x) + w · min(0, x), of which the law's integral is taken over the part of the path on which x < 0."""
+    x, weight = read(args, kwargs, weight=None)
+    w = weight
+    if weight.numel() > 1 and x.ndim > 1:
+        w = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.ndim)])
+    if not isinstance(weight, DecomposedTensor):
+        return own_numbers(func, args, kwargs, pointwise(_leaky, x, w))
+    x1, x0, w1, w0 = value_of(x), residual_of(x), w.value, w.residual
+    with no_graph(w.whole):
+        low, high = torch.minimum(x1, x0), torch.maximum(x1, x0)
+        length = torch.where(high > 0, low.clamp(max=0) / (low - high), 1.0)  # of the part below zero
+        length = torch.where(low >= 0, 0.0, length)
+        middle = torch.where(x0 < x1, length / 2, 1 - length / 2)
+        below = length * torch.where(high > 0, low / 2, (low + high) / 2)
+        slope = 1 - length + length * (w0 + middle * (w1 - w0))
+    # Both are linear with these multipliers, whatever the values.
+    parts = cast(DecomposedTensor, w.expand_as(x) if w.shape != x.shape else w) * below
+    made = parts if not isinstance(x, DecomposedTensor) else parts + x * slope
+    return own_numbers(func, args, kwargs, made)
+
+
+def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, weight * x)
+
+
+# -- others in disguise ------------------------------------------------------------------------------------------------
+
+
+def _addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    return input + value * (tensor1 / tensor2)
+
+
+def _linspace(start: Any, end: Any, steps: int, **kwargs: Any) -> Any:
+    like = value_of(start) if isinstance(start, torch.Tensor) else value_of(end)
+    way = torch.linspace(0, 1, steps, dtype=torch.float64, device=like.device)
+    return start * (1 - way) + end * way
+
+
+def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: Any) -> Any:
+    return torch.pow(base, _linspace(start, end, steps))
+
+
+def _narrow(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, dim, start, length = (
+        read(args, kwargs, dim=0, start=0, length=0)
+        if args
+        else [kwargs[name] for name in ("input", "dim", "start", "length")]
+    )
+    start = int(value_of(start)) if isinstance(start, torch.Tensor) else start
+    return _law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
+
+
+def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    args = [a.tolist() if isinstance(a, torch.Tensor) and i else a for i, a in enumerate(args)]
+    kwargs = {k: a.tolist() if isinstance(a, torch.Tensor) and k != "input" else a for k, a in kwargs.items()}
+    return _law.TaggedRule.of("Linear")(func, args, kwargs)
+
+
+def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    numbers = torch.arange(input.numel(), device=input.device).reshape(tuple(input.shape))
+    places = numbers.as_strided(size, stride, storage_offset or 0).reshape(-1)
+    return input.reshape(-1).index_copy(0, places, src.reshape(-1)).reshape(tuple(input.shape))
+
+
+def _bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    places = value_of(input).long()
+    if weights is None:
+        return torch.bincount(places, minlength=minlength)
+    length = max(minlength, int(places.max()) + 1 if places.numel() else 0)
+    zeros = torch.zeros(length, dtype=torch.float64, device=places.device)
+    return zeros.index_add(0, places, weights.double())
+
+
+def _first_only(reason: str, *, position: int, name: str) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Pointwise in its other argument."""
+        refused = args[position] if len(args) > position else kwargs.get(name)
+        if isinstance(refused, DecomposedTensor):
+            raise NotImplementedError(f"{func.__name__}: contributions do not pass through {name}: {reason}")
+        tags: list[str | None] = ["Pointwise", "Pointwise"]
+        tags[position] = None
+        return _law.TaggedRule.of(*tags)(func, args, kwargs)
+
+    return rule
+
+
+_V: Any = torch._C._VariableFunctions
+_NO_DERIVATIVE = "torch has no derivative by it"
+RULES: dict[Function, Function] = {
+    torch.cdist: by_formula(_cdist),
+    torch.pairwise_distance: by_formula(_pairwise_distance),
+    torch.pdist: by_formula(_pdist),
+    torch.renorm: by_formula(_renorm),
+    torch.Tensor.renorm: by_formula(_renorm),
+    torch.aminmax: by_formula(_aminmax),
+    torch.Tensor.aminmax: by_formula(_aminmax),
+    **dict.fromkeys([torch.cummax, torch.Tensor.cummax], _running(1)),
+    **dict.fromkeys([torch.cummin, torch.Tensor.cummin], _running(-1)),
+    **dict.fromkeys([torch.logcumsumexp, torch.Tensor.logcumsumexp], by_formula(_logcumsumexp)),
+    **dict.fromkeys([torch.scatter_reduce, torch.Tensor.scatter_reduce], by_formula(_scatter_reduce)),
+    **dict.fromkeys([torch.index_reduce, torch.Tensor.index_reduce], by_formula(_index_reduce)),
+    torch.segment_reduce: by_formula(_segment_reduce),
+    **dict.fromkeys([torch._unique2, _V.unique_dim,
+                     _V.unique_consecutive], _unique),
+    **dict.fromkeys([torch.msort, torch.Tensor.msort], _msort),
+    **dict.fromkeys([torch.prelu, torch.Tensor.prelu], _prelu),
+    **dict.fromkeys([torch.addcdiv, torch.Tensor.addcdiv], by_formula(_addcdiv)),
+    torch.linspace: by_formula(_linspace),
+    torch.logspace: by_formula(_logspace),
+    **dict.fromkeys([torch.narrow, torch.Tensor.narrow], _narrow),
+    **dict.fromkeys([torch.tensor_split, torch.Tensor.tensor_split], _tensor_split),
+    torch.as_strided_scatter: by_formula(_as_strided_scatter),
+    torch.Tensor.as_strided_scatter: by_formula(_as_strided_scatter),
+    torch.bincount: by_formula(_bincount),
+    torch.Tensor.bincount: by_formula(_bincount),
+    **dict.fromkeys(
+        [torch.igamma, torch.Tensor.igamma, torch.igammac, torch.Tensor.igammac, torch.special.gammainc,
+         torch.special.gammaincc, torch.special.zeta],
+        _first_only(_NO_DERIVATIVE, position=0, name="input"),
+    ),
+}  # fmt: skip
