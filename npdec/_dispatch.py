@@ -16,7 +16,18 @@ import torch
 import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
-from npdec import _checking, _closed, _closed_nn, _decomposed, _inplace, _law, _normalisation, _softmax, _torch_rules
+from npdec import (
+    _checking,
+    _closed,
+    _closed_nn,
+    _closed_products,
+    _decomposed,
+    _inplace,
+    _law,
+    _normalisation,
+    _softmax,
+    _torch_rules,
+)
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
@@ -63,7 +74,8 @@ def _load_rules() -> None:
     rules.update({**_normalisation.RULES, **_softmax.RULES})
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)
-    for name, form in (*_closed.CLOSED_FORMS.items(), *_closed_nn.CLOSED_FORMS.items()):
+    closed = (_closed, _closed_nn, _closed_products)
+    for name, form in (item for module in closed for item in module.CLOSED_FORMS.items()):
         for function in _everywhere(name):
             rules.setdefault(function, form)
     for module in (torch_linear_impl, torch_pointwise_impl):

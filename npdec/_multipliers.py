@@ -16,7 +16,7 @@ from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, tolerance
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["mean_gradients"]
+__all__ = ["gradients", "mean_gradients"]
 
 Rows = Callable[..., torch.Tensor]
 
@@ -45,7 +45,7 @@ def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     return tensor.reshape(tensor.shape[0], *[1] * (ndim - 1))
 
 
-def _gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
+def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
     """The derivatives of each row's number by the row of each argument."""
     with torch.enable_grad():
         inputs = list(points) if graph else [p.detach().requires_grad_() for p in points]
@@ -81,7 +81,7 @@ def _along(
     row = panels.row.repeat_interleave(_NODES)
     points = [r[row] + _wide(t, r.ndim).to(r.real.dtype) * d[row] for r, d in zip(start, step, strict=True)]
     result = []
-    for g in _gradients(function, points, graph):
+    for g in gradients(function, points, graph):
         g = g.reshape(len(length), _NODES, *g.shape[1:])
         w = weights[None] * length[:, None]
         result.append((g * w.reshape(*w.shape, *[1] * (g.ndim - 2)).to(g.real.dtype)).sum(1))
@@ -174,7 +174,7 @@ def mean_gradients(
     integrals of its derivative.
     """
     start = list(residuals)
-    step = [torch.where(x == r, 0, x - r) for x, r in zip(values, residuals, strict=True)]
+    step = [torch.where((x == r) & torch.isinf(x), 0, x - r) for x, r in zip(values, residuals, strict=True)]
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
     count, size = len(result), max(1, sum(r[:1].numel() for r in start))
     rows = max(1, _BLOCK // (size * _NODES))

@@ -23,6 +23,7 @@ LAW = {
     "_closed_layers",
     "_closed_losses",
     "_closed_nn",
+    "_closed_products",
     "_closed_recurrent",
     "_closed_torch",
     "_components",

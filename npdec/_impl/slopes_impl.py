@@ -79,7 +79,7 @@ def _logaddexp(
     fr: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """log(exp a + exp b): the derivative by a is the sigmoid of a − b."""
-    ahead, ahead_r = torch.where(a == b, 0, a - b), torch.where(a_r == b_r, 0, a_r - b_r)
+    ahead, ahead_r = (torch.where((u == v) & torch.isinf(u), 0, u - v) for u, v in ((a, b), (a_r, b_r)))
     return _mean_sigmoid(ahead, ahead_r), _mean_sigmoid(-ahead, -ahead_r)
 
 
