@@ -84,6 +84,12 @@ def _by_numpy(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str
             raise TypeError(
                 f"{ufunc.__name__}: npdec has no such ufunc, and NumPy can only write plain arrays on the host"
             )
+    if method == "__call__" and not kwargs and any(type(as_tensor(x)) is DecomposedTensor for x in inputs):
+        from npdec._scipy_special import special
+
+        made = special(ufunc, inputs, lambda plain: ufunc(*_to_numpy(tuple(plain))))
+        if made is not None:
+            return made
     result = getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
     for array in written:
         _memory.written(array)
@@ -151,7 +157,12 @@ class ProtocolMixin(ArrayBase):
         return numpy.array(array, copy=True) if copy else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        function = getattr(_wrap.NAMESPACE[0], ufunc.__name__, None)
+        import numpy
+
+        name = ufunc.__name__
+        function: Any = None  # a ufunc of another library is no npdec function of its name
+        if getattr(numpy, name, None) is ufunc:
+            function = getattr(_wrap.NAMESPACE[0], name, None)
         out = kwargs.get("out")
         if function is None or not hasattr(function, method):
             return _by_numpy(ufunc, method, inputs, kwargs)

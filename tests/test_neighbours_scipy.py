@@ -6,6 +6,9 @@ SciPy asks for the namespace of its arguments where SCIPY_ARRAY_API is set (see 
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -186,3 +189,36 @@ def test_contribution_of_each_column(name):
             changed[:, i] = TABLE[:3, i]
             alone = plain(changed) - plain(numpy.tile(MEANS, (3, 1)))
             numpy.testing.assert_allclose(numpy.asarray(contribution), alone, atol=1e-10)
+
+
+# -- SciPy's ufuncs, without SCIPY_ARRAY_API ---------------------------------------------------------------------------
+
+UFUNCS = """
+import sys, warnings, numpy, scipy.special, npdec as np
+
+warnings.simplefilter("error")
+x, base = numpy.linspace(0.1, 0.9, 5), numpy.linspace(0.8, 0.2, 5)
+one = "digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e log1p log_expit log_ndtr logit ndtr"
+for name in [*one.split(), "ndtri", "psi", "xlogy", "xlog1py"]:
+    f = getattr(scipy.special, name)
+    count = f.nin
+    y = f(*[np.decompose(np.array(x), baseline=np.array(base))] * count)
+    assert y.is_decomposed, name
+    assert numpy.array_equal(numpy.asarray(y.value), f(*[x] * count)), name
+    assert numpy.array_equal(numpy.asarray(y.residual), f(*[base] * count)), name
+    diagonal = numpy.diag(f(*[x] * count) - f(*[base] * count))
+    numpy.testing.assert_allclose(numpy.asarray(y.components), diagonal, rtol=1e-10, atol=1e-12, err_msg=name)
+    plain = f(*[np.array(x)] * count)
+    assert type(plain) is np.ndarray and numpy.array_equal(numpy.asarray(plain), f(*[x] * count)), name
+try:
+    scipy.special.j0(np.decompose(np.array(x)))
+except np.DecompositionWarning:
+    print("warned")
+"""
+
+
+def test_special_functions_that_torch_has_too():
+    environment = {name: text for name, text in os.environ.items() if name != "SCIPY_ARRAY_API"}
+    command = [sys.executable, "-c", UFUNCS]
+    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "warned\n", done.stderr
