@@ -1,4 +1,4 @@
-"""Closed forms of the law for functions of networks: pooling, padding, dropout, attention, embeddings."""
+"""Closed forms of the law for functions of networks: pooling, padding, dropout, embeddings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _law
-from npdec._call import Call
 from npdec._closed import by_position, read, routed
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
@@ -118,39 +117,6 @@ def _embedding(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     return rows.reshape((*index.shape, weight.shape[-1]))
 
 
-def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """By quadrature, of the formula that torch can differentiate; with dropout, step by step."""
-    q, k, v, mask, dropout_p, is_causal = read(
-        args, kwargs, key=None, value=None, attn_mask=None, dropout_p=0.0, is_causal=False
-    )
-    if not dropout_p:
-        call = Call(func, None, args, kwargs)
-        return _law.quadrature(call, _attention_formula)
-    scores = torch.matmul(q, k.transpose(-2, -1)) * (kwargs.get("scale") or q.shape[-1] ** -0.5)
-    if is_causal:
-        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
-    return torch.matmul(F.dropout(torch.softmax(scores, -1), dropout_p), v)
-
-
-def _attention_formula(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> torch.Tensor:
-    formula = torch.ops.aten._scaled_dot_product_attention_math
-    made: tuple[torch.Tensor, ...] = formula(
-        query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
-    )
-    return made[0]
-
-
 _POOLS = [f"{kind}max_pool{n}d{rest}" for kind in ("", "adaptive_") for n in "123" for rest in ("", "_with_indices")]
 
 CLOSED_FORMS: dict[str, Function] = {
@@ -160,5 +126,4 @@ CLOSED_FORMS: dict[str, Function] = {
     "pad": by_position(_pad),
     "prelu": by_position(_prelu),
     "rrelu": by_position(_rrelu),
-    "scaled_dot_product_attention": _attention,
 }

@@ -39,6 +39,7 @@ _FEW = 12  # nodes that all rows may have
 _PANEL = 16  # nodes of a panel
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
 _NARROWEST = 2.0**-44
+_LONG = 24.0  # rows of a larger range are computed in double precision
 _BLOCK = 2**22  # numbers that are looked at together
 
 
@@ -57,9 +58,14 @@ class SoftPath:
     """
 
     def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, empty_is_zero: bool = False) -> None:
-        self.r = r
-        self.d = torch.where(x == r, 0, x - r)  # zero where both are the same infinity: a mask
+        dtype = x.dtype
+        x, r = _from_top(x), _from_top(r)  # p knows no shift, and the points of the path keep their digits
+        d = torch.where((x == r) & torch.isinf(r), 0, x - r)  # a mask does not move
+        self.r, self.d, self.dtype = r, d, dtype
         self.empty = (r == -torch.inf).all(-1, keepdim=True) if empty_is_zero else None
+        self.lengths = (d.amax(-1) - d.amin(-1)).detach()
+        if tracing() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
+            self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
             self.pieces = self._plan(name)
 
@@ -71,9 +77,9 @@ class SoftPath:
     def _plan(self, name: str) -> list[_Piece]:
         if tracing():
             return [_Piece(None, *self._rule(32))]
-        wanted = tolerance(self.r.dtype)
+        wanted = tolerance(self.dtype)
         digits = math.log(max(40 / wanted, 2.0)) / 2
-        lengths = self.d.amax(-1) - self.d.amin(-1)
+        lengths = self.lengths
         longest = float(lengths.max())
         if not math.isfinite(longest):
             _util.warn(
@@ -180,7 +186,7 @@ class SoftPath:
                     part = torch.zeros_like(self.r).index_add_(0, rows, part)
                 total = part if total is None else total + part
         assert total is not None
-        return total
+        return total.to(self.dtype)
 
     def softmax(self, components: torch.Tensor) -> torch.Tensor:
         """∫ p (c − p·c) dt for components (C, R, n)."""
@@ -204,11 +210,18 @@ class SoftPath:
                 matrix = matrix.index_add(0, rows, basis.mT @ images)
             images = torch.eye(n, dtype=self.r.dtype, device=self.r.device).expand(len(self.r), n, n)
             return apply_operator(components, mean, matrix, images)
-        made = components * mean
+        made = components * mean.to(components.dtype)
         for rows, basis, images in found:
             part = apply_operator(components[:, rows], torch.zeros_like(mean[rows]), basis, images)
             made = made.index_add(1, rows, part)
         return made
+
+
+def _from_top(t: torch.Tensor) -> torch.Tensor:
+    """Each row less its largest number, in double precision."""
+    t = t.double()
+    top = t.detach().amax(-1, keepdim=True)
+    return t - torch.where(torch.isfinite(top), top, 0)
 
 
 def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

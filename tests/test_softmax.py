@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from path_integrals import F64, agree, decomposed, parts, randn, reference, uniform
 
 import npdec as np
+from path_integrals import agree, decomposed, parts, randn, reference, uniform
 
 MASK = torch.tensor([[0.0, 0, -torch.inf, 0, 0], [0.0, 0, 0, 0, -torch.inf], [0.0, -torch.inf, -torch.inf, 0, 0]])
 FUNCTIONS = {
