@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec import _components
+from npdec import _blocks, _components
 from npdec._tracing import Nested, tracing
 
 __all__ = [
@@ -73,6 +73,7 @@ class DecomposedTensor(torch.Tensor):
     components: torch.Tensor
     labels: Labels
     whole: bool
+    origin: Any  # what it is known to be of another tensor (npdec._written_out)
 
     @staticmethod
     def __new__(
@@ -97,6 +98,7 @@ class DecomposedTensor(torch.Tensor):
         self.components = components
         self.labels = labels
         self.whole = whole
+        self.origin = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -125,6 +127,19 @@ class DecomposedTensor(torch.Tensor):
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
         return self.residual + self.components.sum(0)
+
+    @property
+    def recovery(self) -> torch.Tensor:
+        """As `c_sum()`."""
+        return self.c_sum()
+
+    def numc(self) -> int:
+        """The number of components."""
+        return len(self.labels)
+
+    def c_size(self, dim: int | None = None) -> Any:
+        """The shape of the components, `(C, *shape)`, or its length along one axis."""
+        return self.components.shape if dim is None else self.components.shape[dim]
 
     groupby = _components.groupby
     top = _components.top

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
 from npdec import (
+    _attention,
     _checking,
     _closed,
     _closed_nn,
@@ -27,6 +28,7 @@ from npdec import (
     _normalisation,
     _softmax,
     _torch_rules,
+    _written_out,
 )
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
@@ -71,7 +73,7 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
-    rules.update({**_normalisation.RULES, **_softmax.RULES})
+    rules.update({**_attention.RULES, **_normalisation.RULES, **_softmax.RULES})
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)
     closed = (_closed, _closed_nn, _closed_products)
@@ -112,6 +114,7 @@ def _load_rules() -> None:
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
     for function, rule in _inplace.RULES.items():
         rules[function] = rule
+    rules.update(_written_out.recognising(rules))
 
 
 def _body(func: types.FunctionType, traced: bool = False) -> Function:

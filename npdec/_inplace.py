@@ -34,6 +34,7 @@ def method(name: str) -> Function:
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _applied(functions[0], args, kwargs)
 
+    rule.delegates = True  # type: ignore[attr-defined]
     return rule
 
 
@@ -58,6 +59,7 @@ def flagged(position: int, rule: Function) -> Function:
             return _applied(lambda *a, **k: rule(func, a, k), args, kwargs)
         return rule(func, args, kwargs)
 
+    applied.delegates = getattr(rule, "delegates", False)  # type: ignore[attr-defined]
     return applied
 
 
@@ -136,6 +138,7 @@ def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
     target.components = plain.new_zeros((len(source.labels), *plain.shape))
     target.labels = source.labels
     target.whole = source.whole
+    target.origin = None
     return target
 
 

@@ -23,6 +23,7 @@ from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
 from npdec._multipliers import mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
+from npdec._scope import scope
 from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import tracing
@@ -43,7 +44,7 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
         parts = [pack(v, r, c, labels, whole) for v, r, c in zip(value, residual, components, strict=True)]
         if isinstance(value, list):
             return parts
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
 
@@ -64,7 +65,7 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
 
 def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """The function of the residuals. A baseline that is equal for all rows of a batch is computed for one of them."""
-    if call.func in _batched.LEADING and len(tensors) == 1 and call.leaves[0].key == 0:
+    if _batched.is_among(call.func, "LEADING") and len(tensors) == 1 and call.leaves[0].key == 0:
         whole = tensors[0].residual
         row = narrowed(whole, whole.ndim - 1)
         if row is not whole:
@@ -79,7 +80,7 @@ def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
 def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
-    if call.whole and call.func not in _batched.ELEMENTWISE and call.leaves[0].tag == "Multilinear":
+    if call.whole and not _batched.is_among(call.func, "ELEMENTWISE") and call.leaves[0].tag == "Multilinear":
         return _product_whole(call, tensors)
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
@@ -278,6 +279,11 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
 
     `formula` is the same function in a form that torch differentiates, where the function itself is not.
     """
+    here = scope()
+    if here is not None and here.watcher is not None:
+        instead = here.watcher.quadrature(call)
+        if instead is not None:
+            return instead
     tensors = call.tensors
     whole = call.whole
     with no_graph(whole):
@@ -297,6 +303,9 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         made = made if isinstance(made, (tuple, list)) else (made,)
         return tuple(made[i] for i in kept)
 
+    derivative = getattr(path.func, "derivative", None)
+    if derivative is not None:
+        function.derivative = derivative  # type: ignore[attr-defined]
     name = getattr(call.func, "__name__", str(call.func))
     try:
         parts = integrate(
@@ -381,7 +390,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
         for arg in args:
             if type(arg) is DecomposedTensor:
                 result = rule(kernel, args, kwargs)
-                if _checking.current.get() is not None:
+                if _checking.is_on(kernel):
                     _checking.check(kernel, args, result)
                 return result
         return kernel(*args, **kwargs)

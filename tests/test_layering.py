@@ -15,10 +15,13 @@ MAX_LINES = 450
 
 LEAVES = {"_base", "_signature", "_tags", "exceptions"}
 LAW = {
+    "_attention",
     "_batched",
+    "_blocks",
     "_call",
     "_checking",
     "_closed",
+    "_closed_arithmetic",
     "_closed_forms",
     "_closed_layers",
     "_closed_losses",
@@ -44,6 +47,7 @@ LAW = {
     "_torch_rules",
     "_traced_quadrature",
     "_tracing",
+    "_written_out",
     "overrides",
 }
 RANKS = ("leaf", "kernel", "law", "face", "publisher")  # an import goes to the same rank or to one before it
