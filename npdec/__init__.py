@@ -59,7 +59,12 @@ _wrap.NAMESPACE.append(_sys.modules[__name__])
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
 # Imported when first used, which keeps the import of npdec short.
-_LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "strings", "testing", "typing")
+_LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "pydec", "strings", "testing", "typing")
+# Names of PyDec that NumPy does not have: npdec serves its programs as well (see npdec.pydec).
+_PYDEC = frozenset(
+    "as_composition c_apply c_cat c_index_select c_map c_masked_fill c_numel c_stack c_sum cat core decOVF "
+    "diagonal_init nn numc".split()
+)
 
 
 def __getattr__(name: str) -> _Any:
@@ -67,6 +72,8 @@ def __getattr__(name: str) -> _Any:
         return _main.functions.resolve(name, globals())
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
+    if name in _PYDEC:
+        return getattr(_importlib.import_module("npdec.pydec"), name)
     if name in _host_side.HOSTED:
         return _host_side.hosted_class(name)
     if name in _absent.ABSENT:

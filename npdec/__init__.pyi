@@ -17,6 +17,7 @@ from npdec import lib as lib
 from npdec import linalg as linalg
 from npdec import overrides as overrides
 from npdec import polynomial as polynomial
+from npdec import pydec as pydec
 from npdec import random as random
 from npdec import strings as strings
 from npdec import testing as testing
@@ -1675,7 +1676,7 @@ def vsplit(ary: _ArrayLike, indices_or_sections: _ArrayLike) -> list[ndarray]: .
 def vstack(tup: _ArrayLike, *, dtype: _DTypeLike = ..., casting: str = ...) -> ndarray: ...
 def where(condition: _ArrayLike, x: _ArrayLike = ..., y: _ArrayLike = ..., /) -> Any: ...
 def zeros(
-    shape: _IntsLike, dtype: _DTypeLike = ..., order: str = ..., *, device: Any = ..., like: Any = ...
+    shape: _IntsLike, dtype: _DTypeLike = ..., order: str = ..., *, device: Any = ..., like: Any = ..., c_num: Any = ...
 ) -> ndarray: ...
 def zeros_like(
     a: _ArrayLike,

@@ -7,6 +7,7 @@ The default, `affine`, is the law itself. The others are the algorithms that PyD
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -125,6 +126,16 @@ def _is_frozen(argument: str, choice: str | None, before: bool) -> bool:
     if choice not in ("frozen", "path", None):
         raise ValueError(f"rule: {argument} is 'frozen' or 'path', not {choice!r}")
     return before if choice is None else choice == "frozen"
+
+
+def accepted(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that the named rule takes. Raises ValueError for an unknown name."""
+    if name not in _rules:
+        raise ValueError(f"unknown rule {name!r}: one of {', '.join(sorted(_rules))}, or register it")
+    parameters = inspect.signature(_rules[name]).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dict(options)
+    return {key: option for key, option in options.items() if key in parameters}
 
 
 def has_reverse_mode(name: str) -> bool:

@@ -25,8 +25,10 @@ from npdec.overrides._registry import (
 )
 from npdec.overrides._strict import strict
 
+register_torch_function = register_function  # PyDec's name
+
 __all__ = [
     "Coverage", "Linear", "Multilinear", "Opaque", "Pointwise", "Smooth", "Stepwise", "Used", "coverage",
-    "is_registered", "register_autograd", "register_function", "register_method", "register_module", "registered",
-    "strict",
+    "is_registered", "register_autograd", "register_function", "register_method", "register_module",
+    "register_torch_function", "registered", "strict",
 ]  # fmt: skip

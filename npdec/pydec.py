@@ -1,0 +1,219 @@
+"""PyDec's names (NJUNLP, PyDec 0.3.0), over npdec's decomposition: programs for PyDec run by changing their import.
+
+`import npdec as pydec` serves what NumPy does not call otherwise: `pydec.zeros(size, c_num=...)`, `diagonal_init`,
+`Composition(components, residual)`, `as_composition`, the functions that begin with `c_`, `numc`, `overrides`, `nn`,
+`decOVF`. `import npdec.pydec as pydec` serves all of it: here `add`, `sum`, `reshape` and the others are torch's.
+A composition is a `np.DecomposedTensor`, which torch's functions and modules take.
+
+What differs: the value is computed by the function itself and kept beside the parts; `decOVF.set_decomposition_func`
+holds in the thread or task that calls it; contributions pass through products, normalisation and softmax by npdec's law
+(`np.rule(normalisation="frozen")` is PyDec's linearised layer_norm). Components are taken by `c.components[...]`.
+
+>>> import npdec.pydec as pydec
+>>> c = pydec.diagonal_init(pydec.zeros(2, c_num=2), src=torch.tensor([1.0, 2.0]), dim=0)
+>>> torch.relu(torch.mul(c, 2)).components
+tensor([[2., 0.],
+        [0., 4.]])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import torch
+from torch import nn
+
+from npdec import _rules, overrides
+from npdec._composing import (
+    as_composition,
+    c_apply,
+    c_cat,
+    c_index_select,
+    c_map,
+    c_masked_fill,
+    c_numel,
+    c_stack,
+    c_sum,
+    composition,
+    diagonal_init,
+    numc,
+)
+from npdec._decomposed import DecomposedTensor
+from npdec._settings import Settings, current
+from npdec._tracing import count_contexts
+
+# The functions of torch that PyDec has under its own name.
+_TORCH = """
+    abs abs_ add all any bmm cat clone concat concatenate detach detach_ diagonal_scatter div divide eq exp exp_ gather
+    ge gt index_fill index_select isinf isnan le lt masked_fill masked_scatter masked_select matmul mean mm mul multiply
+    mv ne numel permute reciprocal reciprocal_ relu relu_ reshape rnn_relu rnn_tanh round round_ scatter select sigmoid
+    sigmoid_ softmax sqrt sqrt_ square square_ squeeze stack sub subtract sum tanh tanh_ transpose unsqueeze var
+""".split()
+_ABSENT = {
+    **dict.fromkeys(
+        ["enable_c_accessing", "set_c_accessing_enabled", "is_c_accessing_enabled"],
+        "an index is of the value's axes; components are c.components[...]",
+    ),
+    **dict.fromkeys(["IndexComposition", "empty_indices"], "PyDec itself does not implement it"),
+    "void": "a composition without parts has no shape; as_composition makes one of its parts",
+}
+
+__all__ = [
+    "Composition", "as_composition", "c_apply", "c_cat", "c_index_select", "c_map", "c_masked_fill", "c_numel",
+    "c_stack", "c_sum", "decOVF", "diagonal_init", "nn", "numc", "overrides", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _TORCH:
+        return getattr(torch, name)
+    if name in _ABSENT:
+        raise AttributeError(f"npdec.pydec has no {name}: {_ABSENT[name]}")
+    raise AttributeError(f"module 'npdec.pydec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TORCH})
+
+
+class _Compositions(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, DecomposedTensor)
+
+
+class Composition(metaclass=_Compositions):
+    """`Composition(component_tensor, residual_tensor=None)` or `Composition(composition)`: a DecomposedTensor of copies
+    of these parts, without autograd's graph. DecomposedTensors are its instances.
+
+    >>> Composition(torch.ones(3, 2)).c_sum()
+    tensor([3., 3.])
+    """
+
+    def __new__(cls, component_tensor: Any = None, residual_tensor: Any = None, *, composition: Any = None) -> Any:
+        given = composition if component_tensor is None else component_tensor
+        return _composition(given, residual_tensor)
+
+
+_composition = composition
+
+
+def zeros(*size: Any, c_num: int | None = None, dtype: Any = None, device: Any = None, **options: Any) -> Any:
+    """A composition of zeros: `zeros(size, c_num)`, `zeros(2, 3, c_num=4)`. `options` are those of torch.zeros.
+
+    >>> zeros((2, 3), 4).c_size()
+    torch.Size([4, 2, 3])
+    """
+    size = (options.pop("size"), *size) if "size" in options else size
+    if size and not isinstance(size[0], int):
+        size, c_num = tuple(size[0]), size[1] if len(size) > 1 else c_num
+    if c_num is None:
+        raise TypeError("zeros: c_num, the number of components, is missing")
+    given = {"dtype": dtype, "device": device, **options}
+    return as_composition(torch.zeros((c_num, *size), **given), torch.zeros(size, **given))
+
+
+def zeros_like(input: DecomposedTensor, **options: Any) -> DecomposedTensor:
+    """A composition of zeros like another one. `options` are those of torch.zeros_like."""
+    return as_composition(torch.zeros_like(input.components, **options), torch.zeros_like(input.residual, **options))
+
+
+# -- the rules of pointwise functions ----------------------------------------------------------------------------------
+
+
+# What set_decomposition_args has set, which holds for the rules that take it.
+_options: ContextVar[Mapping[str, Any]] = ContextVar("npdec.pydec.options", default=MappingProxyType({}))
+
+
+def _set(name: str, options: Mapping[str, Any]) -> None:
+    """Let the named rule hold from here on, with those of the options that it takes."""
+    with _rules.rule(name, **_rules.accepted(name, options)):
+        made = current.get()
+    was_default, is_default = current.get() == Settings(), made == Settings()
+    current.set(made)
+    _options.set(options)
+    count_contexts(was_default - is_default)
+
+
+def set_decomposition_func(name: str) -> None:
+    """Let pointwise functions follow the named rule (see `np.rule`), from here on in this thread or task.
+
+    Raises ValueError for an unknown name.
+    """
+    _set(name, _options.get())
+
+
+def get_decomposition_name() -> str:
+    """The name of the rule that pointwise functions follow."""
+    return current.get().rule
+
+
+def using_decomposition_func(name: str) -> Any:
+    """Context manager and decorator: `np.rule(name)`, with the options that are set and that the rule takes."""
+    return _rules.rule(name, **_rules.accepted(name, _options.get()))
+
+
+def set_decomposition_args(update: bool = True, **options: Any) -> None:
+    """Set options for the rules that take them (`threshold` of hybrid_affine), beside those that are set or in place of
+    them."""
+    _set(current.get().rule, {**(_options.get() if update else {}), **options})
+
+
+def get_decomposition_args() -> dict[str, Any]:
+    """The options that are set."""
+    return dict(_options.get())
+
+
+@contextlib.contextmanager
+def using_decomposition_args(update: bool = True, **options: Any) -> Iterator[None]:
+    """Context manager and decorator: `set_decomposition_args`, for a while."""
+    given = {**(_options.get() if update else {}), **options}
+    name = current.get().rule
+    token = _options.set(given)
+    try:
+        with _rules.rule(name, **_rules.accepted(name, given)):
+            yield
+    finally:
+        _options.reset(token)
+
+
+def register_decomposition_func(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register `func(input, func, *, ref=None, inplace=False, **options)`, which returns a composition, as a rule.
+
+    `input` is the composition, `func` the function of plain tensors. Raises ValueError if the name is taken.
+    """
+
+    def register(decomposition: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(decomposition)  # the options are those of the function
+        def rule(
+            f: Callable[..., torch.Tensor],
+            value: torch.Tensor,
+            residual: torch.Tensor,
+            components: torch.Tensor,
+            f_value: torch.Tensor,
+            others: tuple[torch.Tensor, ...],
+            **options: Any,
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            made = decomposition(as_composition(components, residual), lambda u: f(u, *others), ref=value, **options)
+            return made.residual, made.components
+
+        _rules.register_rule(name)(rule)
+        return decomposition
+
+    return register
+
+
+decOVF = SimpleNamespace(
+    register_decomposition_func=register_decomposition_func,
+    set_decomposition_func=set_decomposition_func,
+    get_decomposition_name=get_decomposition_name,
+    using_decomposition_func=using_decomposition_func,
+    set_decomposition_args=set_decomposition_args,
+    get_decomposition_args=get_decomposition_args,
+    using_decomposition_args=using_decomposition_args,
+)
+core = SimpleNamespace(decOVF=decOVF)
