@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from npdec import _blocks
 from npdec._secant import lead
 from npdec._tracing import constant_when_traced
 
@@ -54,6 +55,10 @@ def apply(
         return [v.new_zeros((0, *v.shape)) for v in value]
     if is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor):
         return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
+    if len(components) == 1 and components[0] is call.leaves[0].tensor.components:
+        made = _blocks.product(call, components[0])
+        if made is not None:
+            return made
     if is_among(call.func, "LEADING") and list(keys) == [0]:
         return function(*components)
     if count == 1:

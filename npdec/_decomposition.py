@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _wrap
+from npdec import _blocks, _wrap
 from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
@@ -17,6 +17,7 @@ from npdec._convert import as_axis, as_tensor
 from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast
 from npdec._impl import _util
 from npdec._listing import Contributions
+from npdec._secant import narrowed
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -297,9 +298,15 @@ def _partition(
             indices = found
     if all(groups is not None for groups in partitions) and partitions:
         ids = torch.unique(torch.cat([m.reshape(-1).to(torch.int64) for m in members]))
-        members = [torch.searchsorted(ids.to(m.device), m.to(torch.int64).contiguous()) for m in members]
+        members = [_places(ids, m) for m in members]
         indices = [(i,) for i in ids.tolist()]
     return members, indices
+
+
+def _places(ids: torch.Tensor, member: torch.Tensor) -> torch.Tensor:
+    """Where the group numbers stand among all of them; a broadcast tensor stays one."""
+    small = narrowed(member, member.ndim)
+    return torch.searchsorted(ids.to(member.device), small.to(torch.int64).contiguous()).expand(member.shape)
 
 
 def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, labels: Labels) -> DecomposedTensor:
@@ -307,4 +314,6 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     zeros = change.new_zeros((len(labels), *change.shape))
     index = member.to(device=change.device, dtype=torch.int64)[None].contiguous()
     components = zeros.scatter_(0, index, change[None]) if len(labels) else zeros
-    return DecomposedTensor(value, residual, components, labels)
+    made = DecomposedTensor(value, residual, components, labels)
+    _blocks.mark(made, member.to(change.device))
+    return made

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from npdec import _checking
+from npdec import _blocks, _checking
 from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
@@ -142,6 +142,8 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             other = torch.where((member < 0) | (member >= stop - first), change, 0)
             components = torch.cat([components, other[None]])
         marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
+        if not rest:
+            _blocks.mark(marked[-1], torch.where((member >= 0) & (member < stop - first), member, -1))
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]
     if not several:
