@@ -320,7 +320,7 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
         return as_tensor(bool(obj), dtype)
     convert = complex if dtype.is_complex else float if dtype.is_floating_point else int
     if obj is None and convert is not int:
-        return torch.tensor(math.nan, dtype=dtype)
+        return torch.tensor(complex(math.nan, math.nan) if dtype.is_complex else math.nan, dtype=dtype)
     try:
         number = convert(obj)
     except TypeError:
