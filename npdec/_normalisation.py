@@ -157,9 +157,9 @@ def _frozen_residual(
     return made if bias is None else made + bias.reshape(layer.weight_shape)
 
 
-def _wide(layer: _Layer, components: torch.Tensor) -> torch.Tensor:
+def _wide(layer: _Layer, components: torch.Tensor, ndim: int) -> torch.Tensor:
     """Components of a weight or bias, for broadcasting with those of the input."""
-    return components.reshape(len(components), *layer.weight_shape)
+    return components.reshape(len(components), *(1,) * (ndim - len(layer.weight_shape)), *layer.weight_shape)
 
 
 def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
@@ -187,9 +187,9 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     if isinstance(x, DecomposedTensor) and value.numel() and labels:
         terms.append(_contributions(layer, x, found[id(x)], factor, layer.scale if frozen is None else frozen))
     if middle is not None:
-        terms.append(_wide(layer, found[id(weight)]) * middle)
+        terms.append(_wide(layer, found[id(weight)], value.ndim) * middle)
     if isinstance(bias, DecomposedTensor):
-        terms.append(_wide(layer, found[id(bias)]))
+        terms.append(_wide(layer, found[id(bias)], value.ndim))
     made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
     return DecomposedTensor(value, residual, made.expand(len(labels), *value.shape), labels, whole)
 
