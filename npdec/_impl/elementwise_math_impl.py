@@ -40,7 +40,8 @@ def exp2(x: Pointwise):
 def expm1(x: Pointwise):
     """exp(x) - 1, precise for small x too.
 
-    For infinite and nan parts of complex numbers it is what exp(x) - 1 is, as the array API standard has it.
+    For infinite and nan parts of complex numbers it is what exp(x) - 1 is, and a real part of zero is positive, as the
+    array API standard has it.
 
     >>> np.expm1(np.array([1e-10, 1.0]))
     array([1.00000000e-10, 1.71828183e+00])
@@ -50,7 +51,10 @@ def expm1(x: Pointwise):
         return y
     finite = torch.isfinite(x)
     power = torch.exp(torch.where(finite, 0, x))
-    return torch.where(finite, y, torch.complex(torch.real(power) - 1, torch.imag(power)))
+    return torch.complex(
+        torch.where(finite, torch.real(y) + 0.0, torch.real(power) - 1),
+        torch.where(finite, torch.imag(y), torch.imag(power)),
+    )
 
 
 @ufunc(torch.log, loops="inexact", flags=_flags.LOG)
@@ -93,9 +97,12 @@ def log1p(x: Pointwise):
     y = torch.log1p(x)
     if not x.is_complex():
         return y
-    # The logarithm of something infinite is infinite, whatever its other part is; that of 1 is no negative zero.
-    infinite = torch.isinf(torch.real(x)) | torch.isinf(torch.imag(x))
-    return torch.complex(torch.where(infinite, torch.inf, torch.real(y) + 0.0), torch.imag(y))
+    # torch has nan where its own steps leave the exponent range, and beside an infinite part; -0.0 + 0.0 is 0.0.
+    real, imag = torch.real(x), torch.imag(x)
+    log, angle = torch.real(y), torch.imag(y)
+    log = torch.where(torch.isnan(log), torch.log1p(real * (2 + real) + imag * imag) / 2, log) + 0.0
+    angle = torch.where(torch.isnan(angle), torch.atan2(imag, 1 + real), angle)
+    return torch.complex(torch.where(torch.isinf(real) | torch.isinf(imag), torch.inf, log), angle)
 
 
 @ufunc(torch.logaddexp, loops="float", identity=-math.inf)
@@ -204,10 +211,10 @@ def arccos(x: Pointwise):
     """
     if not x.is_complex():
         return torch.acos(x)
-    # Only below the real axis does torch give a zero imaginary part its sign.
-    below = torch.signbit(torch.imag(x))
-    y = torch.acos(torch.where(below, x, torch.conj(x)))
-    return torch.where(below, y, torch.conj(y))
+    # torch's own loses the digits of small real parts and the sign of an imaginary part that is zero.
+    side = 1 - 2 * torch.signbit(torch.imag(x)).to(dtypes_impl.real_dtype(x.dtype))
+    y = torch.acosh(x)
+    return torch.complex(torch.imag(y) * side, torch.real(y) * -side)
 
 
 @ufunc(torch.atan, loops="inexact", aliases=("atan",), flags=_flags.ARCTAN)

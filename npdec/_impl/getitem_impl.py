@@ -144,7 +144,7 @@ class _Plan:
                 self.index.append(item.reshape(1).nonzero().reshape(-1))
                 return axis, view_axis + 1
             for i, size in enumerate(item.shape):
-                if size != shape[axis + i]:
+                if size not in (0, shape[axis + i]):  # an axis of no booleans fits every axis, and selects nothing
                     raise IndexError(
                         f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                         f"{shape[axis + i]} but size of corresponding boolean axis is {size}"
