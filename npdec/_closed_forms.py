@@ -15,10 +15,11 @@ from npdec._closed import read
 from npdec._decomposed import DecomposedTensor
 from npdec._formula import by_formula, own_numbers, pointwise, value_of
 from npdec._gradients import no_graph
+from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
 from npdec._quadrature import gauss_legendre
 
-__all__ = ["REFUSED", "RULES"]
+__all__ = ["RULES"]
 
 Function = Callable[..., Any]
 
@@ -63,10 +64,9 @@ def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     named = {key: item for key, item in kwargs.items() if key not in ("memory_format", "input")}
     if not isinstance(args[0], DecomposedTensor):
         return func(*args, **kwargs)
+    named_format = kwargs.get("memory_format")
     if len(args) > 1 and isinstance(args[1], torch.memory_format):
         named_format, args = args[1], args[:1]
-    else:
-        named_format = kwargs.get("memory_format")
     made = _law.TaggedRule.of("Linear")(func, args, named)
     if named_format is None or not isinstance(made, DecomposedTensor):
         return made
@@ -110,6 +110,12 @@ def _reading_triangle(position: int, name: str, default: Any, hermitian: bool, f
         return _law.quadrature(call, formula)
 
     return rule
+
+
+def _cholesky_inverse(input: Any, upper: bool = False) -> Any:
+    one = torch.eye(input.shape[-1], dtype=input.dtype, device=input.device)
+    root = torch.linalg.solve_triangular(input, one, upper=upper)
+    return torch.matmul(root, root.mH) if upper else torch.matmul(root.mH, root)
 
 
 def _triangular_solve(
@@ -208,11 +214,11 @@ def _linear_cross_entropy(
     options: Any = None,
 ) -> Any:
     """(The options are about how memory is used.)"""
-    ignored = {} if ignore_index is None else {"ignore_index": ignore_index}
-    scores = F.linear(input, linear_weight, linear_bias)
-    if scores.ndim > 2:
-        scores = scores.movedim(-1, 1)
-    return F.cross_entropy(scores, target, weight, reduction=reduction, label_smoothing=label_smoothing, **ignored)
+    ignored = -100 if ignore_index is None else ignore_index
+    classes = tuple(linear_weight.shape[:-1])  # and perhaps places, of which each has its own
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = F.linear(input, linear_weight.flatten(0, -2), bias).unflatten(-1, classes)
+    return F.cross_entropy(scores, target, weight, None, ignored, None, reduction, label_smoothing)
 
 
 def _native_attention(
@@ -294,22 +300,6 @@ def _encoder_layer(
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
-_UNKNOWN = "torch has no derivative of it"
-_SPARSE = "sparse tensors hold no contributions: use dense ones"
-_QUANTISED = "numbers of a quantised tensor cannot carry contributions: use a floating dtype"
-_TRAINING = "it is a step of torch's own backward or of training, not a function of a model"
-
-_S = torch.special
-REFUSED: dict[Function, str] = {
-    _S.airy_ai: _UNKNOWN,
-    torch.geqrf: _UNKNOWN,
-    torch.Tensor.geqrf: _UNKNOWN,
-    torch.linalg.ldl_factor: _UNKNOWN,
-    torch.linalg.ldl_factor_ex: _UNKNOWN,
-    torch.linalg.ldl_solve: _UNKNOWN,
-    torch.Tensor.to_sparse: _SPARSE,
-}
-
 
 def _refusal(reason: str) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -318,6 +308,11 @@ def _refusal(reason: str) -> Function:
 
     rule.refused = reason  # type: ignore[attr-defined]
     return rule
+
+
+def _everywhere(name: str) -> list[Function]:
+    owners = (torch, torch.Tensor, torch.special, torch.linalg)
+    return [getattr(owner, name) for owner in owners if callable(getattr(owner, name, None))]
 
 
 _T = torch.Tensor
@@ -340,7 +335,7 @@ RULES: dict[Function, Function] = {
         _reading_triangle(0, "upper", False, True),
     ),
     **dict.fromkeys([torch.linalg.eigh, torch.linalg.eigvalsh], _reading_triangle(0, "UPLO", "L", True)),
-    **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], _reading_triangle(0, "upper", False, False)),
+    **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], by_formula(_cholesky_inverse)),
     **dict.fromkeys([torch.cholesky_solve, _T.cholesky_solve], _reading_triangle(1, "upper", False, False, 2)),
     **dict.fromkeys([torch.triangular_solve, _T.triangular_solve], by_formula(_triangular_solve)),
     **{
@@ -348,5 +343,5 @@ RULES: dict[Function, Function] = {
         for name in ("zero_", "fill_", "resize_as_")
         if hasattr(torch, name)
     },
-    **{function: _refusal(reason) for function, reason in REFUSED.items()},
+    **{function: _refusal(reason) for name, reason in REFUSED.items() for function in _everywhere(name)},
 }  # fmt: skip

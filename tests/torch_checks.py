@@ -131,7 +131,10 @@ def check_forward(
 def check_reverse(
     f: Function, inputs: Sequence[torch.Tensor], bases: Sequence[torch.Tensor], made: Sequence[Any]
 ) -> None:
-    """What reverse mode attributes to the groups is what forward mode found."""
+    """What reverse mode attributes to the groups is what forward mode found; of results that are finite."""
+    if not all(bool(torch.isfinite(torch.cat([p.flatten() for p in (t.value, t.residual)])).all())
+               for t in made if is_decomposed(t)):  # fmt: skip
+        return
     forward = total(made)
     for i, (x, base) in enumerate(zip(inputs, bases, strict=True)):
 
@@ -148,7 +151,8 @@ def check_reverse(
         sums.index_add_(0, groups_of(x, 0).flatten(), got.real.double().flatten())
         scale = max(size_of(want), abs(float(alone)))
         error = worst(sums, want)
-        assert error <= digits(x.dtype, 1e-8, 1e-3) * scale, (
+        coarse = min([x.dtype, *[t.dtype for t in made if carries(t)]], key=lambda d: torch.finfo(d).bits)
+        assert error <= digits(coarse, 1e-8, 1e-3) * scale, (
             f"input {i}: reverse is not forward, by {error:.1e} at {scale:.1e}"
         )
 
@@ -160,12 +164,15 @@ def check_small_changes(f: Function, inputs: Sequence[torch.Tensor]) -> None:
     steps = [h * (torch.rand(x.shape, generator=source, dtype=torch.float64) - 0.5).to(x.dtype) for x in inputs]
     free = [x.detach().clone().requires_grad_() for x in inputs]
     try:
-        number = total(seeded(lambda *a: f(*[t * 1 for t in a]), free))
-        if not number.requires_grad:
+        outputs = seeded(lambda *a: f(*[t * 1 for t in a]), free)
+        number = total(outputs)
+        if not number.requires_grad or any(carries(t) and torch.finfo(t.dtype).bits < 64 for t in outputs):
             return
         grads = torch.autograd.grad(number, free, allow_unused=True)
     except RuntimeError as error:  # NotImplementedError is one
         assert "derivative" in str(error) or "differentiable" in str(error)
+        return
+    if not all(g is None or bool(torch.isfinite(g).all()) for g in grads):
         return
     made = total(seeded(f, marked(inputs, [x - d for x, d in zip(inputs, steps, strict=True)])))
     if not is_decomposed(made):

@@ -27,6 +27,16 @@ LINEAR = """
     fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift
     fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_irfft2
     fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
+    hfft2 ihfft2 hfftn ihfftn fft_hfft2 fft_ihfft2 fft_hfftn fft_ihfftn istft
+    alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy
+    split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
+    view_as_complex_copy view_as_real_copy view_copy unsafe_split_with_sizes
+    combinations conj_physical native_channel_shuffle affine_grid_generator im2col col2im pin_memory ipu xpu mtia
+    _autocast_to_full_precision _autocast_to_reduced_precision
+    reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
+    upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d
+    _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d
+    _upsample_bilinear2d_aa _upsample_bicubic2d_aa
 """.split()
 
 # Attributes of tensors that are linear functions of them.
@@ -72,6 +82,10 @@ def masked_scatter(input: Linear, mask: Opaque, source: Linear): ...
 def index_put(input: Linear, indices: Opaque, values: Linear, accumulate: bool = False): ...
 
 
+@torch_rule(torch.put, torch.Tensor.put)
+def put(input: Linear, index: Opaque, source: Linear, accumulate: bool = False): ...
+
+
 @torch_rule(torch.index_fill, torch.Tensor.index_fill)
 def index_fill(input: Linear, dim: int, index: Opaque, value: Linear): ...
 
@@ -92,7 +106,8 @@ def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any): ...
 @torch_rule(torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply, torch.matmul, torch.Tensor.matmul,
             torch.Tensor.__rmatmul__, torch.mm, torch.Tensor.mm, torch.bmm, torch.Tensor.bmm, torch.mv, torch.Tensor.mv,
             torch.dot, torch.Tensor.dot, torch.inner, torch.Tensor.inner, torch.vdot, torch.Tensor.vdot, torch.outer,
-            torch.Tensor.outer, torch.ger, torch.kron, torch.Tensor.kron)  # fmt: skip
+            torch.Tensor.outer, torch.ger, torch.Tensor.ger, torch.linalg.matmul, torch.kron,
+            torch.Tensor.kron)  # fmt: skip
 def product(input: Multilinear, other: Multilinear): ...
 
 
@@ -123,6 +138,14 @@ def linear(input: Multilinear, weight: Multilinear, bias: Linear | None = None):
 
 @torch_rule(F.bilinear)
 def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias: Linear | None = None): ...
+
+
+@torch_rule(torch.convolution)
+def convolution(input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any): ...
+
+
+@torch_rule(torch.conv_tbc)
+def conv_tbc(input: Multilinear, weight: Multilinear, bias: Linear, pad: int = 0): ...
 
 
 @torch_rule(F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)

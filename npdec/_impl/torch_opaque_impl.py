@@ -12,7 +12,10 @@ OPAQUE = """
     element_size data_ptr get_device is_floating_point is_complex is_conj is_neg is_signed is_pinned is_nonzero
     untyped_storage storage item tolist __len__ __bool__ __index__ __contains__ result_type can_cast is_inference
     is_same_size dim_order has_names is_shared is_set_to __format__ bool
-    bernoulli multinomial poisson binomial histc
+    bernoulli multinomial poisson binomial histc gcd lcm hash_tensor nonzero_static one_hot matrix_rank
+    linalg_matrix_rank is_distributed is_coalesced sparse_dim dense_dim __dlpack_device__ __eq__ __ne__ __lt__ __le__
+    __gt__ __ge__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __invert__ __nonzero__ __int__ __float__
+    __complex__ __long__ storage_type record_stream
     _is_view _is_zerotensor
 """.split()
 
@@ -20,5 +23,6 @@ OPAQUE = """
 OPAQUE_ATTRIBUTES = """
     shape dtype device ndim layout is_cuda is_cpu is_meta is_mps is_xpu is_sparse is_quantized is_leaf is_nested
     is_mkldnn requires_grad grad_fn grad names itemsize nbytes output_nr _version _base retains_grad is_sparse_csr
+    grad_dtype _grad _grad_fn _post_accumulate_grad_hooks _cdata
     is_vulkan is_xla is_ipu is_maia is_mtia is_ort name volatile _backward_hooks
 """.split()

@@ -41,16 +41,20 @@ def _over(y: torch.Tensor, x: torch.Tensor, limit: float) -> torch.Tensor:
     return torch.where(x == 0, limit, y / torch.where(x == 0, torch.ones_like(x), x))
 
 
-bessel_j0 = _with_derivative(_S.bessel_j0, lambda x: -bessel_j1(x))
-bessel_j1 = _with_derivative(_S.bessel_j1, lambda x: bessel_j0(x) - _over(bessel_j1(x), x, 0.5))
-bessel_y0 = _with_derivative(_S.bessel_y0, lambda x: -bessel_y1(x))
-bessel_y1 = _with_derivative(_S.bessel_y1, lambda x: bessel_y0(x) - bessel_y1(x) / x)
-modified_i0 = _with_derivative(_S.modified_bessel_i0, lambda x: modified_i1(x))  # noqa: PLW0108
-modified_i1 = _with_derivative(_S.modified_bessel_i1, lambda x: modified_i0(x) - _over(modified_i1(x), x, 0.5))
-modified_k0 = _with_derivative(_S.modified_bessel_k0, lambda x: -modified_k1(x))
-modified_k1 = _with_derivative(_S.modified_bessel_k1, lambda x: -modified_k0(x) - modified_k1(x) / x)
-scaled_k0 = _with_derivative(_S.scaled_modified_bessel_k0, lambda x: scaled_k0(x) - scaled_k1(x))
-scaled_k1 = _with_derivative(_S.scaled_modified_bessel_k1, lambda x: scaled_k1(x) - scaled_k0(x) - scaled_k1(x) / x)
+bessel_j0: Function = _with_derivative(_S.bessel_j0, lambda x: -bessel_j1(x))
+bessel_j1: Function = _with_derivative(_S.bessel_j1, lambda x: bessel_j0(x) - _over(bessel_j1(x), x, 0.5))
+bessel_y0: Function = _with_derivative(_S.bessel_y0, lambda x: -bessel_y1(x))
+bessel_y1: Function = _with_derivative(_S.bessel_y1, lambda x: bessel_y0(x) - bessel_y1(x) / x)
+modified_i0: Function = _with_derivative(_S.modified_bessel_i0, lambda x: modified_i1(x))  # noqa: PLW0108
+modified_i1: Function = _with_derivative(
+    _S.modified_bessel_i1, lambda x: modified_i0(x) - _over(modified_i1(x), x, 0.5)
+)
+modified_k0: Function = _with_derivative(_S.modified_bessel_k0, lambda x: -modified_k1(x))
+modified_k1: Function = _with_derivative(_S.modified_bessel_k1, lambda x: -modified_k0(x) - modified_k1(x) / x)
+scaled_k0: Function = _with_derivative(_S.scaled_modified_bessel_k0, lambda x: scaled_k0(x) - scaled_k1(x))
+scaled_k1: Function = _with_derivative(
+    _S.scaled_modified_bessel_k1, lambda x: scaled_k1(x) - scaled_k0(x) - scaled_k1(x) / x
+)
 
 
 def spherical_j0(x: torch.Tensor) -> torch.Tensor:
