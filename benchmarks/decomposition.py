@@ -1,16 +1,20 @@
 """What a decomposition costs: npdec beside the plain network, PyDec and Captum, in one process and one thread.
 
-    python benchmarks/decomposition.py [--turns 15] [--check]
+    python benchmarks/decomposition.py [--turns 15] [--network mlp] [--components 8 64] [--check]
 
-A network of three layers (512-512-512-10, float32, batch 64), once with ReLU and once with tanh.
+Three networks in float32: an MLP (512-512-512-10 with ReLU, batch 64), a CNN (two convolutions with ReLU and pooling,
+and a linear layer, batch 4 of 28 by 28 pixels) and a transformer's block (attention and MLP with normalisations, batch
+2 of 64 tokens of 64 numbers).
 
-Forward: the output decomposed into 32 components, blocks of 16 input features. The floor is what must be computed in
-any case: 32 components, value and residual, as 34 plain passes run as one batch. All run without autograd.
+Forward: the output decomposed into C components, blocks of the input's elements. The floor is what must be computed in
+any case: C components, value and residual, as C + 2 plain passes run as one batch. All run without autograd.
 Reverse: the attribution of one output of every example to all inputs, beside one plain forward and backward pass.
+Path: integrated gradients of the same outputs by 50 nodes, run as one batch.
 
-All times are ratios to the plain pass of the same turn, medians over the turns; smaller is faster. PyDec and Captum
-come with `pip install 'npdec[bench]'`; without them their columns stay empty. With --check the exit code is 1 if npdec
-takes longer than the floor, than PyDec, than two passes in reverse, or than Captum's DeepLift.
+Times and peaks of memory (what torch's operations make and is there at once) are ratios to the plain pass; times to
+that of the same turn, medians over the turns; smaller is better. PyDec and Captum come with `pip install
+'npdec[bench]'`; without them their columns stay empty. A column that its library cannot compute says why. With --check
+the exit code is 1 if npdec takes longer than the floor, than PyDec, than two passes in reverse, or than DeepLift.
 """
 
 from __future__ import annotations
@@ -23,138 +27,206 @@ from statistics import median
 from typing import Any
 
 import torch
+from torch import nn
 
 import npdec
+from npdec._meter import Meter
 from timing import ratio, turns
 
-BATCH, WIDTH, OUTPUTS, COMPONENTS = 64, 512, 10, 32
-TARGET = 3
+TARGET, STEPS = 3, 50
 MAX_REVERSE = 2.0
 
+Calls = dict[str, Callable[[], Any]]
 
-def network(activation: Callable[[], torch.nn.Module]) -> torch.nn.Sequential:
-    return torch.nn.Sequential(
-        torch.nn.Linear(WIDTH, WIDTH),
-        activation(),
-        torch.nn.Linear(WIDTH, WIDTH),
-        activation(),
-        torch.nn.Linear(WIDTH, OUTPUTS),
-    )
+
+class Attention(nn.Module):
+    """A block of a transformer, of functions that PyDec has as well."""
+
+    def __init__(self, width: int, outputs: int) -> None:
+        super().__init__()
+        self.query, self.key, self.values, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.gelu, self.head = nn.GELU(), nn.Linear(width, outputs)
+
+    def forward(self, x: Any) -> Any:
+        h = self.before(x)
+        scores = torch.bmm(self.query(h), self.key(h).transpose(1, 2)) / x.shape[-1] ** 0.5
+        x = x + self.out(torch.bmm(torch.softmax(scores, -1), self.values(h)))
+        x = x + self.down(self.gelu(self.up(self.between(x))))
+        return self.head(x.mean(1))
+
+
+def mlp() -> tuple[nn.Module, torch.Tensor]:
+    layers = [nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
+    return nn.Sequential(*layers), torch.randn(64, 512)
+
+
+def cnn() -> tuple[nn.Module, torch.Tensor]:
+    convolutions = [nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    convolutions += [nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(16 * 7 * 7, 10)), torch.randn(4, 1, 28, 28)
+
+
+def attention() -> tuple[nn.Module, torch.Tensor]:
+    return Attention(64, 10), torch.randn(2, 64, 64)
+
+
+NETWORKS = {"mlp": mlp, "cnn": cnn, "attention": attention}
 
 
 def scale(x: torch.Tensor) -> float:
     return float(x.detach().abs().max())
 
 
-def report(title: str, seconds: dict[str, list[float]], plain: str, notes: dict[str, str]) -> dict[str, float]:
-    """Print a column a line, and return the ratios to `plain`."""
+def peak(call: Callable[[], Any]) -> int:
+    with Meter() as meter:
+        call()
+    return meter.peak
+
+
+def report(title: str, calls: Calls, repeats: int, notes: dict[str, str]) -> dict[str, float]:
+    """Time the columns and print one a line; returns the ratios of time to the first."""
+    seconds, plain = turns(calls, repeats), next(iter(calls))
     ratios = {name: ratio(values, seconds[plain]) for name, values in seconds.items()}
-    print(f"  {title}")
+    least = peak(calls[plain])
+    print(f"  {title}{'time':>38}{'':12}memory")
     for name, values in seconds.items():
-        note = notes.get(name, "")
-        print(f"    {name:44}{1e3 * median(values):9.2f} ms{ratios[name]:9.2f} x   {note}".rstrip())
+        memory = peak(calls[name]) / least
+        line = (
+            f"    {name:36}{1e3 * median(values):9.2f} ms{ratios[name]:8.2f} x{memory:9.2f} x   {notes.get(name, '')}"
+        )
+        print(line.rstrip())
+    for name in notes.keys() - calls.keys():
+        print(f"    {name:36}{notes[name]}")
     return ratios
 
 
-def forward(model: torch.nn.Sequential, x: torch.Tensor, repeats: int) -> list[str]:
-    """Time the forward decomposition; returns the limits that are not met."""
-    blocks = torch.arange(WIDTH) // (WIDTH // COMPONENTS)
-    parts = torch.where(blocks == torch.arange(COMPONENTS)[:, None, None], x, 0.0)
-    stacked = torch.cat([parts, x[None], torch.zeros_like(x)[None]]).reshape(-1, WIDTH)
-    groups = npdec.asarray(blocks)
-    array = npdec.asarray(x)
-    start = npdec.decompose(array, groups=groups, baseline=0.0).tensor
+def forward(model: nn.Module, x: torch.Tensor, count: int, repeats: int) -> list[str]:
+    """Time the forward decomposition into `count` components; returns the limits that are not met."""
+    size = x[0].numel()
+    blocks = (torch.arange(size) * count // size).reshape(x.shape[1:])
+    parts = torch.where(blocks == torch.arange(count).reshape(-1, *[1] * x.ndim), x, 0.0)
+    stacked = torch.cat([parts, x[None], torch.zeros_like(x)[None]]).flatten(0, 1)
+    start = npdec.decompose(x, groups=blocks)
 
-    calls: dict[str, Callable[[], Any]] = {
-        "plain forward": lambda: model(x),
-        f"floor: {COMPONENTS + 2} plain passes as one batch": lambda: model(stacked),
-        "npdec": lambda: model(start),
-        "npdec, with np.decompose of the input": lambda: model(
-            npdec.decompose(array, groups=groups, baseline=0.0).tensor
-        ),
+    plain, floor, own = "plain forward", f"floor: {count + 2} plain passes as one batch", "npdec"
+    calls: Calls = {
+        plain: lambda: model(x),
+        floor: lambda: model(stacked),
+        own: lambda: model(start),
+        "npdec, with np.decompose of the input": lambda: model(npdec.decompose(x, groups=blocks)),
     }
-    plain, floor, own = list(calls)[:3]
-    result = npdec.asarray(model(start))
-    components = torch.as_tensor(result.components)
-    error = scale(torch.as_tensor(result.value) - torch.as_tensor(result.residual) - components.sum(0))
+    result = model(start)
+    error = scale(result.value - result.residual - result.components.sum(0))
     notes = {own: f"completeness error {error:.0e}"}
-    assert torch.equal(torch.as_tensor(result.value), model(x)), "decomposing changed the value"
+    assert torch.equal(result.value, model(x)), "decomposing changed the value"
 
-    other = None
+    other = "PyDec 0.3.0"
     try:
         import pydec
     except ImportError:
         print("  PyDec is not installed")
     else:
-        other = "PyDec 0.3.0"
         composition = pydec.as_composition(parts, torch.zeros_like(x))
-        calls[other] = lambda: model(composition)
-        difference = scale(model(composition).components - components)
-        notes[other] = f"components differ from npdec's by {difference:.0e}"
+        try:
+            theirs = model(composition)
+        except (RuntimeError, TypeError, AttributeError) as refusal:
+            notes[other] = f"refuses: {str(refusal).splitlines()[0][:60]}"
+        else:
+            calls[other] = lambda: model(composition)
+            error = scale(theirs.c_sum() - model(x))
+            difference = scale(theirs.components - result.components)
+            notes[other] = f"completeness error {error:.0e}, differs from npdec by {difference:.0e}"
 
-    ratios = report("forward, 32 components", turns(calls, repeats), plain, notes)
+    ratios = report(f"forward, {count:3} components", calls, repeats, notes)
     missed = []
     if ratios[own] > ratios[floor]:
         missed.append(f"npdec {ratios[own]:.1f} is above the floor {ratios[floor]:.1f}")
-    if other is not None and ratios[own] >= ratios[other]:
+    if other in ratios and ratios[own] >= ratios[other]:
         missed.append(f"npdec {ratios[own]:.1f} is not below PyDec {ratios[other]:.1f}")
-    return missed
+    return [f"forward, {count} components: {line}" for line in missed]
 
 
-def reverse(model: torch.nn.Sequential, x: torch.Tensor, repeats: int) -> list[str]:
-    """Time the reverse mode; returns the limits that are not met."""
+def reverse(model: nn.Module, x: torch.Tensor, repeats: int) -> list[str]:
+    """Time the reverse mode and the path; returns the limits that are not met."""
+    zeros = torch.zeros_like(x)
 
     def gradient() -> torch.Tensor:
         leaf = x.clone().requires_grad_()
         return torch.autograd.grad(model(leaf)[:, TARGET].sum(), leaf)[0]
 
-    def attribute() -> Any:
-        return npdec.attribute(lambda inputs: model(inputs)[:, TARGET].sum(), x, baseline=0.0)
+    def total(inputs: torch.Tensor) -> Any:
+        return model(inputs)[:, TARGET].sum()
 
-    plain, own = "plain forward and backward", "npdec"
-    calls: dict[str, Callable[[], Any]] = {plain: gradient, own: attribute}
-    answer = attribute()
-    attribution = torch.as_tensor(answer.attribution)
-    error = scale(torch.as_tensor(answer.value) - torch.as_tensor(answer.residual) - attribution.sum())
-    notes = {own: f"completeness error {error:.0e} of {scale(attribution.sum()):.1f}"}
+    def many(inputs: torch.Tensor) -> torch.Tensor:
+        return model(inputs.flatten(0, 1))[:, TARGET].reshape(len(inputs), -1).sum(1)
 
-    other = None
+    plain, own, path = "plain forward and backward", "npdec", f"npdec, path of {STEPS} nodes"
+    calls: Calls = {
+        plain: gradient,
+        own: lambda: npdec.attribute(total, x),
+        path: lambda: npdec.attribute(many, x, method="path", steps=STEPS, batched=True, chunk_size=STEPS),
+    }
+    change = float(total(x) - total(zeros))
+    found = {name: torch.as_tensor(calls[name]().attribution) for name in (own, path)}
+    others = {}
     try:
-        from captum.attr import DeepLift
+        from captum.attr import DeepLift, IntegratedGradients
     except ImportError:
         print("  Captum is not installed")
     else:
-        other = "Captum DeepLift"
-        explainer, leaf, baseline = DeepLift(model), x.clone().requires_grad_(), torch.zeros_like(x)
-        calls[other] = lambda: explainer.attribute(leaf, baseline, target=TARGET)
-        notes[other] = f"attributions differ from npdec's by {scale(calls[other]() - attribution):.0e}"
+        leaf, lift, gradients = x.clone().requires_grad_(), DeepLift(model), IntegratedGradients(model)
+        others["Captum DeepLift"] = lambda: lift.attribute(leaf, zeros, target=TARGET)
+        others[f"Captum IG, {STEPS} steps"] = lambda: gradients.attribute(
+            leaf, zeros, target=TARGET, n_steps=STEPS, method="gausslegendre"
+        )
+    notes = {}
+    for name, call in others.items():
+        try:
+            found[name] = call().detach()
+        except (RuntimeError, AssertionError) as refusal:
+            notes[name] = f"refuses: {str(refusal).splitlines()[0][:60]}"
+        else:
+            calls[name] = call
+    for name, attribution in found.items():
+        notes[name] = f"completeness error {abs(change - float(attribution.sum())):.0e} of {abs(change):.1f}"
+    for name, like in (("Captum DeepLift", own), (f"Captum IG, {STEPS} steps", path)):
+        if name in found:
+            notes[name] += f", differs by {scale(found[name] - found[like]):.0e}"
 
-    ratios = report("reverse, one output", turns(calls, repeats * 4), plain, notes)
+    ratios = report("reverse, one output    ", calls, repeats, notes)
     missed = []
     if ratios[own] > MAX_REVERSE:
         missed.append(f"reverse mode {ratios[own]:.2f} is above {MAX_REVERSE}")
-    if other is not None and ratios[own] >= ratios[other]:
-        missed.append(f"reverse mode {ratios[own]:.2f} is not below DeepLift {ratios[other]:.2f}")
+    if "Captum DeepLift" in ratios and ratios[own] >= ratios["Captum DeepLift"]:
+        missed.append(f"reverse mode {ratios[own]:.2f} is not below DeepLift {ratios['Captum DeepLift']:.2f}")
     return missed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--turns", type=int, default=15, help="turns of the forward columns (15)")
+    parser.add_argument("--turns", type=int, default=15, help="turns of the columns (15; fewer for many components)")
+    parser.add_argument("--network", choices=NETWORKS, action="append", help="one of the networks (all)")
+    parser.add_argument("--components", type=int, nargs="+", default=[8, 64, 512], help="how many (8 64 512)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is not met")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(0)
     # Captum says at every call that it hooks the activations.
     warnings.filterwarnings("ignore", message="Setting forward, backward hooks", category=UserWarning)
 
-    print(f"{WIDTH}-{WIDTH}-{WIDTH}-{OUTPUTS}, batch {BATCH}, float32, one thread (torch {torch.__version__})")
+    print(f"float32, one thread (torch {torch.__version__})")
     missed = []
-    for name, activation in (("ReLU", torch.nn.ReLU), ("tanh", torch.nn.Tanh)):
-        model, x = network(activation), torch.randn(BATCH, WIDTH)
-        print(f"\n{name}")
-        with torch.no_grad():
-            missed += [f"{name}: {line}" for line in forward(model, x, args.turns)]
+    for name in args.network or NETWORKS:
+        torch.manual_seed(0)
+        model, x = NETWORKS[name]()
+        model.requires_grad_(False)
+        print(f"\n{name}, input {tuple(x.shape)}")
+        for count in args.components:
+            with torch.no_grad():
+                missed += [
+                    f"{name}: {line}" for line in forward(model, x, count, max(3, args.turns * 8 // max(8, count)))
+                ]
         missed += [f"{name}: {line}" for line in reverse(model, x, args.turns)]
     for line in missed:
         print(f"\nlimit not met: {line}")
