@@ -385,7 +385,9 @@ def set_dtype(array: Composition, dtype: Any) -> None:
     tensor, raw = reinterpreted(array._t, target)
     if raw is not None:
         raise ValueError(f"dtype: torch cannot see this memory as {target}, whose elements would not be aligned there")
-    array._t, array._d = tensor, target
+    if hasattr(array, "_src") and tensor.dtype is not array._d:
+        raise ValueError(f"dtype: the array stands for a view that torch does not have; take .view({target})")
+    _memory.seat(array, tensor)
 
 
 def set_strides(array: Composition, strides: Any) -> None:
@@ -405,4 +407,6 @@ def set_strides(array: Composition, strides: Any) -> None:
     room = tensor.untyped_storage().nbytes() - tensor.storage_offset() * size - size
     if any(step < 0 or step % size for step in steps) or reach > max(room, 0):
         raise ValueError("strides is not compatible with available memory")
-    array._t = tensor.as_strided(tuple(tensor.shape), tuple(step // size for step in steps))
+    if hasattr(array, "_src"):
+        raise ValueError("strides: the array stands for a view that torch does not have; take .copy()")
+    _memory.seat(array, tensor.as_strided(tuple(tensor.shape), tuple(step // size for step in steps)))

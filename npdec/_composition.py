@@ -116,7 +116,11 @@ class Composition(ArrayBuffer, ArrayMethods):
         reshaped = shape_impl.reshape(self._t, as_shape(shape))
         if self._t.numel() and not _memory.shares_storage(reshaped, self._t):
             raise AttributeError("incompatible shape for in-place modification: use reshape to get a copy")
-        self._t = reshaped
+        if getattr(getattr(self, "_m", None), "origin", None) is not None:
+            made = _memory.view(self, reshaped)
+            if not _memory.shares_storage(made._t, self._t):
+                raise AttributeError("incompatible shape for in-place modification: use reshape to get a copy")
+        _memory.seat(self, reshaped)
 
     @property
     def dtype(self) -> dtype_class:
@@ -150,6 +154,8 @@ class Composition(ArrayBuffer, ArrayMethods):
                 tensor = self._t.reshape(length, width)
         except (TypeError, RuntimeError):
             return super().reshape(*_lengths(length, width, more))
+        if type(tensor) is DecomposedTensor:
+            return _memory.view(self, tensor)
         if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
             return super().reshape(*_lengths(length, width, more))
         result = _new(Composition)

@@ -34,15 +34,16 @@ class Family(list["ref[Composition]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
     `frozen` says that one of them is read-only, so that a view has to look whether its source is. `limit` is then, and
-    for copies that stand for views, negative, so that one comparison of lengths tells it all.
+    for copies that stand for views, negative, so that one comparison of lengths tells it all. `loose` says that some
+    have their values in common, but not their contributions, which are brought together before one is written.
     """
 
-    __slots__ = ("frozen", "limit", "mirrors", "origin")
+    __slots__ = ("frozen", "limit", "loose", "mirrors", "origin")
 
     def __init__(self) -> None:
         super().__init__()
         self.limit = 64
-        self.frozen = False
+        self.frozen = self.loose = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.
         self.mirrors: list[ref[Composition]] = []
         # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
@@ -83,7 +84,18 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
         family.append(ref(result))
         if len(family) > family.limit:
             settle(source, result)
+        if type(tensor) is DecomposedTensor and not _shares_parts(source._t, tensor):
+            family.loose |= shares_storage(source._t, tensor)
     return result
+
+
+def _shares_parts(a: Any, b: DecomposedTensor) -> bool:
+    """Whether the residuals and the components of two decomposed tensors are in common: reshaping, where they do not
+    lie in memory as the value does, may copy them and not it."""
+    return all(
+        one.untyped_storage()._cdata == other.untyped_storage()._cdata
+        for one, other in ((a.residual, b.residual), (a.components, b.components))
+    )
 
 
 def settle(source: Composition, result: Composition) -> None:
@@ -95,9 +107,71 @@ def settle(source: Composition, result: Composition) -> None:
         return
     if family.frozen:
         result._ro = getattr(source, "_ro", None)
-    if family.origin is not None and hasattr(source, "_src"):
-        result._src = source, None  # keeps the copy that is renewed
+    if family.origin is not None:
+        if _goes_around(source, result):
+            result._t = result._t.clone()
+            return settle(source, result)
+        if hasattr(source, "_src"):
+            result._src = source, None  # keeps the copy that is renewed
     family.prune()
+
+
+def _goes_around(source: Composition, result: Composition) -> bool:
+    """Whether a view of a copy that stands for a view has elements which there lie at no constant steps: axes merged,
+    of which one runs backwards. NumPy copies then."""
+    shape, steps = source._t.shape, source._t.stride()
+    for n, step in zip(result._t.shape, result._t.stride(), strict=True):
+        reach = (n - 1) * step
+        if reach > 0 and not any(s and step % s == 0 and reach <= (m - 1) * s for m, s in zip(shape, steps)):
+            break  # an axis that was none before, nor a part of one
+    else:
+        return False
+    return stands_for(result) is not None and not _is_regular(places(result)[1])
+
+
+def _is_regular(at: torch.Tensor) -> bool:
+    """Whether the places are at constant steps along each axis."""
+    steps = [at.diff(dim=axis) for axis in range(at.dim())]
+    return all(bool((step == step.reshape(-1)[:1]).all()) for step in steps if step.numel())
+
+
+def stands_for(obj: Any) -> Any:
+    """The copy over whose memory the array lies, if it stands for a reversed view."""
+    origin = getattr(getattr(obj, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    return None if copy is None or copy._src[1] is None or copy._d is not obj._d or not is_aligned(obj) else copy
+
+
+def places(array: Composition) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
+    tensor, copy = plain(array), stands_for(array)
+    if copy is None:
+        at = torch.full((), int(tensor.storage_offset()))
+        for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+            at = at + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
+        return tensor, at
+    (source, again), memory = copy._src, plain(copy)
+    held, at = places(source)
+    shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(again(at).reshape(memory.shape))
+    return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
+
+
+def plain(array: Composition) -> torch.Tensor:
+    """The tensor of an array, that of the value if it is decomposed."""
+    tensor = array._t
+    return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
+
+
+def seat(array: Composition, tensor: torch.Tensor) -> None:
+    """Give an array another view of its own memory. Copies that stand for views of it stand for what they did."""
+    family = getattr(array, "_m", None)
+    mirrors = [] if family is None else [copy for member in family.mirrors if (copy := member()) is not None]
+    shown = [copy for copy in mirrors if copy._src[0] is array]
+    if shown:
+        held = view(array, array._t)
+        for copy in shown:
+            copy._src = held, copy._src[1]
+    array._t, array._d = tensor, tensor.dtype
 
 
 def freeze(array: Composition, reason: str) -> None:
@@ -184,7 +258,8 @@ def _write_back(copy: Composition) -> Family:
     if type(tensor) is DecomposedTensor:
         target = decompose_in_place(source, tensor.labels, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
-    _storage.signed(target)[torch.unravel_index(again(positions), shape)] = _storage.signed(tensor)
+    at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
+    _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
     return family_of(source)
 
 
@@ -195,7 +270,7 @@ def _renew(family: Family) -> None:
     for copy in [copy for member in family.mirrors if (copy := member()) is not None]:
         source, again = copy._src
         assert again is not None
-        fresh = again(source._t)
+        fresh = again(source._t).reshape(copy._t.shape)
         if isinstance(fresh, DecomposedTensor):
             decompose_in_place(copy, fresh.labels, fresh)
         copy._t.copy_(fresh)
@@ -212,14 +287,22 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
+def is_settled(array: Composition, tensor: DecomposedTensor) -> bool:
+    """Whether the parts of a decomposed array can be written where they are: no element is one with another, and the
+    views of it see what is written."""
+    family = getattr(array, "_m", None)
+    return not ((family is not None and family.loose) or tensor.has_broadcast_parts())
+
+
 def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) -> DecomposedTensor:
     """Make the array decomposed under (at least) the given labels, and with it every view of its memory.
 
     `like` is the decomposed tensor about to be written; the array's tensor is returned.
     """
     tensor = array._t
-    if type(tensor) is DecomposedTensor and tensor.covers(labels) and not tensor.has_broadcast_parts():
+    if type(tensor) is DecomposedTensor and tensor.covers(labels) and is_settled(array, tensor):
         return tensor
+    family_of(array).loose = False
     members = [m for m in family_of(array).living() if shares_storage(m._t, tensor)]
     for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):
         member._t = replaced

@@ -31,7 +31,7 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
     """The tensor of the array, ready to receive `value`: decomposed, with its views, if `value` is."""
     if type(value) is not DecomposedTensor:
         tensor = array._t
-        if type(tensor) is DecomposedTensor and tensor.has_broadcast_parts():
+        if type(tensor) is DecomposedTensor and not _memory.is_settled(array, tensor):
             return _memory.decompose_in_place(array, tensor.labels, tensor)
         return tensor
     if not carries(array._d):

@@ -11,7 +11,7 @@ import torch
 
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
-from npdec._memory import is_aligned
+from npdec._memory import is_aligned, places, stands_for
 from npdec.exceptions import TooHardError
 
 __all__ = ["may_share_memory", "shares_memory"]
@@ -35,16 +35,16 @@ def _tensor(obj: Any) -> torch.Tensor:
     if not is_aligned(obj):  # all the bytes that the copy stands for, of which this may be a part
         source, again = obj._m.origin()._src
         return again.bytes_of(_plain(source))
-    if _stands_for(obj) is None:
+    if stands_for(obj) is None:
         return tensor
-    held, places = _places(obj)
-    first, steps = int(places[(0,) * places.dim()]), []
-    for axis, n in enumerate(places.shape):
-        at = [0] * places.dim()
-        at[axis] = min(1, n - 1)
-        steps.append(int(places[tuple(at)]) - first)
-    first += sum((n - 1) * step for n, step in zip(places.shape, steps, strict=True) if step < 0)
-    return held.as_strided(places.shape, [abs(step) for step in steps], first)
+    held, at = places(obj)
+    first, steps = int(at[(0,) * at.dim()]), []
+    for axis, n in enumerate(at.shape):
+        second = [0] * at.dim()
+        second[axis] = min(1, n - 1)
+        steps.append(int(at[tuple(second)]) - first)
+    first += sum((n - 1) * step for n, step in zip(at.shape, steps, strict=True) if step < 0)
+    return held.as_strided(at.shape, [abs(step) for step in steps], first)
 
 
 def _plain(obj: Any) -> torch.Tensor:
@@ -52,34 +52,13 @@ def _plain(obj: Any) -> torch.Tensor:
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 
-def _stands_for(obj: Any) -> Any:
-    """The copy over whose memory the array lies, if it stands for a reversed view."""
-    origin = getattr(getattr(obj, "_m", None), "origin", None)
-    copy = None if origin is None else origin()
-    return None if copy is None or copy._src[1] is None or copy._d is not obj._d or not is_aligned(obj) else copy
-
-
 def follow_each_other(array: Any) -> bool:
     """Whether the elements of a 1-d array follow each other in the memory that they are of in the end. It is asked of
     contiguous arrays, where only a copy that stands for a reversed view has others."""
-    if _stands_for(array) is None or array.size < 2:
+    if stands_for(array) is None or array.size < 2:
         return True
-    places = _places(array)[1]
-    return bool((places[1:] - places[:-1] == 1).all())
-
-
-def _places(obj: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
-    tensor, copy = _plain(obj), _stands_for(obj)
-    if copy is None:
-        places = torch.full((), int(tensor.storage_offset()))
-        for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
-            places = places + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
-        return tensor, places
-    (source, again), memory = copy._src, _plain(copy)
-    held, places = _places(source)
-    shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(again(places))
-    return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
+    at = places(array)[1]
+    return bool((at[1:] - at[:-1] == 1).all())
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:

@@ -363,3 +363,46 @@ def test_a_broadcast_view_is_alive_when_labels_are_added():
     assert rows.labels == ("a", "b", "c", "d")
     assert rows.value.tolist() == [[5, 10]] * 3
     assert numpy.abs(numpy.asarray(np.completeness(rows))).max() == 0
+
+
+def test_a_reversed_view_reshaped_is_a_copy_where_numpys_is():
+    def reshaped(lib):
+        x = lib.arange(6.0).reshape(2, 3)
+        told = []
+        for view in (x[::-1], x[:, ::-1], x[::-1, ::-1], x[0, ::-1]):
+            flat = view.reshape(-1)
+            flat[0] += 10
+            told.append((flat.tolist(), lib.shares_memory(flat, x)))
+        return told, x.tolist()
+
+    assert reshaped(np) == reshaped(numpy)
+
+
+def test_shapes_set_in_place_beside_reversed_views():
+    def written(lib):
+        x = lib.arange(6.0)
+        back = x[::-1]
+        x.shape = (2, 3)
+        back[0] = 9
+        x[0, 0] = 7
+        back.shape = (3, 2)
+        back[2, 1] += 1
+        rows = x[::-1]
+        with pytest.raises(AttributeError):
+            rows.shape = (6,)
+        return x.tolist(), back.tolist(), rows.tolist()
+
+    assert written(np) == written(numpy)
+
+
+def test_views_follow_where_contributions_lie_otherwise_in_memory():
+    """The residual of a sum lies in another order than its value, so that reshaping copies it alone."""
+    x = np.decompose(np.arange(6.0).reshape(2, 3), axis=0, labels=["a", "b"]).T + np.ones((3, 2))
+    flat = x.reshape(-1, order="F")
+    assert np.shares_memory(flat, x)
+    flat[0] = np.decompose(np.array(5.0), baseline=1.0, labels=["b"], axis=())
+    x[2, 1] = 2.0
+    assert x.residual[0, 0] == flat.residual[0] == 1
+    assert x.components[:, 0, 0].tolist() == flat.components[:, 0].tolist() == [0, 4]
+    assert x.residual[2, 1] == flat.residual[-1] == 2
+    assert not flat.components[:, -1].any()
