@@ -54,14 +54,18 @@ def working_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def apply_operator(
-    components: torch.Tensor, diagonal: torch.Tensor, basis: torch.Tensor, images: torch.Tensor
+    components: torch.Tensor,
+    diagonal: torch.Tensor,
+    basis: torch.Tensor,
+    images: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """diagonal · c − Σₖ images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m or 1), basis and images
-    (R, k, m), which are made the components' dtype."""
+    """diagonal · c − Σₖ weights[k] images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m or 1), basis and
+    images (R, k, m), weights (R, k, 1 or broadcasting), which are made the components' dtype."""
     dtype = components.dtype
     diagonal, basis, images = diagonal.to(dtype), basis.to(dtype), images.to(dtype)
     shares = torch.bmm(basis, components.permute(1, 2, 0))
-    correction = torch.bmm(shares.mT, -images).transpose(0, 1)
+    correction = torch.bmm((-shares if weights is None else shares * -weights.to(dtype)).mT, images).transpose(0, 1)
     if torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad):
         return torch.addcmul(correction, components, diagonal)
     return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
@@ -88,23 +92,21 @@ def _operator(
     `apply_operator` takes them. `scale` replaces the integrals where it is given."""
     with no_graph(x.whole):
         rows = layer.rows(x.value, 0)
-        m = rows.shape[-1]
-        one = rows.new_full((), m**-0.5, dtype=torch.float64).expand(*rows.shape[:-1], 1, m)
+        m, dtype = rows.shape[-1], working_dtype(rows.dtype)
+        one = rows.new_full((), m**-0.5, dtype=dtype).expand(*rows.shape[:-1], 1, m)
         if scale is not None:
             return (scale, one, one * scale.unsqueeze(-1)) if layer.centred else (scale, None, None)
-        r, d = layer.rows(x.residual, 0).double(), layer.rows(x.value - x.residual, 0).double()
+        u = torch.stack([layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)], -2).double()
         if layer.centred:
-            r, d = _centred(r), _centred(d)
-        diagonal, basis, (w00, w01, w11) = mean_jacobian(r, d, m * layer.eps)
+            u = _centred(u)
         # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
-        root = math.sqrt(m)
-        diagonal = diagonal * root
-        first, second = basis.unbind(-2)
-        images = [(w00 * first + w01 * second) * root, (w01 * first + w11 * second) * root]
+        diagonal, basis, (w00, w01, w11) = mean_jacobian(u, m * layer.eps)
+        matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * math.sqrt(m)
+        diagonal, basis = diagonal * math.sqrt(m), basis.to(dtype)
+        images = matrix.to(dtype) @ basis
         if layer.centred:
-            basis = torch.cat([basis, one], -2)
-            images.append(one.squeeze(-2) * diagonal)
-        return diagonal, basis, torch.stack(images, -2)
+            basis, images = torch.cat([basis, one], -2), torch.cat([images, one * diagonal.unsqueeze(-1).to(dtype)], -2)
+        return diagonal, basis, images
 
 
 def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:

@@ -35,7 +35,7 @@ __all__ = ["RULES", "SoftPath"]
 Function = Callable[..., Any]
 
 _CLASSES = (8, 16, 32)  # rows that need at most so many nodes are computed together
-_FEW = 12  # nodes that all rows may have
+_FEW = 8  # nodes that all rows may have
 _PANEL = 16  # nodes of a panel
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
 _NARROWEST = 2.0**-44
@@ -62,7 +62,7 @@ class SoftPath:
         x, r = _from_top(x), _from_top(r)  # p knows no shift, and the points of the path keep their digits
         d = torch.where((x == r) & torch.isinf(r), 0, x - r)  # a mask does not move
         self.r, self.d, self.dtype = r, d, dtype
-        self.empty = (r == -torch.inf).all(-1, keepdim=True) if empty_is_zero else None
+        self.empty = _empty(r) if empty_is_zero else None
         self.lengths = (d.amax(-1) - d.amin(-1)).detach()
         if tracing() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
             self.r, self.d = r.to(dtype), d.to(dtype)
@@ -80,28 +80,27 @@ class SoftPath:
         wanted = tolerance(self.dtype)
         digits = math.log(max(40 / wanted, 2.0)) / 2
         lengths = self.lengths
-        longest = float(lengths.max())
-        if not math.isfinite(longest):
+        if not bool(torch.isfinite(lengths).all()):
             _util.warn(
                 f"{name}: the path from the baseline to the value has no finite length: contributions pass through a "
                 "mask (-inf) only if it is the same for both",
                 DecompositionWarning,
             )
             lengths = torch.where(torch.isfinite(lengths), lengths, 0)
-            longest = float(lengths.max())
-        enough = _nodes_for(longest, digits)
-        if enough <= _FEW:
-            return [_Piece(None, *self._rule(enough))]
-        pieces, below = [], -1.0
-        for n in _CLASSES:
-            limit = _longest_for(n, digits)
-            rows = ((lengths > below) & (lengths <= limit)).nonzero().squeeze(1)
+        enough = torch.ceil(digits / torch.asinh(2 * math.pi / lengths)).clamp(min=2)  # of a length of zero, 0
+        most = float(enough.amax())
+        if most <= _FEW or (most <= _CLASSES[-1] and most <= 1.5 * float(enough.mean())):
+            return [_Piece(None, *self._rule(int(most)))]
+        pieces, below = [], 0
+        for limit in _CLASSES:
+            rows = ((enough > below) & (enough <= limit)).nonzero().squeeze(1)
             if len(rows):
-                pieces.append(_Piece(rows, *self._rule(n)))
+                pieces.append(_Piece(rows, *self._rule(int(enough[rows].amax()))))
             below = limit
-        rows = (lengths > below).nonzero().squeeze(1)
+        rows = (enough > below).nonzero().squeeze(1)
         if len(rows):
-            pieces += self._panels(name, rows, lengths, _longest_for(_PANEL, digits), wanted)
+            safe = 2 * math.pi / math.sinh(digits / _PANEL)
+            pieces += self._panels(name, rows, lengths, safe, wanted)
         return pieces
 
     def _panels(self, name: str, rows: torch.Tensor, lengths: torch.Tensor, safe: float, wanted: float) -> list[_Piece]:
@@ -180,8 +179,7 @@ class SoftPath:
             count = len(self.r) if rows is None else len(rows)
             step = max(1, _BLOCK // max(1, count * self.r.shape[1]))
             for i in range(0, times.shape[-1], step):
-                part = self._weights(rows, times[..., i : i + step])
-                part = (weights[..., None, i : i + step] @ part).squeeze(-2)
+                part = _averaged(weights[..., i : i + step], self._weights(rows, times[..., i : i + step]))
                 if rows is not None:
                     part = torch.zeros_like(self.r).index_add_(0, rows, part)
                 total = part if total is None else total + part
@@ -191,30 +189,40 @@ class SoftPath:
     def softmax(self, components: torch.Tensor) -> torch.Tensor:
         """∫ p (c − p·c) dt for components (C, R, n)."""
         if len(self.pieces) == 1 and self.pieces[0].rows is None:
-            basis = self._weights(None, self.pieces[0].times)
-            images = self.pieces[0].weights[:, None] * basis
-            mean = images.sum(-2)
-            return apply_operator(_relative(components, mean)[0], mean, basis, images)
+            _, times, weights = self.pieces[0]
+            basis = self._weights(None, times)
+            mean = _averaged(weights, basis).to(self.dtype)
+            return apply_operator(_relative(components, mean)[0], mean, basis, basis, weights[:, None])
         mean = torch.zeros_like(self.r)
         found = []
         for rows, times, weights in self.pieces:
             basis = self._weights(rows, times)
-            images = weights[..., None] * basis
-            mean = mean.index_add(0, rows, images.sum(-2))
-            found.append((rows, basis, images))
+            mean = mean.index_add(0, rows, _averaged(weights, basis))
+            found.append((rows, basis, weights.unsqueeze(-1)))
         components, _ = _relative(components, mean)
         n, nodes = self.r.shape[1], sum(p.times.shape[-1] for p in self.pieces)
         if n <= nodes and len(self.r) * n * n <= max(components.numel(), _BLOCK):
             matrix = self.r.new_zeros((len(self.r), n, n))
-            for rows, basis, images in found:
-                matrix = matrix.index_add(0, rows, basis.mT @ images)
-            images = torch.eye(n, dtype=self.r.dtype, device=self.r.device).expand(len(self.r), n, n)
-            return apply_operator(components, mean, matrix, images)
+            for rows, basis, weights in found:
+                matrix = matrix.index_add(0, rows, basis.mT @ (weights * basis))
+            correction = torch.bmm(matrix.to(self.dtype), components.permute(1, 2, 0)).permute(2, 0, 1)
+            return components * mean.to(self.dtype) - correction
         made = components * mean.to(components.dtype)
-        for rows, basis, images in found:
-            part = apply_operator(components[:, rows], torch.zeros_like(mean[rows]), basis, images)
+        for rows, basis, weights in found:
+            part = apply_operator(components[:, rows], torch.zeros_like(mean[rows]), basis, basis, weights)
             made = made.index_add(1, rows, part)
         return made
+
+
+def _averaged(weights: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+    """Σ over the nodes of weights (N,) or (R, N) times p (R, N, n)."""
+    return torch.bmm(weights.expand(p.shape[:2]).contiguous().unsqueeze(1), p).squeeze(1)
+
+
+def _empty(scores: torch.Tensor) -> torch.Tensor | None:
+    """The rows of which all is masked, (R, 1); None if there is none."""
+    empty = scores.amax(-1, keepdim=True) == -torch.inf
+    return empty if tracing() or bool(empty.any()) else None
 
 
 def _from_top(t: torch.Tensor) -> torch.Tensor:
@@ -232,14 +240,6 @@ def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tenso
     return components - top, top
 
 
-def _nodes_for(length: float, digits: float) -> int:
-    return max(2, math.ceil(digits / math.asinh(2 * math.pi / length))) if length else 2
-
-
-def _longest_for(n: int, digits: float) -> float:
-    return 2 * math.pi / math.sinh(digits / n)
-
-
 # -- the functions -----------------------------------------------------------------------------------------------------
 
 
@@ -247,7 +247,7 @@ def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
     """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
     axes = [a + lead for a in axes]
     kept = [a for a in range(lead, t.ndim) if a not in axes]
-    n = math.prod(t.shape[a] for a in axes)
+    n = math.prod([t.shape[a] for a in axes])
     return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], -1, n))
 
 

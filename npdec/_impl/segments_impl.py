@@ -21,6 +21,8 @@ import torch
 __all__ = ["mean_direction", "mean_jacobian"]
 
 _SHORT = 1 / 16  # |d|² / s0²: the nearest pole is at |t| ≥ 4, and eight nodes leave 14 ** -16
+_CLEAR = 1 / 16  # q0 / s0²: r and d are independent enough for sums of their multiples to keep their digits
+_LARGE = 1e200
 # Gauss–Legendre on [0, 1] (Abramowitz and Stegun, "Handbook of Mathematical Functions", 25.4.30, n = 8).
 _HALF_NODES = (0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363)
 _HALF_WEIGHTS = (0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763)
@@ -48,19 +50,28 @@ def _scaled(
 
 
 class _Long:
-    """The quantities of the closed forms, for rows whose path is not short."""
+    """The numbers of the closed forms, for rows whose path is not short."""
 
-    def __init__(self, r: torch.Tensor, d: torch.Tensor, floor: torch.Tensor, dd: torch.Tensor) -> None:
-        self.length = torch.sqrt(dd)
-        self.along = d / self.length
-        foot = _dot(r, self.along)
-        across = r - foot * self.along
-        more = _dot(across, self.along)  # what rounding left
-        self.across = across - more * self.along
-        self.p0 = foot + more
-        self.p1 = self.p0 + self.length
-        self.q0 = _dot(self.across, self.across) + floor
-        self.s0, self.s1 = _root(self.q0 + self.p0 * self.p0), _root(self.q0 + self.p1 * self.p1)
+    def __init__(self, length: torch.Tensor, p0: torch.Tensor, q0: torch.Tensor) -> None:
+        self.length, self.p0, self.p1, self.q0 = length, p0, p0 + length, q0
+        self.s0, self.s1 = _root(q0 + p0 * p0), _root(q0 + self.p1 * self.p1)
+
+    @classmethod
+    def of(
+        cls, r: torch.Tensor, d: torch.Tensor, floor: torch.Tensor, dd: torch.Tensor
+    ) -> tuple[_Long, torch.Tensor, torch.Tensor]:
+        """The numbers, the direction e, and U, which keeps its digits where it is short beside r."""
+        length = torch.sqrt(dd)
+        along = d / length
+        foot = _dot(r, along)
+        across = r - foot * along
+        more = _dot(across, along)  # what rounding left
+        across = across - more * along
+        return cls(length, foot + more, _dot(across, across) + floor), along, across
+
+    def bend(self) -> torch.Tensor:
+        """∫ q0 / s³."""
+        return (self.p1 / self.s1 - self.p0 / self.s0) / self.length
 
     def potential(self) -> torch.Tensor:
         """∫ 1/s; infinite where the path meets the origin."""
@@ -75,14 +86,12 @@ def _over(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.where(b > 0, a / torch.where(b > 0, b, 1), 0)
 
 
-def _moments(
-    r: torch.Tensor, d: torch.Tensor, rr: torch.Tensor, dd: torch.Tensor, power: float, count: int
-) -> list[torch.Tensor]:
-    """∫ tᵏ q^power for k below `count`, by nodes; `rr` is q(0)."""
-    t = torch.tensor(_NODES, dtype=r.dtype, device=r.device)
-    weights = torch.tensor(_WEIGHTS, dtype=r.dtype, device=r.device)
-    values = (rr + t * (2 * _dot(r, d) + t * dd)) ** power * weights
-    return [(values * t**k).sum(-1, keepdim=True) for k in range(count)]
+def _moments(rr: torch.Tensor, rd: torch.Tensor, dd: torch.Tensor, power: float, count: int) -> list[torch.Tensor]:
+    """∫ tᵏ q^power for k below `count`, by nodes, where q = rr + 2 t rd + t² dd."""
+    t = torch.tensor(_NODES, dtype=rr.dtype, device=rr.device)
+    weights = torch.tensor(_WEIGHTS, dtype=rr.dtype, device=rr.device)
+    values = (rr + t * (2 * rd + t * dd)) ** power * weights
+    return [(values if not k else values * t**k).sum(-1, keepdim=True) for k in range(count)]
 
 
 def _kinds(short: torch.Tensor) -> tuple[bool, bool]:
@@ -101,41 +110,70 @@ def mean_direction(r: torch.Tensor, d: torch.Tensor, floor: float = 0.0) -> torc
     some_short, some_long = _kinds(short)
     made = r
     if some_long:
-        path = _Long(r, d, low, torch.where(short, 1, dd))
+        path, along, across = _Long.of(r, d, low, torch.where(short, 1, dd))
         potential = torch.where(path.q0 > 0, path.potential(), 0)  # on a path through the origin, U is zero
-        made = path.across * potential + path.along * ((path.s1 - path.s0) / path.length)
+        made = across * potential + along * ((path.s1 - path.s0) / path.length)
     if some_short:
-        k0, k1 = _moments(r, torch.where(short, d, 0), torch.where(short, rr, 1), torch.where(short, dd, 0), -0.5, 2)
+        rd = torch.where(short, _dot(r, d), 0)
+        k0, k1 = _moments(torch.where(short, rr, 1), rd, torch.where(short, dd, 0), -0.5, 2)
         near = r * k0 + d * k1
         made = torch.where(short, near, made) if some_long else near
     return made
 
 
 def mean_jacobian(
+    u: torch.Tensor, floor: float
+) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """∫ (I / s − u uᵀ / s³) dt for rows r and d, stacked as (…, 2, m), as diagonal − Vᵀ W V.
+
+    Returns the diagonal (…, 1), V (…, 2, m) with rows of length one at most, and W₀₀, W₀₁ = W₁₀, W₁₁ (…, 1). Where no
+    path comes near the origin (beside the length of r), r and d serve as V, and numbers alone are computed.
+    """
+    if torch.compiler.is_compiling():
+        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor)
+    gram = u @ u.mT
+    rr, rd, dd = gram[..., 0, 0, None] + floor, gram[..., 0, 1, None], gram[..., 1, 1, None]
+    short = dd <= _SHORT * rr
+    length2, foot = torch.where(short, 1, dd), torch.where(short, 0, rd)
+    size2, q0 = rr + dd, rr - foot * foot / length2
+    if not bool(((q0 >= _CLEAR * rr) & (size2 < _LARGE) & (size2 > 1 / _LARGE)).all()):
+        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor)
+    some_short, some_long = _kinds(short)
+    made: list[torch.Tensor] = []
+    if some_long:
+        path = _Long(torch.sqrt(length2), foot / torch.sqrt(length2), q0)
+        diagonal, bend, back = path.potential(), path.bend(), foot / length2
+        w00, cross = bend / q0, (1 / path.s0 - 1 / path.s1) / length2
+        w01 = cross - w00 * back
+        made = [diagonal, w00, w01, (diagonal - bend) / length2 - back * (cross + w01)]
+    if some_short:
+        rr, rd, dd = torch.where(short, rr, 1), torch.where(short, rd, 0), torch.where(short, dd, 0)
+        near = [_moments(rr, rd, dd, -0.5, 1)[0], *_moments(rr, rd, dd, -1.5, 3)]
+        made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
+    diagonal, w00, w01, w11 = made
+    return diagonal, u * size2.rsqrt().unsqueeze(-1), (w00 * size2, w01 * size2, w11 * size2)
+
+
+def _jacobian_across(
     r: torch.Tensor, d: torch.Tensor, floor: float
 ) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-    """∫ (I / s − u uᵀ / s³) dt for rows r and d (..., m), as diagonal − Vᵀ W V.
-
-    Returns the diagonal (..., 1), V (..., 2, m), and the numbers W₀₀, W₀₁ = W₁₀, W₁₁ (..., 1).
-    """
+    """The same with V along and across the path, for paths that may come as near to the origin as they like."""
     r, d, low, unit = _scaled(r, d, floor)
     rr, dd = _dot(r, r) + low, _dot(d, d)
     short = dd <= _SHORT * rr
     some_short, some_long = _kinds(short)
-    far: list[torch.Tensor] = []
+    made: list[torch.Tensor] = []
     if some_long:
-        path = _Long(r, d, low, torch.where(short, 1, dd))
+        path, along, across = _Long.of(r, d, low, torch.where(short, 1, dd))
         width = torch.sqrt(path.q0)
-        diagonal = path.potential()
-        w00 = (path.p1 / path.s1 - path.p0 / path.s0) / path.length
-        w01 = width * (1 / path.s0 - 1 / path.s1) / path.length
-        far = [diagonal, path.across / width, path.along, w00, w01, diagonal - w00]
+        diagonal, bend = path.potential(), path.bend()
+        cross = width * (1 / path.s0 - 1 / path.s1) / path.length
+        made = [diagonal, across / width, along, bend, cross, diagonal - bend]
     if some_short:
-        inside, ahead = torch.where(short, rr, 1), torch.where(short, d, 0)
-        s0 = torch.sqrt(inside)
-        diagonal = _moments(r, ahead, inside, torch.where(short, dd, 0), -0.5, 1)[0]
-        moments = [k * inside for k in _moments(r, ahead, inside, torch.where(short, dd, 0), -1.5, 3)]
-        near = [diagonal, r / s0, ahead / s0, *moments]
-        far = [torch.where(short, n, f) for n, f in zip(near, far, strict=True)] if some_long else near
-    diagonal, first, second, w00, w01, w11 = far
+        ahead, inside = torch.where(short, d, 0), torch.where(short, rr, 1)
+        s0, rd, dd = torch.sqrt(inside), _dot(r, ahead), torch.where(short, dd, 0)
+        moments = [k * inside for k in _moments(inside, rd, dd, -1.5, 3)]
+        near = [_moments(inside, rd, dd, -0.5, 1)[0], r / s0, ahead / s0, *moments]
+        made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
+    diagonal, first, second, w00, w01, w11 = made
     return diagonal / unit, torch.stack([first, second], -2), (w00 / unit, w01 / unit, w11 / unit)
