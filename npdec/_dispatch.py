@@ -35,7 +35,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._scope import scope
 from npdec._signature import read_parameters
-from npdec._tracing import bound_by, constant_when_traced, name_of, registrations, tracing
+from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
 
 __all__ = ["default_rule", "dispatch"]
 
@@ -61,6 +61,12 @@ def _value(arg: Any) -> Any:
     if isinstance(arg, (tuple, list)) and any(isinstance(a, DecomposedTensor) for a in arg):
         return type(arg)(_value(a) for a in arg)
     return arg
+
+
+def _look_for_compiler(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Tensor._is_view, which the compiler asks of each of its inputs."""
+    mend_compiler()
+    return _opaque(func, args, kwargs)
 
 
 def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -114,6 +120,7 @@ def _load_rules() -> None:
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
     for function, rule in _inplace.RULES.items():
         rules[function] = rule
+    rules[torch.Tensor._is_view] = _look_for_compiler
     rules.update(_written_out.recognising(rules))
 
 
@@ -165,7 +172,16 @@ def default_rule(func: Function) -> Function:
         return _inplace.method(name)
     if isinstance(func, types.FunctionType):
         return _body(func)
+    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) and not _is_torchs(func):
+        from npdec.overrides import _autograd
+
+        return _autograd.operator_rule(func)
     return _by_quadrature
+
+
+def _is_torchs(operator: Any) -> bool:
+    """Whether an operator is one of torch's own, which torch.func knows to differentiate."""
+    return str(operator).partition(".")[0] in ("aten", "prims")
 
 
 class _Traced:
@@ -186,8 +202,8 @@ def _attribute(func: Function, registrations: int) -> str:
         rule = _law.rules.get(func) or _find(func)
         if isinstance(func, types.FunctionType) and getattr(rule, "passes", False):
             rule = _by_quadrature if _calls_builtins(func) else _body(func, traced=True)
-        same = getattr(torch, getattr(func, "__name__", ""), None)
-        if isinstance(func, types.FunctionType) and isinstance(same, types.BuiltinFunctionType):
+        same = getattr(torch, func.__name__, None)
+        if func is vars(torch.Tensor).get(func.__name__) and isinstance(same, types.BuiltinFunctionType):
             rule = functools.partial(_instead, rule, same)
     name = f"rule{_Traced.numbers.setdefault(func, len(_Traced.numbers))}"
     setattr(_Traced, name, staticmethod(rule))

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from npdec._decomposed import DecomposedTensor, carries, expand_components, is_broadcast, union
 from npdec._impl import _util
 from npdec._secant import lead
+from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
@@ -152,6 +153,12 @@ def _own(target: DecomposedTensor) -> None:
 
 def _check_alone(value: torch.Tensor, holders: int) -> None:
     """Raise RuntimeError if more tensors than `holders` (and the base of a view) look at the memory of `value`."""
+    if tracing():
+        raise NotImplementedError(
+            "writing decomposed numbers into a plain tensor, or into one without their labels (an assignment, out=, an "
+            "in-place method), is not possible in code that torch.compile traces: make a new tensor "
+            "(torch.cat, torch.where, torch.index_copy), or decompose the target before"
+        )
     storage = value.untyped_storage()
     users = torch._C._storage_Use_Count(storage._cdata) - 1  # `storage` itself is one
     if users > holders + (value._base is not None) or (
@@ -185,7 +192,7 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
 def _set_components(target: DecomposedTensor, index: Any, components: torch.Tensor | None) -> None:
     """Write components (zero for None) at an index of the value, which the components' axis precedes."""
-    if components is not None and components.untyped_storage()._cdata == target.components.untyped_storage()._cdata:
+    if components is not None and (tracing() or _share_memory(components, target.components)):
         components = components.clone()  # `y[0] += 1` writes what it is a view of
     items = index if isinstance(index, tuple) else (index,)
     if all(isinstance(item, (int, slice)) or item is None or item is Ellipsis for item in items):
@@ -195,6 +202,10 @@ def _set_components(target: DecomposedTensor, index: Any, components: torch.Tens
         return
     for i in range(len(target.labels)):
         target.components[i][index] = 0 if components is None else components[i]
+
+
+def _share_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 def _plain_index(index: Any) -> Any:

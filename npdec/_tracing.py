@@ -7,6 +7,7 @@ pointwise function, the nodes of a quadrature), traced code computes both and se
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -20,6 +21,7 @@ __all__ = [
     "constant_when_traced",
     "count_contexts",
     "count_registration",
+    "mend_compiler",
     "name_of",
     "refuse_contexts",
     "registrations",
@@ -95,6 +97,37 @@ def refuse_contexts(operation: str) -> None:
         )
 
 
+_mended = False
+
+
+@constant_when_traced
+def mend_compiler() -> None:
+    """Let torch.compile look for decomposed tensors in tuples, as in lists: it would take `torch.cat((x, y))` for a
+    function of their values alone. Called when it first looks at one of them, it starts that trace again.
+
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/torch_function.py (_flatten_vts)
+    """
+    global _mended  # noqa: PLW0603
+    compiler = sys.modules.get("torch._dynamo.variables.torch_function")
+    if _mended or compiler is None:
+        return
+    _mended = True
+    from torch._dynamo.exc import RestartAnalysis
+    from torch._dynamo.variables.lists import TupleVariable
+
+    flatten: Callable[..., list[Any]] = compiler._flatten_vts
+
+    def flatten_tuples(variables: Any) -> list[Any]:
+        found: list[Any] = []
+        for variable in flatten(variables):
+            found += flatten_tuples(variable.items) if isinstance(variable, TupleVariable) else [variable]
+        return found
+
+    compiler._flatten_vts = flatten_tuples  # type: ignore[attr-defined]
+    if torch._guards.TracingContext.try_get() is not None:
+        raise RestartAnalysis(restart_reason="decomposed tensors in tuples")
+
+
 class Nested(torch.overrides.TorchFunctionMode):
     """Within a rule that is traced, torch functions of decomposed tensors have their rules as well.
 
@@ -115,4 +148,6 @@ class Nested(torch.overrides.TorchFunctionMode):
             if t is self.subclass:
                 with self:
                     return self.dispatch(func, args, kwargs or {})
+        if func is torch.Tensor.unflatten:
+            func = torch.unflatten  # the method calls super(), which torch.compile cannot follow here
         return func(*args, **(kwargs or {}))
