@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from npdec import _law
-from npdec._closed import by_position, read, routed
+from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
+from npdec._impl.envelope_impl import leading_fractions
 from npdec._tracing import name_of
 
 __all__ = ["CLOSED_FORMS"]
@@ -41,19 +44,39 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     count = int(name.partition("pool")[2][0])
     x, kernel, stride, padding, dilation = read(args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1)
     settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]
-    windows = x
+    places = []  # for each axis the places that the windows look at: (outputs, kernel)
     for i in range(count):
-        axis = i - count
-        length, outputs = x.shape[axis], value.shape[axis]
+        length, outputs = x.shape[i - count], value.shape[i - count]
         if name.startswith("adaptive"):
-            places = _adaptive_windows(length, outputs)
+            places.append(_adaptive_windows(length, outputs))
         else:
-            places = _windows(length, outputs, *[setting[i] for setting in settings])
-        axis -= i  # the axes within the windows come after
-        taken = windows.index_select(axis, places.to(value.device).reshape(-1))
-        windows = taken.unflatten(axis, (outputs, -1)).movedim(axis, -1)
-    result = routed(windows.flatten(-count), -1, 1, value, False)
+            places.append(_windows(length, outputs, *[setting[i] for setting in settings]))
+    with no_graph(x.whole):
+        high, low = (torch.stack(list(_looked_at(part, places))) for part in (x.value, x.residual))
+        fractions = leading_fractions(high, low, 0)
+        residual = low.amax(0)
+    # Place by place, so that the components are never there for all places at once.
+    terms = zip(_looked_at(x.components, places), fractions, strict=True)
+    components = functools.reduce(lambda total, term: torch.addcmul(total, *term), terms, torch.zeros_like(residual))
+    result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
+
+
+def _looked_at(tensor: torch.Tensor, places: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
+    """For each place within a window what all windows see there: the last axes have the shape of the output."""
+    for offsets in itertools.product(*[range(axis.shape[1]) for axis in places]):
+        taken = tensor
+        for i, (axis, offset) in enumerate(zip(places, offsets, strict=True)):
+            dim = i - len(places)
+            found = axis[:, offset]
+            start, step = int(found[0]), int(found[1] - found[0]) if len(found) > 1 else 1
+            if step > 0 and torch.equal(found, start + step * torch.arange(len(found))):
+                length = step * (len(found) - 1) + 1
+                view = taken.narrow(dim, start, length)
+                taken = view if step == 1 else view[(..., slice(None, None, step), *[slice(None)] * (-dim - 1))]
+            else:  # windows that hang over
+                taken = taken.index_select(dim, found.to(tensor.device))
+        yield taken
 
 
 def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> torch.Tensor:

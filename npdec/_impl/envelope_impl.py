@@ -19,21 +19,20 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
     value, residual = value.detach(), residual.detach()
     slope = value - residual
     fractions = torch.zeros_like(value)
-    top = residual.amax(dim, keepdim=True)
     minus = torch.full_like(slope, -torch.inf)
-    leader = torch.where(residual == top, slope, minus).argmax(dim, keepdim=True)
+    # The leader, by its height at the start, its slope, and its height at the end of the path.
+    height = residual.amax(dim, keepdim=True)
+    lines = residual == height
+    pitch = torch.where(lines, slope, minus).amax(dim, keepdim=True)
+    goal = torch.where(lines & (slope == pitch), value, minus).amax(dim, keepdim=True)
     # A time is kept as its distance from the start and from the end of the path, which may be small beside the path.
-    now, left = torch.zeros_like(top), torch.ones_like(top)
+    now, left = torch.zeros_like(height), torch.ones_like(height)
     for _ in range(value.shape[dim]):
-        height, pitch, goal = residual.gather(dim, leader), slope.gather(dim, leader), value.gather(dim, leader)
         steeper = slope > pitch
         crossing = torch.where(steeper, (height - residual) / (slope - pitch), torch.inf).clamp(min=0)
         ahead = torch.where(steeper, (value - goal) / (slope - pitch), -torch.inf).clamp(max=1)
         following, after = crossing.amin(dim, keepdim=True), ahead.amax(dim, keepdim=True)
         early = following < 0.5
-        # Among the lines that cross first, the steepest goes on as the leader.
-        first = steeper & torch.where(early, crossing == following, ahead == after)
-        successor = torch.where(first, slope, minus).argmax(dim, keepdim=True)
         until, rest = following.clamp(max=1).maximum(now), after.clamp(min=0).minimum(left)
         same = (residual == height) & (slope == pitch)
         share = torch.where(now < 0.5, until - now, left - rest) / same.sum(dim, keepdim=True)
@@ -41,6 +40,12 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
         going_on = rest > 0
         if not torch.compiler.is_compiling() and not bool(going_on.any()):
             break
-        leader = torch.where(going_on, successor, leader)
+        # Among the lines that cross first, the steepest goes on as the leader.
+        first = steeper & torch.where(early, crossing == following, ahead == after)
+        steepest = torch.where(first, slope, minus).amax(dim, keepdim=True)
+        lines = first & (slope == steepest)
+        pitch = torch.where(going_on, steepest, pitch)
+        height = torch.where(going_on, torch.where(lines, residual, minus).amax(dim, keepdim=True), height)
+        goal = torch.where(going_on, torch.where(lines, value, minus).amax(dim, keepdim=True), goal)
         now, left = until, rest
     return fractions
