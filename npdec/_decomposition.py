@@ -18,6 +18,7 @@ from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_
 from npdec._impl import _util
 from npdec._listing import Contributions
 from npdec._secant import narrowed
+from npdec._tracing import mapped
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -313,7 +314,8 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     change = value - residual
     zeros = change.new_zeros((len(labels), *change.shape))
     index = member.to(device=change.device, dtype=torch.int64)[None].contiguous()
-    components = zeros.scatter_(0, index, change[None]) if len(labels) else zeros
+    scatter = torch.scatter if mapped() else torch.Tensor.scatter_  # torch.vmap has the first only
+    components = scatter(zeros, 0, index, change[None]) if len(labels) else zeros
     made = DecomposedTensor(value, residual, components, labels)
     _blocks.mark(made, member.to(change.device))
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from npdec import (
     _inplace,
     _law,
     _normalisation,
+    _norms,
     _softmax,
     _torch_rules,
     _written_out,
@@ -69,6 +71,24 @@ def _look_for_compiler(func: Function, args: Sequence[Any], kwargs: dict[str, An
     return _opaque(func, args, kwargs)
 
 
+def _dim(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The number of axes; asked by torch.vmap, which then takes the value for all of its argument, an error."""
+    if tracing():
+        return _opaque(func, args, kwargs)
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("npdec."):
+        frame = frame.f_back
+    if frame.f_globals.get("__name__") == "torch._functorch.vmap":
+        raise NotImplementedError(
+            "torch.vmap: the contributions of a decomposed tensor do not pass through its arguments. Decompose within "
+            "the function that is mapped, or map over .value, .residual and .components"
+        )
+    return _opaque(func, args, kwargs)
+
+
+_dim.opaque = True  # type: ignore[attr-defined]
+
+
 def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     raise TypeError(
         f"{func.__name__}: a NumPy array cannot carry the contributions of a decomposed tensor: take .value, .residual "
@@ -79,7 +99,7 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
-    rules.update({**_attention.RULES, **_normalisation.RULES, **_softmax.RULES})
+    rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)
     closed = (_closed, _closed_nn, _closed_products)
@@ -115,6 +135,7 @@ def _load_rules() -> None:
         if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
             position = list(inspect.signature(function).parameters).index("inplace")
             rules[function] = _inplace.flagged(position, rules.get(function) or _body(function))
+    rules[torch.Tensor.dim] = _dim
     data: Any = torch.Tensor.data
     rules[data.__get__] = _closed.CLOSED_FORMS["detach"]
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES
 from npdec._quadrature import gauss_legendre
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 
 __all__ = ["Slope", "lead", "narrowed", "secant"]
 
@@ -91,6 +92,10 @@ def _share_of_infinity(components: torch.Tensor) -> torch.Tensor:
 def _derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
     create = torch.is_grad_enabled() and u.requires_grad
     with torch.enable_grad():
+        if torch._C._are_functorch_transforms_active():  # within torch.func.grad and its kin, by torch.func alone
+            made: tuple[Any, ...] = torch.func.vjp(f, u)
+            found: tuple[torch.Tensor] = made[1](torch.ones_like(made[0]))
+            return found[0].conj() if u.is_complex() else found[0]
         if not u.requires_grad:
             u = u.detach().requires_grad_()
         y = f(u)
@@ -119,7 +124,7 @@ def secant(
     """
     step = x - r
     function = getattr(f, "function", None)
-    if tracing():
+    if tracing() or mapped():
         return _traced(f, function, x, r, fx, fr, others)
     if function in SLOPES and not x.is_complex():
         slope = SLOPES[function](step, fx, fr)

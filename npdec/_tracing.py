@@ -21,6 +21,7 @@ __all__ = [
     "constant_when_traced",
     "count_contexts",
     "count_registration",
+    "mapped",
     "mend_compiler",
     "name_of",
     "refuse_contexts",
@@ -58,6 +59,14 @@ def bound_by(getter: Any) -> Any:
     torch.compile takes them for attributes."""
     function = getattr(getter, "__self__", None)
     return function if isinstance(function, types.FunctionType) else None
+
+
+def mapped() -> bool:
+    """Whether torch.vmap is running the code: as in a trace, no branch may depend on numbers."""
+    if not torch._C._are_functorch_transforms_active():
+        return False
+    vmap = torch._C._functorch.TransformType.Vmap
+    return any(layer.key() == vmap for layer in torch._C._functorch.get_interpreter_stack() or ())
 
 
 # How many contexts that change the law or watch it (np.rule, np.check_completeness) are entered, in all threads. The

@@ -17,6 +17,7 @@ OPAQUE = """
     __gt__ __ge__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __invert__ __nonzero__ __int__ __float__
     __complex__ __long__ storage_type record_stream
     _is_view _is_zerotensor
+    backward register_hook register_post_accumulate_grad_hook retain_grad
 """.split()
 
 # Attributes of tensors that say nothing of contributions.

@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from npdec import _law
 from npdec._call import Call
 
-__all__ = ["Derivative", "has_own", "rule_of"]
+__all__ = ["Derivative", "has_own", "operator_rule", "rule_of"]
 
 Function = Callable[..., Any]
 Tensors = Sequence[torch.Tensor]
@@ -46,6 +46,26 @@ def rule_of(cls: type[torch.autograd.Function]) -> Function:
     return rule
 
 
+def operator_rule(operator: Any) -> Function:
+    """The rule of an operator of torch.library, which has the derivative that was registered for it.
+
+    torch.func.jvp finds none, and takes the operator for a constant.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return operator(*args, **kwargs)
+
+    call.__name__ = str(operator)
+    call.target = operator  # type: ignore[attr-defined]
+    call.derivative = Derivative(forward_mode=False)  # type: ignore[attr-defined]
+
+    def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        made = Call(call, None, args, kwargs)
+        return _law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
+
+    return rule
+
+
 class Derivative:
     """The derivative of a function as autograd knows it, for functions that torch.func cannot transform."""
 
@@ -67,7 +87,8 @@ class Derivative:
         """The gradients with respect to the points, of the outputs weighted by `grads`."""
         with torch.enable_grad():
             inputs = [p.detach().requires_grad_() for p in points]
-            found = torch.autograd.grad(function(*inputs), inputs, list(grads), allow_unused=True)
+            outputs = [(out, g) for out, g in zip(function(*inputs), grads, strict=True) if out.requires_grad]
+            found = torch.autograd.grad([o for o, _ in outputs], inputs, [g for _, g in outputs], allow_unused=True)
         return [torch.zeros_like(p) if g is None else g for g, p in zip(found, inputs, strict=True)]
 
     def _dual(self, function: Function, points: Tensors, tangents: Tensors) -> list[torch.Tensor]:
@@ -80,6 +101,10 @@ class Derivative:
         kept = any(t.requires_grad for t in (*points, *tangents))
         inputs = [p if p.requires_grad else p.detach().requires_grad_() for p in points]
         outputs = function(*inputs)
+        if not all(out.requires_grad for out in outputs):
+            raise NotImplementedError(
+                "no derivative for it is known (torch.library.register_autograd gives an operator one)"
+            )
         weights = [torch.zeros_like(out).requires_grad_() for out in outputs]
         found = torch.autograd.grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
         pairs = [(g, t) for g, t in zip(found, tangents, strict=True) if g is not None and g.requires_grad]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.nn.modules._functions import BackwardHookFunction
 
 from npdec import _inplace, _law
 from npdec._base import ArrayBase
@@ -303,3 +304,17 @@ def _own_derivative(cls: type[torch.autograd.Function]) -> Registered:
 
     kind = "jvp" if _autograd.has_own(cls, "jvp") else "backward"
     return Registered(_autograd.rule_of(cls), f"its own {kind}", delegates=False)
+
+
+def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The identity. The hooks are called with the gradient of the value."""
+    made = func.apply(*[a.value if type(a) is DecomposedTensor else a for a in args], **kwargs)
+    return tuple(
+        DecomposedTensor(value, a.residual, a.components, a.labels, a.whole) if type(a) is DecomposedTensor else value
+        for value, a in zip(made, args, strict=True)
+    )
+
+
+# The only class of torch's own that is open from the start: by it a full backward hook gets at gradients of a module.
+_law.rules[BackwardHookFunction] = _hooked
+_calls.open_class(BackwardHookFunction)
