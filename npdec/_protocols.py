@@ -232,6 +232,10 @@ class ProtocolMixin(ArrayBase):
                 raise RuntimeError("__dlpack__: the host has no streams, only stream=None")
             if dl_device not in (None, (1, 0)):
                 raise BufferError("unsupported device requested")
+        if tensor.is_conj() or tensor.is_neg():  # which torch says of a tensor over memory of other numbers
+            if copy is False:
+                raise BufferError("__dlpack__: the array is the conjugate of its memory, and needs a copy")
+            tensor = tensor.resolve_conj().resolve_neg()
         reason = getattr(self, "_ro", None)
         if reason is not None and not copy:
             if copy is False or max_version is None or max_version < (1, 0):

@@ -7,9 +7,9 @@
     python scripts/array_api.py array-api-tests --examples 100 --seed 1 --version 2024.12
 
 The exit code is 1 if a test fails that tests/array_api/expected_failures.txt does not list, or if one passes (or is no
-longer there) that it lists. Its groups begin with a line `# reason`; in a group whose reason begins with "Sometimes:" the
-outcome depends on the random examples, and both are right. The suite is not part of the repository: the checkout is one's
-own, and the version of the standard that is tested is chosen by ARRAY_API_TESTS_VERSION, as its README says.
+longer there) that it lists. Its groups begin with a line `# reason`; in a group whose reason begins with "Sometimes:"
+the outcome depends on the random examples, and both are right. The suite is not part of the repository: the checkout is
+one's own.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def run(checkout: Path, module: str, options: argparse.Namespace) -> dict[str, s
             sys.executable, "-m", "pytest", f"{TESTS}/{module}", "-q", "-p", "no:cacheprovider",
             f"--max-examples={options.examples}",
             "--disable-deadline", "--tb=short" if options.verbose else "--tb=no", "--json-report",
-            f"--json-report-file={report}", "--json-report-omit", "collectors", "log", "streams", "keywords", "warnings",
+            f"--json-report-file={report}",
         ]  # fmt: skip
         if options.seed is not None:
             command.append(f"--hypothesis-seed={options.seed}")
