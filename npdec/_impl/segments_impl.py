@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["mean_direction", "mean_jacobian"]
+__all__ = ["mean_direction", "mean_jacobian", "unit_segments"]
 
 _SHORT = 1 / 16  # |d|² / s0²: the nearest pole is at |t| ≥ 4, and eight nodes leave 14 ** -16
 _CLEAR = 1 / 16  # q0 / s0²: r and d are independent enough for sums of their multiples to keep their digits
@@ -115,7 +115,8 @@ def mean_direction(r: torch.Tensor, d: torch.Tensor, floor: float = 0.0) -> torc
         made = across * potential + along * ((path.s1 - path.s0) / path.length)
     if some_short:
         rd = torch.where(short, _dot(r, d), 0)
-        k0, k1 = _moments(torch.where(short, rr, 1), rd, torch.where(short, dd, 0), -0.5, 2)
+        inside = torch.where(short & (rr > 0), rr, 1)  # at the origin the gradient is taken to be zero
+        k0, k1 = _moments(inside, rd, torch.where(short, dd, 0), -0.5, 2)
         near = r * k0 + d * k1
         made = torch.where(short, near, made) if some_long else near
     return made
@@ -165,10 +166,11 @@ def _jacobian_across(
     made: list[torch.Tensor] = []
     if some_long:
         path, along, across = _Long.of(r, d, low, torch.where(short, 1, dd))
-        width = torch.sqrt(path.q0)
+        width = _root(path.q0)
         diagonal, bend = path.potential(), path.bend()
         cross = width * (1 / path.s0 - 1 / path.s1) / path.length
-        made = [diagonal, across / width, along, bend, cross, diagonal - bend]
+        across = across / torch.where(width > 0, width, 1)  # nothing is across a path through the origin
+        made = [diagonal, across, along, bend, cross, diagonal - bend]
     if some_short:
         ahead, inside = torch.where(short, d, 0), torch.where(short, rr, 1)
         s0, rd, dd = torch.sqrt(inside), _dot(r, ahead), torch.where(short, dd, 0)
@@ -177,3 +179,31 @@ def _jacobian_across(
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
     diagonal, first, second, w00, w01, w11 = made
     return diagonal / unit, torch.stack([first, second], -2), (w00 / unit, w01 / unit, w11 / unit)
+
+
+def unit_segments(
+    r: torch.Tensor, d: torch.Tensor, radius: float
+) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
+    """The parts of the paths r + t d, rows (R, m), within a distance of the origin, and outside.
+
+    Returns the length of the part inside (of one), (R, 1), and for the parts before and after it their lengths and
+    their start and step, stacked as (R, 2, m). Where a part has no length its path is some other one.
+    """
+    dd = _dot(d, d)
+    still = dd == 0
+    length = torch.sqrt(torch.where(still, 1, dd))
+    along = d / length
+    foot = _dot(r, along)
+    across = r - foot * along
+    half = _root(radius**2 - _dot(across, across))
+    enters, leaves = ((side - foot) / length for side in (-half, half))
+    near = _dot(r, r) < radius**2
+    first = torch.where(still, torch.where(near, 0.0, 1.0), enters.clamp(0, 1))
+    last = torch.where(still, 1.0, leaves.clamp(0, 1))
+    meets = half > 0
+    first, last = torch.where(meets | still, first, 1), torch.where(meets | still, last, 1)
+    parts = []
+    for a, b in ((torch.zeros_like(first), first), (last, torch.ones_like(last))):
+        start = torch.where(b > a, r + a * d, 1)
+        parts.append((b - a, torch.stack([start, (b - a) * d], -2)))
+    return last - first, parts

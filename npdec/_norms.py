@@ -1,0 +1,230 @@
+"""The law for norms, spreads and unit vectors: lengths of rows of numbers along a straight path.
+
+The mean of a length's gradient along the path is elementary (`npdec._impl.segments_impl`), and so is that of a vector
+over its length. The sum of magnitudes has one kink for each element that changes its sign; the largest magnitude is the
+maximum of the lines u and −u; other orders go by quadrature of the gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec import _law
+from npdec._call import Call
+from npdec._closed import by_position, read
+from npdec._decomposed import DecomposedTensor, carries
+from npdec._gradients import no_graph
+from npdec._impl.envelope_impl import leading_fractions
+from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
+from npdec._multipliers import mean_gradients
+from npdec._normalisation import apply_operator, working_dtype
+from npdec._tracing import tracing
+
+__all__ = ["RULES"]
+
+Function = Callable[..., Any]
+
+
+def _axes(dim: Any, ndim: int) -> list[int]:
+    """The axes that `dim` names; all, for None or nothing."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return list(range(ndim))
+    return [a % max(ndim, 1) for a in (dim if isinstance(dim, (tuple, list)) else [dim])] if ndim else []
+
+
+def _rows(t: torch.Tensor, axes: Sequence[int], lead: int = 0) -> torch.Tensor:
+    """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
+    axes = [a + lead for a in axes]
+    kept = [a for a in range(lead, t.ndim) if a not in axes]
+    n = math.prod(t.shape[a] for a in axes)
+    count = math.prod(t.shape[a] for a in kept)
+    return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], count, n))
+
+
+def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual: Any, gradient: Function) -> Any:
+    """The result whose components are those of the rows times their gradient, (R, n), which `gradient` gives for the
+    rows of residual and value."""
+    dtype = working_dtype(x.value.dtype)
+    with no_graph(x.whole):
+        mean = gradient(_rows(x.residual, axes), _rows(x.value, axes)).to(dtype)
+    components = _rows(x.components.to(dtype), axes, 1)
+    made = torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
+    made = made.to(value.dtype).reshape((len(components), *value.shape))
+    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+
+
+def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    with no_graph(x.whole):
+        return func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+
+
+def _length(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return mean_direction(r.double(), (x - r).double())
+
+
+def _magnitudes(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The mean sign of each element: the slope of its magnitude."""
+    crosses = torch.sign(x) * torch.sign(r) < 0
+    step = torch.where(crosses, x - r, 1)
+    return torch.where(crosses, (x.abs() - r.abs()) / step, torch.sign(torch.sign(x) + torch.sign(r)))
+
+
+def _largest(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    fractions = leading_fractions(torch.cat([x, -x], -1), torch.cat([r, -r], -1), x.ndim - 1)
+    up, down = fractions.chunk(2, -1)
+    return up - down
+
+
+def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, order, dim, _keepdim, dtype = read(args, kwargs, ord=2, dim=None, keepdim=False, dtype=None)
+    if dtype is not None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "dtype"}
+        args, x = (x.to(dtype), *args[1:]), x.to(dtype)
+    if x.value.is_complex() and order == 2:  # the length of the real and the imaginary parts
+        value, residual = _ends(func, x, args, kwargs)
+        pairs = torch.view_as_real(x)
+        return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
+    if x.value.is_complex() or not x.value.numel() or order == 0:
+        return _law.quadrature(Call(func, None, args, kwargs))
+    gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(order)
+    if gradient is None and tracing():
+        return _law.quadrature(Call(func, None, args, kwargs))
+    value, residual = _ends(func, x, args, kwargs)
+    if gradient is None:
+
+        def gradient(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+            def norm(u: torch.Tensor) -> torch.Tensor:
+                return torch.linalg.vector_norm(u, order, -1)
+
+            return mean_gradients("vector_norm", norm, [x], [r], value.reshape(-1), residual.reshape(-1))[0]
+
+    return _by_gradient(x, _axes(dim, x.ndim), value, residual, gradient)
+
+
+def _matrix_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, order, dim, keepdim, dtype = read(args, kwargs, ord="fro", dim=(-2, -1), keepdim=False, dtype=None)
+    rows, columns = (a % x.ndim for a in dim)
+    if order == "fro":
+        made = torch.linalg.vector_norm(x, 2, (rows, columns), keepdim, dtype=dtype)
+    elif order in (1, -1, math.inf, -math.inf):  # sums of magnitudes, and the largest or smallest of them
+        summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
+        sums = torch.linalg.vector_norm(x, 1, summed, True, dtype=dtype)
+        made = (torch.amax if order > 0 else torch.amin)(sums, compared, True)
+        made = made if keepdim else made.squeeze((rows, columns))
+    else:
+        return _law.quadrature(Call(func, None, args, kwargs))
+    value, residual = _ends(func, x, args, kwargs)
+    return DecomposedTensor(value, residual, made.components, x.labels, x.whole)
+
+
+def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """torch.linalg.norm: of vectors or of matrices, by the number of axes; without an order, of all as one vector."""
+    x, order, dim, keepdim, dtype = read(args, kwargs, ord=None, dim=None, keepdim=False, dtype=None)
+    axes = _axes(dim, x.ndim)
+    if order is None or len(axes) == 1:
+        made = torch.linalg.vector_norm(x, 2 if order is None else order, axes, keepdim, dtype=dtype)
+    else:
+        made = torch.linalg.matrix_norm(x, order, axes, keepdim, dtype=dtype)
+    value, residual = _ends(func, x, args, kwargs)
+    return DecomposedTensor(value, residual, made.components, x.labels, x.whole)
+
+
+# -- variance and standard deviation -----------------------------------------------------------------------------------
+
+
+def _spread(root: bool) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """var and std, with the mean beside them or not. A variance is a quadratic: its slope is that at the middle."""
+        x, rest = args[0], list(args[1:])
+        names = ["unbiased"] if rest and isinstance(rest[0], bool) else ["dim", "unbiased", "keepdim"]
+        given = {**dict(zip(names, rest, strict=False)), **kwargs}
+        unbiased = given.get("unbiased")
+        correction = given.get("correction")
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        axes = _axes(given.get("dim"), x.ndim)
+        count = math.prod(x.shape[a] for a in axes)
+        if x.value.is_complex() or not x.value.numel() or count <= correction:
+            return _law.quadrature(Call(func, None, args, kwargs))
+
+        def gradient(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+            d = (x - r).double()
+            r, d = (t - t.mean(-1, keepdim=True) for t in (r.double(), d))
+            freedom = count - correction
+            return mean_direction(r, d) / math.sqrt(freedom) if root else (2 * r + d) / freedom
+
+        value, residual = _ends(func, x, args, kwargs)
+        if isinstance(value, torch.Tensor):
+            return _by_gradient(x, axes, value, residual, gradient)
+        spread = _by_gradient(x, axes, value[0], residual[0], gradient)
+        mean = torch.mean(x, axes, bool(given.get("keepdim", False))) if axes else x.clone()
+        return spread, DecomposedTensor(value[1], residual[1], mean.components, x.labels, x.whole)
+
+    return rule
+
+
+# -- unit vectors ------------------------------------------------------------------------------------------------------
+
+
+def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Vectors over their length, or over eps where that is larger."""
+    x, order, dim, eps, _out = read(args, kwargs, p=2.0, dim=1, eps=1e-12, out=None)
+    if order != 2 or x.value.is_complex() or not carries(x.value.dtype) or not x.value.numel() or tracing():
+        return x / torch.linalg.vector_norm(x, order, dim, True).clamp_min(eps).expand_as(x)
+    value, residual = _ends(func, x, args, kwargs)
+    axes = _axes(dim, x.ndim)
+    dtype = working_dtype(x.value.dtype)
+    with no_graph(x.whole):
+        r, d = _rows(x.residual, axes).double(), _rows(x.value - x.residual, axes).double()
+        inside, segments = unit_segments(r, d, eps)
+        diagonal, bases, images = inside / eps, [], []
+        for length, u in segments:
+            part, basis, (w00, w01, w11) = mean_jacobian(u, 0.0)
+            matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * length.unsqueeze(-1)
+            diagonal = diagonal + length * part
+            bases.append(basis)
+            images.append(matrix @ basis)
+    components = _rows(x.components.to(dtype), axes, 1)
+    made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    order = [*kept, *axes]
+    made = made.reshape((len(made), *[x.shape[a] for a in order]))
+    made = made.permute((0, *[order.index(a) + 1 for a in range(x.ndim)]))
+    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+
+
+def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The inner product of unit vectors."""
+    if not args:
+        kwargs = dict(kwargs)
+        args = (kwargs.pop("x1"),)
+    x1, x2, dim, eps = read(args, kwargs, x2=None, dim=1, eps=1e-8)
+    made = (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
+    ends = []
+    with no_graph(made.whole):
+        for part in ("value", "residual"):
+            both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
+            ends.append(func(*both, dim, eps))
+    return DecomposedTensor(ends[0], ends[1], made.components, made.labels, made.whole)
+
+
+_T = torch.Tensor
+_OF_VAR, _OF_STD = by_position(_spread(False)), by_position(_spread(True))
+
+RULES: dict[Function, Function] = {
+    torch.linalg.vector_norm: by_position(_vector_norm),
+    torch.linalg.matrix_norm: by_position(_matrix_norm),
+    torch.linalg.norm: by_position(_norm),
+    **dict.fromkeys((torch.var, _T.var, torch.var_mean), _OF_VAR),
+    **dict.fromkeys((torch.std, _T.std, torch.std_mean), _OF_STD),
+    F.normalize: by_position(_normalize),
+    torch.cosine_similarity: _cosine_similarity,
+}
