@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
 
 from npdec import _law
-from npdec._decomposed import DecomposedTensor, carries
+from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._secant import lead
+from npdec._tracing import tracing
 
 __all__ = ["CLOSED_FORMS", "by_position", "read", "routed"]
 
@@ -26,14 +29,35 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if func is torch.Tensor.__rtruediv__ or func is getattr(torch.Tensor, "__rdiv__", None):
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
-        return _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
+        made = _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
+        if isinstance(y, torch.Tensor) and not tracing() and bool((y == 0).any()):
+            still = lead(x.components, made.value.ndim) == 0
+            made.components = torch.where(still, 0, made.components)
+        return made
     product = cast(DecomposedTensor, torch.mul(x, torch.reciprocal(y)))
     # The value is the quotient itself, not the product with a rounded reciprocal.
     x_value = x.value if isinstance(x, DecomposedTensor) else x
     x_residual = x.residual if isinstance(x, DecomposedTensor) else x
     with no_graph(product.whole):
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
-    return DecomposedTensor(value, residual, product.components, product.labels, product.whole)
+        # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
+        safe = tracing() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
+    components = product.components if safe else _parted(x, y, product)
+    return DecomposedTensor(value, residual, components, product.labels, product.whole)
+
+
+def _parted(x: Any, y: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:
+    """The components of x · (1 / y), each zero where those of x and of 1 / y are."""
+    inverse = cast(DecomposedTensor, torch.reciprocal(y))
+    parts = [t for t in (x, inverse) if isinstance(t, DecomposedTensor)]
+    moved = [expand_components(t.components, t.labels, product.labels) for t in parts]
+    still = [torch.broadcast_to(lead(c, product.value.ndim) == 0, product.components.shape) for c in moved]
+    if len(parts) == 1:
+        return torch.where(still[0], 0, product.components)
+    half_x, half_y = (inverse.value + inverse.residual) / 2, (x.value + x.residual) / 2
+    by_x = torch.where(still[0], 0, lead(moved[0], product.value.ndim) * half_x)
+    by_y = torch.where(still[1], 0, lead(moved[1], product.value.ndim) * half_y)
+    return by_x + by_y
 
 
 def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, keepdim: bool) -> DecomposedTensor:
@@ -56,7 +80,7 @@ def _extremum_along(sign: int) -> Function:
             axes = tuple(a % x.value.ndim for a in axes)
             kept = [a for a in range(x.value.ndim) if a not in axes]
             shape = [x.value.shape[a] for a in kept]
-            flat = x.permute((*kept, *axes)).reshape([*shape, -1])
+            flat = x.permute((*kept, *axes)).reshape([*shape, math.prod(x.value.shape[a] for a in axes)])
         else:
             flat = x.movedim(dim, -1)
         value = func(x.value, *args[1:], **kwargs)

@@ -1,5 +1,5 @@
-"""Closed forms for torch functions in other words: products of many numbers, special functions, casts, factorisations
-that read one triangle, functions of a keyword's several forms; and what is refused, with the reason."""
+"""Closed forms for torch functions in other words: special functions, casts, factorisations that read one triangle,
+functions of a keyword's several forms; and what is refused, with the reason."""
 
 from __future__ import annotations
 
@@ -14,45 +14,12 @@ from npdec._call import Call
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor
 from npdec._formula import by_formula, own_numbers, pointwise, value_of
-from npdec._gradients import no_graph
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
-from npdec._quadrature import gauss_legendre
 
 __all__ = ["RULES"]
 
 Function = Callable[..., Any]
-
-
-# -- products of many numbers ------------------------------------------------------------------------------------------
-
-_MOST_FACTORS = 512
-
-
-def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The product of n numbers: a polynomial of degree n − 1 in t is left of each, and n / 2 nodes are exact."""
-    x, dim, _keepdim, dtype = read(args or (kwargs["input"],), kwargs, dim=None, keepdim=False, dtype=None)
-    if isinstance(dim, torch.dtype):
-        dim, dtype = None, dim
-    axis = x.ndim - 1 if dim is None else dim % max(x.ndim, 1)
-    flat = x.reshape(-1) if dim is None or not x.ndim else x.movedim(axis, -1)
-    if dtype is not None:
-        flat = flat.to(dtype)
-    count = flat.shape[-1]
-    if not isinstance(flat, DecomposedTensor) or count > _MOST_FACTORS or not count:
-        return _law.quadrature(Call(func, None, args, kwargs))
-    with no_graph(x.whole):
-        step = flat.value - flat.residual
-        multipliers = torch.zeros_like(step)
-        for node, weight in gauss_legendre((count + 1) // 2):
-            points = flat.residual + node * step
-            ones = torch.ones_like(points[..., :1])
-            before = torch.cat([ones, points[..., :-1]], -1).cumprod(-1)
-            after = torch.cat([points[..., 1:], ones], -1).flip(-1).cumprod(-1).flip(-1)
-            multipliers = multipliers + weight * (before * after)
-    components = (flat.components * multipliers).sum(-1)
-    made: Any = DecomposedTensor(flat.value.prod(-1), flat.residual.prod(-1), components, x.labels, x.whole)
-    return own_numbers(func, args, kwargs, made)
 
 
 # -- casts and layouts -------------------------------------------------------------------------------------------------
@@ -318,7 +285,6 @@ def _everywhere(name: str) -> list[Function]:
 _T = torch.Tensor
 _CASTS = "to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone".split()
 RULES: dict[Function, Function] = {
-    **dict.fromkeys([torch.prod, _T.prod], _prod),
     **{getattr(_T, name): _formatted for name in _CASTS},
     torch.clone: _formatted,
     **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),

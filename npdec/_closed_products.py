@@ -75,7 +75,10 @@ def _cast(x: DecomposedTensor, dtype: torch.dtype | None) -> Any:
 def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """prod: of all elements, or along an axis."""
     given, dim, keepdim = read(args, kwargs, dim=None, keepdim=False)
-    x = _cast(given, kwargs.get("dtype"))
+    dtype = kwargs.get("dtype")
+    if isinstance(dim, torch.dtype):
+        dim, dtype = None, dim
+    x = _cast(given, dtype)
     if not isinstance(x, DecomposedTensor):
         return torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)
     factors = _moving(x, dim)
@@ -93,12 +96,15 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             at = [torch.prod(t, -1) for t in rows]
             (mean,) = mean_gradients("prod", lambda u: torch.prod(u, -1), rows[:1], rows[1:], *at)
             others = mean.reshape(factors.value.shape)
-        multiplier = others * shrink
-        # Half of the power of two before the sum and half after it, so that neither leaves the range.
-        half = torch.round(total / 2).clamp(-_most(total), _most(total))
-        rest = torch.exp2((total - half).clamp(-_most(total), _most(total)))
-        multiplier = multiplier * torch.exp2(half)[..., None]
-    components = (factors.components * multiplier).sum(-1) * rest
+        half = torch.round(total / 2)
+        grown = [torch.exp2(part.clamp(-_most(total), _most(total))) for part in (half, total - half)]
+        reach = float(powers.abs().amax() + total.abs().amax()) if k and total.numel() and not tracing() else 0.0
+        plain = not tracing() and reach < _most(total)
+        multiplier = others * shrink * (grown[0] * grown[1])[..., None] if plain else others
+    if plain:
+        components = (factors.components * multiplier).sum(-1)
+    else:  # step by step, so that nothing leaves the range on the way
+        components = ((factors.components * shrink) * multiplier).sum(-1) * grown[0] * grown[1]
     result = DecomposedTensor(value, base, components.reshape(-1, *value.shape), x.labels, x.whole)
     return result.unsqueeze(dim) if keepdim and dim is not None and given.ndim else result
 

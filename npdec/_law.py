@@ -168,7 +168,7 @@ def _added(a: Any, b: Any) -> Any:
 def _is_holomorphic(func: Function) -> bool:
     """Whether a function has a complex derivative: of a kernel, the torch function that it completes."""
     spec = getattr(func, "__npdec__", None)
-    return (func if spec is None else spec.torch) in HOLOMORPHIC
+    return func in HOLOMORPHIC or (spec is not None and spec.torch in HOLOMORPHIC)
 
 
 def pointwise(call: Call) -> Any:

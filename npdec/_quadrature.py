@@ -155,13 +155,13 @@ class _Path(torch.autograd.Function):
 
 def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     """x − r, which is zero where both are the same infinity (a mask)."""
-    return torch.where(x == r, 0, x - r)
+    return torch.where((x == r) & torch.isinf(x), 0, x - r)
 
 
 def _largest(out: torch.Tensor) -> float:
     """The largest finite magnitude."""
     sizes = out.detach().abs()
-    return float(torch.where(sizes == torch.inf, 0, sizes).max()) if out.numel() else 0.0
+    return float(torch.where(torch.isfinite(sizes), sizes, 0).max()) if out.numel() else 0.0
 
 
 def integrate(
@@ -203,11 +203,14 @@ def integrate(
     scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]
     bound = rtol or max(tolerance(out.dtype) for out in result)
 
+    # Nothing is shared out to what is not a number at either end.
+    unknown = [(torch.isnan(out) | torch.isnan(r0)).detach() for out, r0 in zip(result, base, strict=True)]
+
     def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
         total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False)
         missing = [
-            torch.where((h == lo) & torch.isinf(h), 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
-            for h, lo, s in zip(high, low, total, strict=True)
+            torch.where(((h == lo) & torch.isinf(h)) | no, 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
+            for h, lo, s, no in zip(high, low, total, unknown, strict=True)
         ]
         error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
         return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)

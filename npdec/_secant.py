@@ -131,6 +131,7 @@ def secant(
         info = torch.finfo(slope.dtype)
         if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
             return Slope(slope)
+        slope = SLOPES[function](_apart(x, r, step), fx, fr)
         return _patched(f, x, r, slope, fx - fr, step.expand(slope.shape), others)
     difference = fx - fr
     if step.shape != difference.shape:
@@ -139,7 +140,7 @@ def secant(
     if function in PIECEWISE_LINEAR:
         if not slope.numel() or (bool(step.all()) and _is_short(step)):
             return Slope(slope)
-        return _patched(f, x, r, slope, difference, step, others)
+        return _patched(f, x, r, difference / _apart(x, r, step), difference, step, others)
     info = torch.finfo(slope.dtype)
     zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
     close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
@@ -147,11 +148,17 @@ def secant(
         return _ranged(f, x, r, Slope(slope), difference, step, others)
     close &= zero | torch.isfinite(difference)
     rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
+    slope = difference / torch.where(zero, 1, step)
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
     infinite = zero & ~torch.isfinite(result.multiplier)
     if bool(infinite.any()):
         result.singular = infinite
     return _ranged(f, x, r, result, difference, step, others)
+
+
+def _apart(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    """The step, one where there is none: the quotient by it is not chosen there, and its gradient must be finite."""
+    return torch.where(x == r, 1, step)
 
 
 def _ranged(

@@ -398,7 +398,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> Array:
     if axes is not None:
         moved = _util.normalize_axes(axes, a.ndim)
         a = a.permute([axis for axis in range(a.ndim) if axis not in moved] + list(moved))
-    shape = tuple(a.shape[b.ndim :])
+    shape = tuple(a.shape[b.ndim - a.ndim :])  # all of it where none are left, as for NumPy
     equations, unknowns = math.prod(a.shape[: b.ndim]), math.prod(shape)
     if a.numel() != unknowns**2:
         raise LinAlgError(

@@ -111,6 +111,8 @@ def _described(x: Any) -> str:
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
     """The bytes of the numbers: NaN and the sign of zero included."""
+    if not tensor.numel():  # whatever its strides
+        return torch.empty(0, dtype=torch.uint8)
     return tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
@@ -296,7 +298,8 @@ class _Check:
             error, scale = _error(found.attribution.cpu()[known], forward[known])
             scale = max(scale, _largest(found.value, found.residual))
             what = f"forward and reverse mode disagree on argument {i}"
-            worst = max(worst, self.demand(error, scale, self.bound(x), what, "s in all", x))
+            made = [t for t in map(_tensor, self.made.values()) if t is not None]
+            worst = max(worst, self.demand(error, scale, self.bound(x, *made), what, "s in all", x))
         return worst
 
     # -- what an npdec function says of itself ------------------------------------------------------------------------
