@@ -44,7 +44,7 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     count = int(name.partition("pool")[2][0])
     x, kernel, stride, padding, dilation = read(args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1)
     settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]
-    places = []  # for each axis the places that the windows look at: (outputs, kernel)
+    places = []  # for each axis, and each place in a window, what the windows look at
     for i in range(count):
         length, outputs = x.shape[i - count], value.shape[i - count]
         if name.startswith("adaptive"):
@@ -62,36 +62,38 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
 
 
-def _looked_at(tensor: torch.Tensor, places: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
+def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Iterator[torch.Tensor]:
     """For each place within a window what all windows see there: the last axes have the shape of the output."""
-    for offsets in itertools.product(*[range(axis.shape[1]) for axis in places]):
+    for rows in itertools.product(*places):
         taken = tensor
-        for i, (axis, offset) in enumerate(zip(places, offsets, strict=True)):
+        for i, found in enumerate(rows):
             dim = i - len(places)
-            found = axis[:, offset]
-            start, step = int(found[0]), int(found[1] - found[0]) if len(found) > 1 else 1
-            if step > 0 and torch.equal(found, start + step * torch.arange(len(found))):
+            start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
+            if step > 0 and found == [start + step * j for j in range(len(found))]:
                 length = step * (len(found) - 1) + 1
                 view = taken.narrow(dim, start, length)
                 taken = view if step == 1 else view[(..., slice(None, None, step), *[slice(None)] * (-dim - 1))]
             else:  # windows that hang over
-                taken = taken.index_select(dim, found.to(tensor.device))
+                taken = taken.index_select(dim, torch.tensor(found, device=tensor.device))
         yield taken
 
 
-def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> torch.Tensor:
-    """The places that each window looks at, (outputs, kernel); where it hangs over, one of its places again."""
-    starts = torch.arange(outputs)[:, None] * stride - padding
-    places = starts + torch.arange(kernel) * dilation
-    inside = (places >= 0) & (places < length)
-    return torch.where(inside, places, places.gather(1, inside.to(torch.int8).argmax(1, keepdim=True)))
+def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> list[list[int]]:
+    """For each place in a window, where it is for each of the outputs; where it hangs over, another one of its places.
+    (Python's numbers: torch.compile traces through them.)"""
+    windows = []
+    for i in range(outputs):
+        window = [i * stride - padding + k * dilation for k in range(kernel)]
+        inside = [place for place in window if 0 <= place < length]
+        windows.append([place if 0 <= place < length else inside[0] for place in window])
+    return [[window[k] for window in windows] for k in range(kernel)]
 
 
-def _adaptive_windows(length: int, outputs: int) -> torch.Tensor:
-    i = torch.arange(outputs)[:, None]
-    first, last = i * length // outputs, -(-(i + 1) * length // outputs) - 1
-    longest = int((last - first).max()) + 1 if outputs else 0
-    return (first + torch.arange(longest)).minimum(last)
+def _adaptive_windows(length: int, outputs: int) -> list[list[int]]:
+    firsts = [i * length // outputs for i in range(outputs)]
+    lasts = [-(-(i + 1) * length // outputs) - 1 for i in range(outputs)]
+    longest = max([last - first + 1 for first, last in zip(firsts, lasts, strict=True)], default=0)
+    return [[min(first + k, last) for first, last in zip(firsts, lasts, strict=True)] for k in range(longest)]
 
 
 def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
