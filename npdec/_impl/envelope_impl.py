@@ -13,18 +13,42 @@ import torch
 def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
     """The fraction of the path on which each element along `dim` is the maximum: same shape, sums to one along `dim`.
 
-    The envelope is walked from t = 0: the leader there is the largest residual (the steepest among equals), and the
-    next one is the steeper line that crosses the leader first.
+    The leader at t = 0 is the largest residual (the steepest among equals). Where it is the largest at t = 1, too, it
+    leads all along; elsewhere the envelope is walked.
     """
     value, residual = value.detach(), residual.detach()
+    start = _first(value, residual, dim)
+    if torch.compiler.is_compiling():
+        return _walked(value, residual, start, dim)
+    height, pitch, goal = start
+    same = (residual == height) & (value - residual == pitch)
+    fractions = same.to(value.dtype) / same.sum(dim, keepdim=True)
+    settled = goal == value.amax(dim, keepdim=True)
+    if bool(settled.all()):
+        return fractions
+    moving = ~settled.movedim(dim, 0)[0]
+    value, residual, height, pitch, goal = (t.movedim(dim, 0)[:, moving] for t in (value, residual, *start))
+    fractions.movedim(dim, 0)[:, moving] = _walked(value, residual, (height, pitch, goal), 0)
+    return fractions
+
+
+def _first(value: torch.Tensor, residual: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The leader at the start of the path: its height there, its slope, and its height at the end."""
+    slope = value - residual
+    height = residual.amax(dim, keepdim=True)
+    top = residual == height
+    pitch = torch.where(top, slope, -torch.inf).amax(dim, keepdim=True)
+    return height, pitch, torch.where(top & (slope == pitch), value, -torch.inf).amax(dim, keepdim=True)
+
+
+def _walked(
+    value: torch.Tensor, residual: torch.Tensor, start: tuple[torch.Tensor, torch.Tensor, torch.Tensor], dim: int
+) -> torch.Tensor:
+    """The fractions, from the leader at the start on: the next one is the steeper line that crosses it first."""
     slope = value - residual
     fractions = torch.zeros_like(value)
     minus = torch.full_like(slope, -torch.inf)
-    # The leader, by its height at the start, its slope, and its height at the end of the path.
-    height = residual.amax(dim, keepdim=True)
-    lines = residual == height
-    pitch = torch.where(lines, slope, minus).amax(dim, keepdim=True)
-    goal = torch.where(lines & (slope == pitch), value, minus).amax(dim, keepdim=True)
+    height, pitch, goal = start
     # A time is kept as its distance from the start and from the end of the path, which may be small beside the path.
     now, left = torch.zeros_like(height), torch.ones_like(height)
     for _ in range(value.shape[dim]):
