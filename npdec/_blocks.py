@@ -21,7 +21,7 @@ __all__ = ["Blocks", "mark", "product"]
 
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__})
 _LEAST = 4  # components, from which on it pays
-_MOST_PADDING = 4  # columns with the padding of short blocks, as a multiple of those without
+_MOST_PADDING = 2  # columns with the padding of short blocks, as a multiple of those without
 
 
 class Blocks:
@@ -43,7 +43,7 @@ class Blocks:
 def mark(tensor: DecomposedTensor, member: torch.Tensor) -> None:
     """Note that component c of the tensor is zero where `member`, integers in the tensor's shape, is not c."""
     components = tensor.components
-    if member.ndim and len(components) >= _LEAST and not tracing() and not components.is_inference():
+    if member.numel() and member.ndim and len(components) >= _LEAST and not tracing() and not components.is_inference():
         tensor.blocks = Blocks(components, member)
 
 

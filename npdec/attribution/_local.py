@@ -11,6 +11,7 @@ from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
 from npdec._rules import current_rule
+from npdec._secant import narrowed
 from npdec.attribution._problem import Found, Problem, choose, plain
 
 __all__ = ["forward", "reverse"]
@@ -135,15 +136,15 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             member = torch.arange(start, start + value.numel(), device=value.device).reshape(value.shape)
             start += value.numel()
         change = value - residual
-        member = member.to(value.device) - first
+        member = narrowed(member.to(value.device), member.ndim) - first
+        member = torch.where((member >= 0) & (member < stop - first), member, -1).expand(value.shape)
         places = torch.arange(stop - first, device=value.device).reshape(-1, *[1] * value.ndim)
         components = torch.where(member == places, change, torch.zeros((), dtype=change.dtype, device=value.device))
         if rest:
-            other = torch.where((member < 0) | (member >= stop - first), change, 0)
-            components = torch.cat([components, other[None]])
+            components = torch.cat([components, torch.where(member < 0, change, 0)[None]])
         marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
         if not rest:
-            _blocks.mark(marked[-1], torch.where((member >= 0) & (member < stop - first), member, -1))
+            _blocks.mark(marked[-1], member)
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]
     if not several:
