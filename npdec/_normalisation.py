@@ -75,8 +75,12 @@ def _centred(rows: torch.Tensor) -> torch.Tensor:
     return rows - rows.mean(-1, keepdim=True)
 
 
-def _warn_of_poles(name: str, diagonal: torch.Tensor, value: torch.Tensor) -> None:
-    if tracing() or bool(torch.isfinite(diagonal).all()) or not bool(torch.isfinite(value).all()):
+def _warn_of_poles(name: str, depth: torch.Tensor | None, x: DecomposedTensor) -> None:
+    """Across a path through zero variance contributions are infinite, and near it they depend on the last digits."""
+    if depth is None or tracing():
+        return
+    deepest = -1.7 * math.log(torch.finfo(x.value.dtype).eps)
+    if bool((depth < deepest).all()) or not bool((torch.isfinite(x.value) & torch.isfinite(x.residual)).all()):
         return
     _util.warn(
         f"{name}: the path from the baseline to the value passes through zero variance, where contributions have no "
@@ -100,7 +104,8 @@ def _operator(
         if layer.centred:
             u = _centred(u)
         # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
-        diagonal, basis, (w00, w01, w11) = mean_jacobian(u, m * layer.eps)
+        diagonal, basis, (w00, w01, w11), depth = mean_jacobian(u, m * layer.eps, layer.centred)
+        _warn_of_poles(layer.name, depth, x)
         matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * math.sqrt(m)
         diagonal, basis = diagonal * math.sqrt(m), basis.to(dtype)
         images = matrix.to(dtype) @ basis
@@ -128,8 +133,6 @@ def _contributions(
 ) -> torch.Tensor:
     """The components of the normalised numbers, times the weight if there is one."""
     diagonal, basis, images = _operator(layer, x, scale)
-    if scale is None:
-        _warn_of_poles(layer.name, diagonal, x.value)
     if weight is not None:
         wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
         diagonal = diagonal * wide

@@ -187,7 +187,7 @@ def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         inside, segments = unit_segments(r, d, eps)
         diagonal, bases, images = inside / eps, [], []
         for length, u in segments:
-            part, basis, (w00, w01, w11) = mean_jacobian(u, 0.0)
+            part, basis, (w00, w01, w11), _ = mean_jacobian(u, 0.0)
             matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * length.unsqueeze(-1)
             diagonal = diagonal + length * part
             bases.append(basis)

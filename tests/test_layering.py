@@ -38,6 +38,7 @@ LAW = {
     "_law",
     "_multipliers",
     "_normalisation",
+    "_norms",
     "_quadrature",
     "_rules",
     "_scope",

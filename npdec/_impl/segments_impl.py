@@ -16,9 +16,11 @@ the origin would lose them in the differences, and there eight Gauss–Legendre 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
-__all__ = ["mean_direction", "mean_jacobian", "unit_segments"]
+__all__ = ["Jacobian", "mean_direction", "mean_jacobian", "unit_segments"]
 
 _SHORT = 1 / 16  # |d|² / s0²: the nearest pole is at |t| ≥ 4, and eight nodes leave 14 ** -16
 _CLEAR = 1 / 16  # q0 / s0²: r and d are independent enough for sums of their multiples to keep their digits
@@ -49,6 +51,17 @@ def _scaled(
     return r / unit, d / unit, floor / unit / unit, unit
 
 
+class Jacobian(NamedTuple):
+    """diagonal − Vᵀ W V: the diagonal (…, 1), V (…, 2, m) with rows of length one at most, and W₀₀, W₀₁ = W₁₀, W₁₁
+    (…, 1). `depth` (…, 1) is the logarithm of how near the path comes to the origin, beside its length; None if no path
+    comes near."""
+
+    diagonal: torch.Tensor
+    basis: torch.Tensor
+    matrix: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+    depth: torch.Tensor | None
+
+
 class _Long:
     """The numbers of the closed forms, for rows whose path is not short."""
 
@@ -58,14 +71,16 @@ class _Long:
 
     @classmethod
     def of(
-        cls, r: torch.Tensor, d: torch.Tensor, floor: torch.Tensor, dd: torch.Tensor
+        cls, r: torch.Tensor, d: torch.Tensor, floor: torch.Tensor, dd: torch.Tensor, centred: bool = False
     ) -> tuple[_Long, torch.Tensor, torch.Tensor]:
         """The numbers, the direction e, and U, which keeps its digits where it is short beside r."""
         length = torch.sqrt(dd)
         along = d / length
         foot = _dot(r, along)
         across = r - foot * along
-        more = _dot(across, along)  # what rounding left
+        if centred:
+            across = across - across.mean(-1, keepdim=True)  # what rounding left, beside a short U
+        more = _dot(across, along)
         across = across - more * along
         return cls(length, foot + more, _dot(across, across) + floor), along, across
 
@@ -78,7 +93,9 @@ class _Long:
         outer0, outer1 = self.s0 + self.p0.abs(), self.s1 + self.p1.abs()
         gap = torch.where(self.p0 > 0, outer0, _over(self.q0, outer0))
         gap = gap + torch.where(self.p1 < 0, outer1, _over(self.q0, outer1))
-        return torch.log((self.s0 + self.s1 + self.length) / gap) / self.length
+        meets = gap <= 0
+        ratio = (self.s0 + self.s1 + self.length) / torch.where(meets, 1, gap)
+        return torch.where(meets, torch.inf, torch.log(ratio) / self.length)
 
 
 def _over(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -122,23 +139,21 @@ def mean_direction(r: torch.Tensor, d: torch.Tensor, floor: float = 0.0) -> torc
     return made
 
 
-def mean_jacobian(
-    u: torch.Tensor, floor: float
-) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-    """∫ (I / s − u uᵀ / s³) dt for rows r and d, stacked as (…, 2, m), as diagonal − Vᵀ W V.
+def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacobian:
+    """∫ (I / s − u uᵀ / s³) dt for rows r and d, stacked as (…, 2, m).
 
-    Returns the diagonal (…, 1), V (…, 2, m) with rows of length one at most, and W₀₀, W₀₁ = W₁₀, W₁₁ (…, 1). Where no
-    path comes near the origin (beside the length of r), r and d serve as V, and numbers alone are computed.
+    Where no path comes near the origin (beside the length of r), r and d serve as V, and numbers alone are computed.
+    `centred` says that the rows have means of zero.
     """
     if torch.compiler.is_compiling():
-        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor)
+        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     gram = u @ u.mT
     rr, rd, dd = gram[..., 0, 0, None] + floor, gram[..., 0, 1, None], gram[..., 1, 1, None]
     short = dd <= _SHORT * rr
     length2, foot = torch.where(short, 1, dd), torch.where(short, 0, rd)
     size2, q0 = rr + dd, rr - foot * foot / length2
     if not bool(((q0 >= _CLEAR * rr) & (size2 < _LARGE) & (size2 > 1 / _LARGE)).all()):
-        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor)
+        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     some_short, some_long = _kinds(short)
     made: list[torch.Tensor] = []
     if some_long:
@@ -152,12 +167,10 @@ def mean_jacobian(
         near = [_moments(rr, rd, dd, -0.5, 1)[0], *_moments(rr, rd, dd, -1.5, 3)]
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
     diagonal, w00, w01, w11 = made
-    return diagonal, u * size2.rsqrt().unsqueeze(-1), (w00 * size2, w01 * size2, w11 * size2)
+    return Jacobian(diagonal, u * size2.rsqrt().unsqueeze(-1), (w00 * size2, w01 * size2, w11 * size2), None)
 
 
-def _jacobian_across(
-    r: torch.Tensor, d: torch.Tensor, floor: float
-) -> tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bool) -> Jacobian:
     """The same with V along and across the path, for paths that may come as near to the origin as they like."""
     r, d, low, unit = _scaled(r, d, floor)
     rr, dd = _dot(r, r) + low, _dot(d, d)
@@ -165,7 +178,7 @@ def _jacobian_across(
     some_short, some_long = _kinds(short)
     made: list[torch.Tensor] = []
     if some_long:
-        path, along, across = _Long.of(r, d, low, torch.where(short, 1, dd))
+        path, along, across = _Long.of(r, d, low, torch.where(short, 1, dd), centred)
         width = _root(path.q0)
         diagonal, bend = path.potential(), path.bend()
         cross = width * (1 / path.s0 - 1 / path.s1) / path.length
@@ -173,12 +186,13 @@ def _jacobian_across(
         made = [diagonal, across, along, bend, cross, diagonal - bend]
     if some_short:
         ahead, inside = torch.where(short, d, 0), torch.where(short, rr, 1)
-        s0, rd, dd = torch.sqrt(inside), _dot(r, ahead), torch.where(short, dd, 0)
-        moments = [k * inside for k in _moments(inside, rd, dd, -1.5, 3)]
-        near = [_moments(inside, rd, dd, -0.5, 1)[0], r / s0, ahead / s0, *moments]
+        s0, rd, small = torch.sqrt(inside), _dot(r, ahead), torch.where(short, dd, 0)
+        moments = [k * inside for k in _moments(inside, rd, small, -1.5, 3)]
+        near = [_moments(inside, rd, small, -0.5, 1)[0], r / s0, ahead / s0, *moments]
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
     diagonal, first, second, w00, w01, w11 = made
-    return diagonal / unit, torch.stack([first, second], -2), (w00 / unit, w01 / unit, w11 / unit)
+    depth = torch.where(short, 0, diagonal.detach() * torch.sqrt(dd.detach()))
+    return Jacobian(diagonal / unit, torch.stack([first, second], -2), (w00 / unit, w01 / unit, w11 / unit), depth)
 
 
 def unit_segments(
