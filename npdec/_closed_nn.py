@@ -72,7 +72,7 @@ def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Itera
             if step > 0 and found == [start + step * j for j in range(len(found))]:
                 length = step * (len(found) - 1) + 1
                 view = taken.narrow(dim, start, length)
-                taken = view if step == 1 else view[(..., slice(None, None, step), *[slice(None)] * (-dim - 1))]
+                taken = view.movedim(dim, 0)[::step].movedim(0, dim)
             else:  # windows that hang over
                 taken = taken.index_select(dim, torch.tensor(found, device=tensor.device))
         yield taken
