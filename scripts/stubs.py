@@ -52,7 +52,8 @@ STEMS = "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()
 ARRAY_OPERATORS = {f"__{prefix}{stem}__" for prefix in ("", "r") for stem in STEMS}
 ARRAY_OPERATORS |= {f"__{stem}__" for stem in "lt le gt ge neg pos abs invert".split()}
 # What an array gives as an array, and a scalar, which has the same methods, as a scalar of some type.
-ARRAY_MEMBERS = set("T mT real imag value residual c_sum groupby top astype copy view reshape transpose to_device".split())
+ARRAY_MEMBERS = set("T mT real imag value residual c_sum groupby top".split())
+ARRAY_MEMBERS |= set("astype copy view reshape transpose to_device".split())
 IN_PLACE = {f"__i{stem}__" for stem in [*STEMS, "matmul"]}
 # Said by `object`, or the business of pickle and copy.
 SKIPPED = set(dir(object)) - {"__eq__", "__ne__", "__hash__", "__new__", "__lt__", "__le__", "__gt__", "__ge__"}
