@@ -85,6 +85,10 @@ def _cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -
     return _trapezoids(y, x, 1 if dx is None else dx, dim).cumsum(dim)
 
 
+def _constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
+    return F.pad(input, tuple(pad), "constant", value)
+
+
 def _cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Each row is a variable, each column an observation."""
     x = input if input.ndim == 2 else input.reshape(1, -1)
@@ -147,6 +151,36 @@ def _native_group_norm(
     return normal, rows.mean(-1), scale
 
 
+# Copies of what is a view elsewhere.
+_COPIES: dict[str, Function] = {
+    "alias_copy": torch.clone,
+    "as_strided_copy": torch.as_strided,
+    "detach_copy": torch.detach,
+    "diagonal_copy": torch.diagonal,
+    "expand_copy": torch.Tensor.expand,
+    "narrow_copy": torch.narrow,
+    "permute_copy": torch.permute,
+    "select_copy": torch.select,
+    "split_copy": torch.split,
+    "split_with_sizes_copy": torch.split_with_sizes,
+    "unsafe_split_with_sizes": torch.split_with_sizes,
+    "squeeze_copy": torch.squeeze,
+    "t_copy": torch.t,
+    "transpose_copy": torch.transpose,
+    "unbind_copy": torch.unbind,
+    "unfold_copy": torch.Tensor.unfold,
+    "unsqueeze_copy": torch.unsqueeze,
+    "view_as_complex_copy": torch.view_as_complex,
+    "view_as_real_copy": torch.view_as_real,
+    "view_copy": torch.Tensor.view,
+    "native_channel_shuffle": torch.channel_shuffle,
+}
+
+
+def _slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    return input.movedim(dim, 0)[start:end:step].movedim(0, dim)
+
+
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 _T = torch.Tensor
@@ -192,12 +226,20 @@ RULES: dict[Function, Function] = {
     **dict.fromkeys([torch.trapezoid, torch.trapz], by_formula(_trapezoid)),
     torch.cumulative_trapezoid: by_formula(_cumulative_trapezoid),
     **dict.fromkeys([torch.quantile, _T.quantile, torch.nanquantile, _T.nanquantile], _quantile),
+    torch.constant_pad_nd: by_formula(_constant_pad_nd),
     **dict.fromkeys([torch.cov, _T.cov], by_formula(_cov)),
     torch.native_layer_norm: by_formula(_native_layer_norm),
     torch.native_group_norm: by_formula(_native_group_norm),
+    **{
+        getattr(owner, name): by_formula(formula)
+        for name, formula in _COPIES.items()
+        for owner in (torch, _T)
+        if hasattr(owner, name)
+    },
+    torch.slice_copy: by_formula(_slice_copy),
     _T.xlogy: _law.TaggedRule.of("Pointwise", "Pointwise"),
     _T.arctan2: _law.TaggedRule.of("Pointwise", "Pointwise"),
-    _T.polygamma: _law.TaggedRule.of(None, "Pointwise"),
+    _T.polygamma: _law.TaggedRule.of("Pointwise"),
     **{getattr(_T, name): _standing_for(method) for method, names in _OPERATORS.items() for name in names},
     **{
         getattr(_T, name): _inplace.method(method)

@@ -93,6 +93,42 @@ def _triangular_solve(
     return solved, A.clone()
 
 
+def _pinv(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def formula(A: torch.Tensor, *rest: Any, hermitian: bool = False, **named: Any) -> Any:
+        if hermitian:
+            return func(_hermitian(A, False), *rest, hermitian=True, **named)
+        return func(A, *rest, **named)
+
+    if not args:
+        key = "A" if "A" in kwargs else "input"
+        args, kwargs = (kwargs[key],), {k: item for k, item in kwargs.items() if k != key}
+    return _law.quadrature(Call(func, None, args, kwargs), formula)
+
+
+def _eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Each eigenvector is turned so that its largest element is real, as LAPACK does: torch's derivative is of another
+    choice."""
+
+    def formula(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values, vectors = func(A)
+        place = vectors.detach().abs().argmax(-2, keepdim=True)
+        largest = vectors.gather(-2, place)
+        sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
+        return values, vectors * (sign * largest.conj() / largest.abs())
+
+    return _law.quadrature(Call(func, None, args or (kwargs["A"],), {}), formula)
+
+
+def _lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:
+    """The solution, what is left, the rank, and the singular values (by some drivers)."""
+    one = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    right = B.unsqueeze(-1) if one else B
+    solved = torch.matmul(torch.linalg.pinv(A), right)
+    left = (torch.matmul(A, solved) - right).abs().square().sum(-2)
+    singular = torch.linalg.svdvals(A) if driver in ("gelsd", "gelss") else None
+    return solved.squeeze(-1) if one else solved, left, None, singular
+
+
 # -- others in disguise ------------------------------------------------------------------------------------------------
 
 
@@ -283,6 +319,7 @@ def _everywhere(name: str) -> list[Function]:
 
 
 _T = torch.Tensor
+_CUDA_INTERFACE: Any = _T.__cuda_array_interface__
 _CASTS = "to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone".split()
 RULES: dict[Function, Function] = {
     **{getattr(_T, name): _formatted for name in _CASTS},
@@ -300,6 +337,9 @@ RULES: dict[Function, Function] = {
         [torch.cholesky, _T.cholesky, torch.linalg.cholesky, torch.linalg.cholesky_ex],
         _reading_triangle(0, "upper", False, True),
     ),
+    **dict.fromkeys([torch.linalg.pinv, torch.pinverse, _T.pinverse], _pinv),
+    torch.linalg.eig: _eig,
+    torch.linalg.lstsq: by_formula(_lstsq),
     **dict.fromkeys([torch.linalg.eigh, torch.linalg.eigvalsh], _reading_triangle(0, "UPLO", "L", True)),
     **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], by_formula(_cholesky_inverse)),
     **dict.fromkeys([torch.cholesky_solve, _T.cholesky_solve], _reading_triangle(1, "upper", False, False, 2)),
@@ -309,5 +349,6 @@ RULES: dict[Function, Function] = {
         for name in ("zero_", "fill_", "resize_as_")
         if hasattr(torch, name)
     },
+    _CUDA_INTERFACE.__get__: _refusal("memory that others read has no place for contributions; take .value first"),
     **{function: _refusal(reason) for name, reason in REFUSED.items() for function in _everywhere(name)},
 }  # fmt: skip

@@ -47,6 +47,11 @@ def _embedding_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any])
     return _embedding(*args, **kwargs)
 
 
+def _looked_up(weight: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+    """torch.embedding: the weight comes first, and the rest is about gradients."""
+    return _embedding(indices, weight)
+
+
 def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float) -> Any:
     """Rows that are looked up are shrunk in place to a norm of at most `max_norm`."""
     rows = torch.unique(index)
@@ -290,11 +295,11 @@ def _alpha_dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     x, p, train = read(args, kwargs, p=0.5, train=True)
     if not train or p in (0, 1):
         return _masked(func, (x, p, train), {})
-    low = -1.7580993408473766
-    a = 1 / math.sqrt((low * low * p + 1) * (1 - p))
+    depth = 1.7580993408473766
+    a = 1 / math.sqrt((depth * depth * p + 1) * (1 - p))
     drawn = func(torch.ones_like(x.value), p, train)
-    noise = (drawn > a * (1 + low) / 2 + low * a * (p - 1)).to(x.dtype)  # one where it is kept
-    shift = noise.sub(1).mul_(low * a).add_(low * a * p)
+    noise = (drawn > a * (1 - depth) / 2 + depth * a * p).to(x.dtype)  # one where it is kept
+    shift = noise.sub(1).mul_(depth * a).add_(depth * a * p)
     return x * noise.mul(a) + shift
 
 
@@ -312,6 +317,7 @@ _V = torch._C._VariableFunctions
 _N = torch._C._nn
 RULES: dict[Function, Function] = {
     F.embedding: _embedding_rule,
+    torch.embedding: by_formula(_looked_up),
     torch.embedding_renorm_: _embedding_renorm_,
     **dict.fromkeys([torch.embedding_bag, torch._embedding_bag], by_formula(_embedding_bag)),
     **dict.fromkeys([torch.grid_sampler, torch.grid_sampler_2d, torch.grid_sampler_3d], _grid_rule),

@@ -219,9 +219,65 @@ def _cross_entropy_loss(
 # -- sequences ---------------------------------------------------------------------------------------------------------
 
 
+class _Spelled(torch.autograd.Function):
+    """The losses of torch's kernel with their derivative by the logarithms of probabilities: the kernel's own is by the
+    numbers before a log-softmax."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(log_probs: torch.Tensor, options: tuple[Any, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.enable_grad():
+            leaf = log_probs.detach().requires_grad_()
+            losses = torch.ctc_loss(leaf, *options, _NONE, False)
+            (slopes,) = torch.autograd.grad(losses.sum(), leaf)
+        steps = torch.as_tensor(options[1], device=leaf.device).reshape(-1)
+        inside = torch.arange(leaf.shape[0], device=leaf.device)[:, None] < steps
+        inside = (inside & torch.isfinite(losses.detach())).reshape(leaf.shape[:-1])
+        slopes = torch.where(inside.unsqueeze(-1), slopes - log_probs.detach().exp(), 0)
+        return losses.detach(), slopes
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+        ctx.save_for_forward(output[1])
+
+    @staticmethod
+    def jvp(ctx: Any, change: torch.Tensor, _: Any) -> Any:
+        (slopes,) = ctx.saved_tensors
+        return (slopes * change).sum((0, -1)), torch.zeros_like(slopes)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor, _: Any) -> Any:
+        (slopes,) = ctx.saved_tensors
+        return slopes * grad.unsqueeze(-1), None
+
+
 def _ctc_rule(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """By quadrature, of the recursion: torch's own derivative is that of the log-softmax before it as well."""
-    return _law.quadrature(Call(func, {0: "Smooth", "log_probs": "Smooth"}, args, kwargs), _ctc_loss)
+    """By quadrature; where the contributions themselves are differentiated, of the recursion."""
+    call = Call(func, {0: "Smooth", "log_probs": "Smooth"}, args, kwargs)
+    (x,) = call.tensors
+    graph = torch.is_grad_enabled() and not x.whole and (x.value.requires_grad or x.residual.requires_grad)
+    return _law.quadrature(call, _ctc_loss if graph else _fast_ctc_loss)
+
+
+def _fast_ctc_loss(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = _MEAN,
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    losses: torch.Tensor = _Spelled.apply(log_probs, (targets, input_lengths, target_lengths, blank))[0]
+    if zero_infinity:
+        losses = torch.where(torch.isinf(losses), 0, losses)
+    if reduction == _MEAN:
+        sizes = torch.as_tensor(target_lengths, device=losses.device).reshape(losses.shape)
+        return (losses / sizes.clamp(min=1).to(losses.dtype)).mean()
+    return losses.sum() if reduction != _NONE else losses
 
 
 def _ctc_loss(

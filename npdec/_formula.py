@@ -13,7 +13,7 @@ import torch
 
 from npdec import _law
 from npdec._call import Call
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "value_of", "with_numbers"]
@@ -42,8 +42,11 @@ def own_numbers(func: Function, args: Sequence[Any], kwargs: dict[str, Any], mad
 def with_numbers(value: Any, residual: Any, made: Any) -> Any:
     """The contributions of `made`, with another value and residual: a tensor, or sequences of them."""
     if isinstance(value, torch.Tensor):
-        if not isinstance(made, DecomposedTensor):
+        if not isinstance(made, DecomposedTensor) or not carries(value.dtype):
             return value
+        if not value.numel():
+            empty = value.new_zeros((len(made.labels), *value.shape))
+            return DecomposedTensor(value, residual, empty, made.labels, made.whole)
         components = made.components.to(value.dtype).reshape((len(made.labels), *value.shape))
         return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
     if isinstance(value, (tuple, list)):

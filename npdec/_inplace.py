@@ -219,7 +219,12 @@ def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _fill(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return assign(args[0], args[1] if isinstance(args[1], torch.Tensor) else torch.full_like(args[0].value, args[1]))
+    value = args[1] if len(args) > 1 else kwargs["value"]
+    return assign(args[0], value if isinstance(value, torch.Tensor) else torch.full_like(_value(args[0]), value))
+
+
+def _value(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 
 def _zero(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

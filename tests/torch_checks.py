@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 import npdec as np
-from npdec import DecompositionWarning  # noqa: F401  (what the checks may warn of)
 
 Function = Callable[..., Any]
 GROUPS = 4  # components of an input: enough to tell them apart
@@ -118,12 +117,12 @@ def check_forward(
         finite = torch.isfinite(got.value) & torch.isfinite(got.residual)
         parts = [got.value[finite], got.residual[finite], got.components[:, finite].abs().sum(0)]
         error = (parts[0] - parts[1] - got.components[:, finite].sum(0)).abs()
-        scale, least = size_of(*parts), digits(want.dtype, 1e-10, 1e-4)
+        scale, least = size_of(*parts), max(digits(d, 1e-10, 1e-4) for d in (want.dtype, *(x.dtype for x in inputs)))
         largest = float(error.max()) if error.numel() else 0.0
         assert largest <= least * scale, f"result {i}: completeness misses by {largest:.1e} at {scale:.1e}"
         if not freezes:
             error_of = worst(got.residual, base[i])
-            least = digits(want.dtype, 1e-9, 1e-4) * max(scale, size_of(base[i]))
+            least = 10 * least * max(scale, size_of(base[i]))
             assert error_of <= least, f"result {i}: the residual is not f(baseline), by {error_of:.1e}"
     return made
 
@@ -151,7 +150,9 @@ def check_reverse(
         sums.index_add_(0, groups_of(x, 0).flatten(), got.real.double().flatten())
         scale = max(size_of(want), abs(float(alone)))
         error = worst(sums, want)
-        coarse = min([x.dtype, *[t.dtype for t in made if carries(t)]], key=lambda d: torch.finfo(d).bits)
+        coarse = min(
+            [*[t.dtype for t in inputs], *[t.dtype for t in made if carries(t)]], key=lambda d: torch.finfo(d).bits
+        )
         assert error <= digits(coarse, 1e-8, 1e-3) * scale, (
             f"input {i}: reverse is not forward, by {error:.1e} at {scale:.1e}"
         )
@@ -159,6 +160,8 @@ def check_reverse(
 
 def check_small_changes(f: Function, inputs: Sequence[torch.Tensor]) -> None:
     """Where the baseline is near the value, the contributions are torch's gradient times the change."""
+    if any(torch.finfo(x.dtype).bits < 64 for x in inputs):
+        return
     source = torch.Generator().manual_seed(11)
     h = 1e-6
     steps = [h * (torch.rand(x.shape, generator=source, dtype=torch.float64) - 0.5).to(x.dtype) for x in inputs]
@@ -170,7 +173,8 @@ def check_small_changes(f: Function, inputs: Sequence[torch.Tensor]) -> None:
             return
         grads = torch.autograd.grad(number, free, allow_unused=True)
     except RuntimeError as error:  # NotImplementedError is one
-        assert "derivative" in str(error) or "differentiable" in str(error)
+        if "derivative" not in str(error) and "differentiable" not in str(error) and "sparse" not in str(error).lower():
+            raise
         return
     if not all(g is None or bool(torch.isfinite(g).all()) for g in grads):
         return

@@ -28,10 +28,7 @@ LINEAR = """
     fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_irfft2
     fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
     hfft2 ihfft2 hfftn ihfftn fft_hfft2 fft_ihfft2 fft_hfftn fft_ihfftn istft
-    alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy
-    split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
-    view_as_complex_copy view_as_real_copy view_copy unsafe_split_with_sizes
-    combinations conj_physical native_channel_shuffle affine_grid_generator im2col col2im pin_memory ipu xpu mtia
+    combinations conj_physical affine_grid_generator im2col col2im pin_memory ipu xpu mtia
     _autocast_to_full_precision _autocast_to_reduced_precision
     reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
     upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d

@@ -15,6 +15,7 @@ _DEVICE = "it is the kernel of a library for one kind of device; use the functio
 _TRAINING = "it is a step of normalisation over several devices; use torch.nn.functional.batch_norm"
 _CALLBACK = "it calls a Python function on single elements; use functions of tensors"
 _OTHER_MEMORY = "memory that others read has no place for contributions; take .value, .residual or .components first"
+_DIMENSIONS = "first-class dimensions are not of a decomposed tensor; index it with integers and slices"
 _WRITES = "it draws or writes what has no counterpart for contributions; use the function that makes a new tensor"
 
 REFUSED: dict[str, str] = {
@@ -27,7 +28,7 @@ REFUSED: dict[str, str] = {
             ccol_indices row_indices crow_indices_copy col_indices_copy ccol_indices_copy row_indices_copy
             indices_copy values_copy _indices _values _nnz _dimI _dimV to_dense _to_dense sparse_resize_
             sparse_resize_and_clear_ resize_as_sparse_ _coalesced_ _nested_tensor_size _nested_tensor_strides
-            _nested_tensor_storage_offsets
+            _nested_tensor_storage_offsets native_norm
         """,
         _QUANTISED: """
             quantize_per_tensor quantize_per_tensor_dynamic quantize_per_channel dequantize int_repr q_scale
@@ -52,13 +53,15 @@ REFUSED: dict[str, str] = {
             batch_norm_backward_reduce
         """,
         _INTEGERS: """
-            bitwise_left_shift_ bitwise_right_shift_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_ gcd_ lcm_
-            __lshift__ __rshift__ __ilshift__ __irshift__ __iand__ __ior__ __ixor__ __rlshift__ __rrshift__
+            bitwise_left_shift bitwise_right_shift bitwise_left_shift_ bitwise_right_shift_ bitwise_and_ bitwise_or_
+            bitwise_xor_ bitwise_not_ gcd_ lcm_ __lshift__ __rshift__ __ilshift__ __irshift__ __iand__ __ior__ __ixor__
+            __rlshift__ __rrshift__
             unravel_index
         """,
         _CALLBACK: "apply_ map_ map2_",
         _OTHER_MEMORY: "__dlpack__ const_data_ptr share_memory_",
         _WRITES: "resize resize_as slice_inverse",
+        _DIMENSIONS: "index",
     }.items()
     for name in names.split()
 }

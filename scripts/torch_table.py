@@ -1,0 +1,197 @@
+"""Write docs/torch.md: every function of torch that dispatches, and how contributions pass through it.
+
+    python scripts/torch_table.py          # rewrite what is out of date
+    python scripts/torch_table.py --check  # exit code 1 if it is, or if a function has no place
+
+The functions are those of torch.overrides.get_overridable_functions(), names and attributes of Tensor alike; what npdec
+does is read from its registry. What goes by quadrature, or through the body that torch has in Python, is proven by
+tests/test_torch_coverage.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import get_overridable_functions
+
+import npdec  # noqa: F401  (it fills the registry)
+from npdec import _dispatch, _inplace, _law
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "torch.md"
+COMMAND = "python scripts/torch_table.py"
+
+KINDS = {
+    "linear": "linear, in its tensors together: the function itself, on each component",
+    "multilinear": "a product of tensors that are linear each: midpoints, or Gauss–Legendre nodes that are exact",
+    "pointwise": "element by element: the slope between residual and value",
+    "stepwise": "element by element, with jumps: the orders in which the arguments move, averaged",
+    "closed form": "a closed form of the path integral, or of what the function does",
+    "formula": "the contributions are those of a formula of other functions; the numbers are torch's own",
+    "looked at": "the result is plain: places, conditions, counts, shapes, devices",
+    "in place": "as the function that makes a new tensor, written into all the parts",
+    "body": "torch's own body in Python, whose functions are in this table",
+    "quadrature": "Gauss–Legendre quadrature of the derivative along the path, until it is complete",
+    "refused": "raises, and says why",
+}
+# Functions in Python that contribute nothing: they are about the object, not about its numbers.
+ABOUT_THE_OBJECT = frozenset(
+    "__array_wrap__ __deepcopy__ __reduce_ex__ __repr__ __setstate__ _clear_non_serializable_cached_data backward "
+    "module_load register_hook register_post_accumulate_grad_hook retain_grad autocast _sym_sqrt sym_float sym_int "
+    "sym_ite sym_max sym_min sym_not sym_sum requires_grad_ detach_ rename_ align_as_ record_stream set_".split()
+)
+
+
+class Row(NamedTuple):
+    namespace: str
+    name: str
+    function: Any
+    kind: str
+    note: str
+
+
+def _namespace(owner: Any) -> str:
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__
+    return "torch.Tensor" if owner is torch.Tensor else "torch.Tensor: attributes"
+
+
+def _name(owner: Any, function: Any) -> str:
+    name = getattr(function, "__name__", str(function))
+    if name != "__get__":
+        for prefix in ("linalg_", "fft_", "special_"):
+            name = name.removeprefix(prefix)
+        return name
+    if isinstance(owner, property):
+        return next(key for key, item in vars(torch.Tensor).items() if item is owner)
+    return str(getattr(owner, "__name__", owner))
+
+
+def _kind(function: Any, name: str) -> tuple[str, str]:
+    rule: Any = _law.rules.get(function) or _dispatch.default_rule(function)
+    if function in _inplace.RULES or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
+        if getattr(rule, "refused", None):
+            return "refused", rule.refused
+        refuses = rule in (_inplace._no_inplace, getattr(_inplace, "_no_inplace_view", None))
+        return (
+            ("refused", "a decomposed tensor keeps its shape, and is not written so") if refuses else ("in place", "")
+        )
+    if isinstance(rule, _law.TaggedRule):
+        tags = {tag for tag in rule.by_key.values() if tag != "Opaque"}
+        for kind in ("Stepwise", "Pointwise", "Multilinear", "Linear"):
+            if kind in tags:
+                return kind.lower(), ""
+        return "quadrature", ""
+    if getattr(rule, "refused", None):
+        return "refused", rule.refused
+    if rule is _dispatch._refuse_numpy:
+        return "refused", "memory that others read has no place for contributions"
+    if rule is _dispatch._opaque:
+        return "looked at", ""
+    if getattr(rule, "formula", None) is not None:
+        return "formula", ""
+    if name in ABOUT_THE_OBJECT:
+        return "looked at", "of the object, not of its numbers"
+    if rule is _dispatch._by_quadrature:
+        return "quadrature", ""
+    if isinstance(function, types.FunctionType) and getattr(rule, "passes", False):
+        return "body", ""
+    return "closed form", ""
+
+
+_OPERATORS_IN_PLACE = frozenset(
+    "__iadd__ __isub__ __imul__ __idiv__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __setitem__".split()
+)
+
+
+def rows() -> list[Row]:
+    """Every dispatching function once, by namespace and name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        given = get_overridable_functions()
+    found: dict[Any, Row] = {}
+    for owner, functions in given.items():
+        for function in functions:
+            if function in found:
+                continue
+            name = _name(owner, function)
+            found[function] = Row(_namespace(owner), name, function, *_kind(function, name))
+    return sorted(found.values(), key=lambda row: (row.namespace, row.name))
+
+
+def unplaced(table: list[Row]) -> list[str]:
+    return [f"{row.namespace}.{row.name}" for row in table if row.kind not in KINDS]
+
+
+def page(table: list[Row]) -> str:
+    return "\n".join(_lines(table)) + "\n"
+
+
+def _lines(table: list[Row]) -> Iterator[str]:
+    counts = collections.Counter(row.kind for row in table)
+    yield "# torch's functions"
+    yield ""
+    version = torch.__version__.partition("+")[0]
+    yield f"Written by `{COMMAND}` for torch {version}, from npdec's registry. Listed is every function"
+    yield "that torch dispatches to tensors of other types: functions, methods, operators and attributes."
+    yield "tests/test_torch_coverage.py checks them against plain torch, on the samples of torch's own table of"
+    yield "operators."
+    yield ""
+    yield "| how contributions pass | functions | |"
+    yield "| --- | ---: | --- |"
+    for kind, words in KINDS.items():
+        yield f"| {kind} | {counts[kind]} | {words} |"
+    yield f"| all | {len(table)} | |"
+    for space in sorted({row.namespace for row in table}):
+        yield ""
+        yield f"## {space}"
+        own = [row for row in table if row.namespace == space]
+        for kind in KINDS:
+            chosen = [row for row in own if row.kind == kind]
+            notes = sorted({row.note for row in chosen})
+            for note in notes:
+                names = sorted({row.name for row in chosen if row.note == note})
+                yield ""
+                yield f"**{kind}**{' (' + note + ')' if note else ''}:"
+                yield from _wrapped(names)
+
+
+def _wrapped(names: list[str]) -> Iterator[str]:
+    line = ""
+    for name in names:
+        word = f"`{name}`" + ("" if name == names[-1] else ",")
+        if len(line) + len(word) > 118:
+            yield line.rstrip()
+            line = ""
+        line += word + " "
+    yield line.rstrip()
+
+
+def main(arguments: list[str] | None = None, write: Callable[[str], Any] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args(arguments)
+    table = rows()
+    for name in unplaced(table):
+        write(f"no place: {name}")
+    text = page(table)
+    current = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    if text != current:
+        if options.check:
+            write(f"{PAGE.relative_to(ROOT)} is out of date: run {COMMAND}")
+            return 1
+        PAGE.write_text(text, "utf-8")
+        write(f"wrote {PAGE.relative_to(ROOT)}")
+    return int(bool(unplaced(table)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""torch's functions under decomposition, all of them: each has a place in the table, and its samples keep the law."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.overrides import get_testing_overrides
+
+import npdec as np
+import torch_samples
+from npdec import _law, _torch_rules
+from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
+from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
+
+_spec = importlib.util.spec_from_file_location("torch_table", Path(__file__).parents[1] / "scripts" / "torch_table.py")
+assert _spec is not None
+assert _spec.loader is not None
+torch_table = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(torch_table)
+TABLE = torch_table.rows()
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Only what is said of decompositions matters here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", np.DecompositionWarning)
+        yield
+
+
+# -- values, residuals, completeness, reverse mode, small changes ------------------------------------------------------
+
+CHECKED = [name for name, op in OPERATORS.items() if op.name not in LOOKS and op.name not in REFUSES]
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKED if OPERATORS[name].name not in DROPS])
+def test_operators(name: str) -> None:
+    op = OPERATORS[name].name
+    for sample in samples(name):
+        check(sample.run, sample.inputs, sample.bases, freezes=op in FREEZES, small=op not in NO_GRADIENT)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_functions_beside_the_table(name: str) -> None:
+    function, inputs = OWN[name]
+    sample = Sample(name, function, inputs, near=torch_samples.distance(name))
+    freezes = any(f"F.{word}" in FREEZES or word in FREEZES for word in name.split())
+    quiet = any(word.rpartition(".")[2] in name for word in NO_GRADIENT)
+    check(sample.run, sample.inputs, sample.bases, freezes=freezes, small=not quiet)
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.name in LOOKS])
+def test_what_looks_gives_plain_results(name: str) -> None:
+    for sample in samples(name):
+        made = seeded(sample.run, marked(sample.inputs, sample.bases))
+        plain = seeded(sample.run, sample.inputs)
+        for got, want in zip(made, plain, strict=True):
+            assert not is_decomposed(got)
+            assert not isinstance(want, torch.Tensor) or not bits_differ(got, want)
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.name in DROPS])
+def test_casts_to_integers_warn(name: str) -> None:
+    for sample in samples(name):
+        with pytest.warns(np.DecompositionWarning, match="cannot carry contributions"):
+            made = sample.run(*marked(sample.inputs, sample.bases))
+        assert torch.equal(made, sample.run(*sample.inputs))
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.name in REFUSES])
+def test_what_is_refused_says_why(name: str) -> None:
+    for sample in samples(name):
+        with pytest.raises(NotImplementedError, match="contributions do not pass through it: "):
+            sample.run(*marked(sample.inputs, sample.bases))
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKED if OPERATORS[name].name in FREEZES])
+def test_what_freezes_freezes(name: str) -> None:
+    def differs(sample: Sample) -> bool:
+        try:
+            check_forward(sample.run, sample.inputs, sample.bases)
+        except AssertionError as error:
+            return "residual" in str(error)
+        return False
+
+    unlike = [s for s in _all_samples(name) if s.leaves]
+    assert any(differs(sample) for sample in unlike), "it does not: off the list"
+
+
+def _all_samples(name: str) -> list[Sample]:
+    if name == "nn.functional.rrelu":
+        x = torch.tensor([1.0, -2.0, 3.0, -0.5, 2.0], dtype=torch.float64)
+        return [Sample(name, lambda x: torch.nn.functional.rrelu(x, training=True), (x,))]
+    return samples(name, most=12, largest=10_000)
+
+
+# -- forms of one function ---------------------------------------------------------------------------------------------
+
+
+def _same_parts(made: Any, wanted: Any) -> None:
+    for got, want in zip(flat(made), flat(wanted), strict=True):
+        assert is_decomposed(got) == is_decomposed(want)
+        if is_decomposed(want):
+            for part in ("value", "residual", "components"):
+                torch.testing.assert_close(getattr(got, part), getattr(want, part), equal_nan=True)
+
+
+def _variants(op: Any) -> dict[str, Any]:
+    """The forms that torch has of the operator: functions, methods, operators, in place too."""
+    found = {
+        "method": op.method_variant,
+        "in place": op.inplace_variant,
+        "operator": op.operator_variant,
+        "operator in place": op.inplace_operator_variant,
+        **{alias.name: alias.op for alias in op.aliases},
+    }
+    return {key: form for key, form in found.items() if form is not None and form is not op.op}
+
+
+_RANDOM = frozenset("bernoulli cauchy exponential geometric log_normal normal uniform nn.functional.rrelu".split())
+WITH_FORMS = [
+    name
+    for name in CHECKED
+    if OPERATORS[name].name not in DROPS | _RANDOM and (_variants(OPERATORS[name]) or OPERATORS[name].supports_out)
+]
+
+
+VIEWS_IN_PLACE = frozenset("as_strided squeeze unsqueeze t transpose swapaxes swapdims".split())
+
+
+@pytest.mark.parametrize("name", WITH_FORMS)
+def test_forms_agree(name: str) -> None:
+    op = OPERATORS[name]
+    for sample in samples(name)[:1]:
+        plain = sample.run(*sample.inputs)
+        wanted = sample.run(*marked(sample.inputs, sample.bases))
+        for form, function in _variants(op).items():
+            if "in place" not in form:
+                _same_parts(sample.run(*marked(sample.inputs, sample.bases), function=function), wanted)
+                continue
+            first = sample.args[0]
+            if not isinstance(first, torch.Tensor) or not isinstance(plain, torch.Tensor):
+                continue
+            if plain.shape != first.shape or plain.dtype != first.dtype or not carries(first):
+                continue
+
+            def written(x: torch.Tensor, *args: Any, function: Any = function, **kwargs: Any) -> Any:
+                return function(x.clone(), *args, **kwargs)
+
+            if name.partition(".")[0] in VIEWS_IN_PLACE:
+                with pytest.raises(RuntimeError, match="keeps its shape in place"):
+                    sample.run(*marked(sample.inputs, sample.bases), function=written)
+                continue
+            _same_parts(sample.run(*marked(sample.inputs, sample.bases), function=written), wanted)
+        if op.supports_out and isinstance(plain, torch.Tensor) and carries(plain) and is_decomposed(wanted):
+            out = torch.empty_like(plain)
+            made = sample.run(*marked(sample.inputs, sample.bases), function=_with_out(op.op, out))
+            assert made is out
+            _same_parts(out, wanted)
+
+
+def _with_out(function: Any, out: torch.Tensor) -> Any:
+    return lambda *args, **kwargs: function(*args, **kwargs, out=out)
+
+
+# -- every function is accounted for -----------------------------------------------------------------------------------
+
+
+def _word(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _exercised() -> set[str]:
+    """Names of functions of which the tests above run samples."""
+    names: set[str] = set()
+    for name in CHECKED:
+        op = OPERATORS[name]
+        if samples(name):
+            names |= {_word(op.name), *(_word(alias.name) for alias in op.aliases), *op.name.split(".")}
+    for name in OWN:
+        names |= {_word(word) for word in name.split()}
+    return names
+
+
+# Functions in Python whose bodies are made of functions in the table, and which nothing above runs: what proves them.
+PROVEN_ELSEWHERE: dict[str, str] = {
+    "lu": "the same as torch.linalg.lu_factor",
+}
+
+
+def test_the_table_is_up_to_date() -> None:
+    said: list[str] = []
+    assert torch_table.main(["--check"], said.append) == 0, said
+
+
+def test_every_function_has_a_place() -> None:
+    assert not torch_table.unplaced(TABLE)
+    assert {row.kind for row in TABLE} == set(torch_table.KINDS)
+
+
+@pytest.mark.parametrize("kind", ["quadrature", "body"])
+def test_defaults_are_proven(kind: str) -> None:
+    names = {row.name for row in TABLE if row.kind == kind}
+    missing = names - _exercised() - set(PROVEN_ELSEWHERE)
+    assert not missing, f"no sample proves these: {sorted(missing)}"
+
+
+def test_nine_tenths_of_the_differentiable_operators_are_checked() -> None:
+    differentiable = [name for name, op in OPERATORS.items() if op.supports_autograd]
+    checked = [name for name in differentiable if name in CHECKED and samples(name)]
+    assert len(checked) >= 0.9 * len(differentiable)
+
+
+def test_refusals_have_reasons() -> None:
+    x = np.decompose(torch.ones(2, dtype=torch.float64))
+    refused = [row for row in TABLE if row.kind == "refused" and hasattr(_law.rules.get(row.function), "refused")]
+    assert len(refused) > 50
+    for row in refused:
+        with pytest.raises(NotImplementedError, match=r"contributions do not pass through it: \w"):
+            _law.rules[row.function](row.function, (x,), {})
+
+
+# Arguments that formulas need not take: they say how torch computes, or are gone.
+NO_MATTER = frozenset({"size_average", "reduce", "out"})
+# Functions whose stand-in in torch.overrides has the arguments of the function in torch.nn.functional.
+OTHER_ARGUMENTS = frozenset({torch.embedding_bag})
+
+
+_STANDINS = get_testing_overrides()
+
+
+def _signature(function: Any) -> set[str]:
+    return {p.name for p in inspect.signature(function).parameters.values()}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        f
+        for f, rule in _torch_rules.RULES.items()
+        if hasattr(rule, "formula") and f in _STANDINS and f not in OTHER_ARGUMENTS
+    ],
+    ids=lambda f: getattr(f, "__qualname__", str(f)),
+)
+def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
+    formula = _torch_rules.RULES[function].formula  # type: ignore[attr-defined]
+    parameters = inspect.signature(formula).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    wanted = inspect.signature(_STANDINS[function]).parameters.values()
+    counted = [p.name for p in wanted if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD]
+    counted = [name for name in counted if name not in NO_MATTER]
+    assert len(_signature(formula)) >= len(counted), f"{counted} against {sorted(_signature(formula))}"
