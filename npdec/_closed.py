@@ -13,7 +13,7 @@ from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._secant import lead
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 
 __all__ = ["CLOSED_FORMS", "by_position", "read", "routed"]
 
@@ -30,7 +30,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
         made = _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
-        if isinstance(y, torch.Tensor) and not tracing() and bool((y == 0).any()):
+        if isinstance(y, torch.Tensor) and not tracing() and not mapped() and bool((y == 0).any()):
             still = lead(x.components, made.value.ndim) == 0
             made.components = torch.where(still, 0, made.components)
         return made
@@ -41,7 +41,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     with no_graph(product.whole):
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
         # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
-        safe = tracing() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
+        safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = product.components if safe else _parted(x, y, product)
     return DecomposedTensor(value, residual, components, product.labels, product.whole)
 

@@ -106,7 +106,12 @@ class Derivative:
                 "no derivative for it is known (torch.library.register_autograd gives an operator one)"
             )
         weights = [torch.zeros_like(out).requires_grad_() for out in outputs]
-        found = torch.autograd.grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
+        try:
+            found = torch.autograd.grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
+        except RuntimeError as error:  # the backward hands its gradient to NumPy
+            if "on Tensor that requires grad" not in str(error):
+                raise
+            return self._row_by_row(outputs, inputs, tangents, batched)
         pairs = [(g, t) for g, t in zip(found, tangents, strict=True) if g is not None and g.requires_grad]
         rates: Sequence[torch.Tensor | None] = ()
         if pairs:

@@ -1,0 +1,255 @@
+"""The examples of extending torch run, print what they found, and leave nothing behind."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import npdec as np
+from npdec import _law
+from npdec.overrides import _calls as calls
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "extending").glob("*.py"))
+F64 = torch.float64
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    rules, defaults, opened = dict(_law.rules), set(_law.defaults), set(calls._opened)
+    yield
+    for cls in set(calls._opened) - opened:
+        calls.close_class(cls)
+    _law.rules.clear()
+    _law.rules.update(rules)
+    _law.defaults.clear()
+    _law.defaults.update(defaults)
+
+
+# torch.func.jvp compiles formulas with what torch has deprecated, when it is first used.
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(path.parent))  # where worker processes find it
+    state = torch.get_rng_state()
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    finally:
+        torch.set_rng_state(state)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 3
+    text = path.read_text("utf-8")
+    assert f"python examples/extending/{path.name}" in text
+    assert text.count("assert ") >= 4
+    assert len(text.splitlines()) < 80
+
+
+def test_there_is_an_example_of_each():
+    assert {path.stem for path in EXAMPLES} == {
+        "autograd_function", "batches", "custom_operator", "function_rules", "hooks", "modes", "module",
+        "other_tensors", "transforms",
+    }  # fmt: skip
+
+
+# -- autograd Functions ------------------------------------------------------------------------------------------------
+
+
+class Power(torch.autograd.Function):
+    """x ** k, in the older style; subclasses differ in what they define."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        ctx.k = k
+        return x**k
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * ctx.k * x ** (ctx.k - 1), None
+
+
+class PowerForward(Power):
+    @staticmethod
+    def jvp(ctx, rate, _):
+        (x,) = ctx.saved_tensors
+        return rate * ctx.k * x ** (ctx.k - 1)
+
+
+class PowerWithSetup(torch.autograd.Function):
+    backward = Power.backward
+
+    @staticmethod
+    def forward(x, k):
+        return x**k
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+        ctx.k = inputs[1]
+
+
+class PowerForwardWithSetup(PowerWithSetup):
+    jvp = PowerForward.jvp
+
+
+class PowerMapped(PowerWithSetup):
+    generate_vmap_rule = True
+
+
+class PowerForwardMapped(PowerForwardWithSetup):
+    generate_vmap_rule = True
+
+
+class PowerOnce(Power):
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return Power.backward(ctx, grad)
+
+
+class PowerOfNumpy(Power):
+    @staticmethod
+    def forward(ctx, x, k):
+        Power.forward(ctx, x, k)
+        return torch.from_numpy(x.detach().numpy() ** k)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return torch.from_numpy(grad.numpy() * ctx.k * x.detach().numpy() ** (ctx.k - 1)), None
+
+
+X = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=F64)
+R = torch.tensor([[0.5, 1.0], [-1.0, 2.0]], dtype=F64)
+TWICE = [Power, PowerForward, PowerWithSetup, PowerForwardWithSetup, PowerMapped, PowerForwardMapped]
+
+
+@pytest.mark.parametrize("function", [*TWICE, PowerOnce, PowerOfNumpy])
+def test_a_registered_function_follows_its_own_derivative(function):
+    np.overrides.register_autograd(function)
+    assert np.overrides.is_registered(function)
+    made = function.apply(np.decompose(X, baseline=R), 3)
+    assert torch.equal(made.value, X**3)
+    assert torch.equal(made.residual, R**3)
+    torch.testing.assert_close(made.components, torch.diag((X**3 - R**3).flatten()).reshape(4, 2, 2))
+    backward = np.attribute(lambda x: function.apply(x, 3).sum(), X, baseline=R)
+    torch.testing.assert_close(backward.attribution, X**3 - R**3)
+    assert torch.equal(function.apply(X, 3), X**3)  # a plain call is as ever
+    x = X.clone().requires_grad_()
+    value = function.apply(np.decompose(x, baseline=R), 3).value
+    torch.testing.assert_close(*torch.autograd.grad(value.sum(), x), 3 * X**2)
+    assert function.__name__ in type(value.grad_fn).__name__
+
+
+@pytest.mark.parametrize("function", TWICE)
+@pytest.mark.parametrize("register", [True, False])
+def test_gradients_of_contributions(function, register):
+    if register:
+        np.overrides.register_autograd(function)
+    x = X.clone().requires_grad_()
+
+    def components(x):
+        return function.apply(np.decompose(x, baseline=R), 3).components
+
+    assert torch.autograd.gradcheck(components, (x,))
+    assert torch.autograd.gradgradcheck(components, (x,))
+
+
+def test_a_registered_function_of_several_results_and_arguments():
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y, x.sin()
+
+        @staticmethod
+        def backward(ctx, product, sine):
+            x, y = ctx.saved_tensors
+            return product * y + sine * x.cos(), product * x
+
+    a, b = np.decompose((X, 2 * X), baseline=(R, R + 1), groups=(0, 1), labels=["a", "b"])
+    with np.overrides.registered(Both):
+        product, sine = Both.apply(a, b)
+    torch.testing.assert_close(product.components[0], (X - R) * (2 * X + R + 1) / 2)
+    torch.testing.assert_close(product.components[1], (2 * X - R - 1) * (X + R) / 2)
+    torch.testing.assert_close(sine.components, torch.stack([X.sin() - R.sin(), torch.zeros_like(X)]))
+    assert not np.overrides.is_registered(Both)
+    assert "apply" not in vars(Both)
+
+
+def test_a_gradient_that_is_none_of_the_function_is_incomplete_and_says_so():
+    class StraightThrough(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    x = torch.tensor([0.4, 1.7], dtype=F64)
+    by_parts = StraightThrough.apply(np.decompose(x))
+    assert torch.equal(by_parts.components.sum(0), torch.tensor([0.0, 2.0], dtype=F64))
+    np.overrides.register_autograd(StraightThrough)
+    with pytest.warns(np.DecompositionWarning, match="StraightThrough: completeness"):
+        made = StraightThrough.apply(np.decompose(x))
+    torch.testing.assert_close(made.components.sum(0), x)
+
+
+def test_strict_and_coverage_know_registered_functions():
+    np.overrides.register_autograd(Power)
+    with np.overrides.strict():
+        Power.apply(np.decompose(X), 2)
+    report = np.overrides.coverage(lambda x: Power.apply(x, 2), X)
+    assert report.functions == report.quadrature == (Power,)
+    assert report.used[0].rule == "registered: its own backward"
+
+
+# -- what torch does with tensors --------------------------------------------------------------------------------------
+
+
+def test_hooks_of_leaves_and_gradients_of_values():
+    x = X.clone().requires_grad_()
+    d = np.decompose(x)
+    y = torch.exp(d)
+    seen = []
+    y.register_hook(seen.append)
+    y.retain_grad()
+    y.sum().backward()
+    assert torch.equal(seen[0], torch.ones_like(X))
+    assert torch.equal(y.grad, torch.ones_like(X))
+    torch.testing.assert_close(x.grad, X.exp())
+
+
+def test_backward_hooks_keep_contributions():
+    layer = torch.nn.Linear(2, 3, dtype=F64)
+    d = np.decompose(X.clone().requires_grad_())
+    plain = layer(d).components
+    order = []
+    layer.register_full_backward_pre_hook(lambda *_: order.append("before"))
+    layer.register_full_backward_hook(lambda *_: order.append("after"))
+    made = layer(d)
+    assert torch.equal(made.components, plain)
+    made.sum().backward()
+    assert order == ["before", "after"]
+
+
+def test_vmap_over_code_that_decomposes():
+    def components(row):
+        h = torch.relu(torch.tanh(np.decompose(row)) * row.exp() - 0.2)
+        return (h / (1 + torch.exp(h))).components
+
+    rows = torch.rand(5, 3, dtype=F64)
+    rows[0, 0] = 0.0  # no step at all
+    rows[1, 1] = 1e-12  # a step that loses digits
+    mapped = torch.vmap(components)(rows)
+    torch.testing.assert_close(mapped, torch.stack([components(row) for row in rows]), rtol=1e-10, atol=1e-14)
+    with pytest.raises(NotImplementedError, match="Decompose within"):
+        torch.vmap(torch.exp)(np.decompose(rows))
+    assert np.decompose(rows).dim() == 2
