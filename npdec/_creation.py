@@ -41,8 +41,11 @@ def _check_depth(ndmin: int, ndmax: int) -> None:
         raise ValueError(f"ndmin must be <= ndmax ({ndmax or MAX_NDIM})")
 
 
-def _laid_out(tensor: torch.Tensor, order: str | None) -> torch.Tensor:
-    """The tensor in the asked memory order; itself if it is in it already."""
+def _laid_out(tensor: torch.Tensor, order: str | None, given: Any) -> torch.Tensor:
+    """The tensor, made of what was given, in the asked memory order; itself if it is in it already."""
+    own = type(given) is _wrap.ARRAY and tensor is given._t
+    if order in ("C", "F") and own and not _memory.follow_each_other(given, order):
+        return creation_impl.copy(tensor, order)
     if order == "C" and not tensor.is_contiguous():
         return tensor.contiguous()
     if order == "F" and not tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous():
@@ -101,7 +104,7 @@ def array(
     if copy is False and source is None:
         raise _unavoidable()
     try:
-        tensor = _laid_out(_converted(object, dtype, None), order)
+        tensor = _laid_out(_converted(object, dtype, None), order, object)
     except RuntimeError as error:
         raise refusal("array", error) from None
     if ndmax and source is None and tensor.dim() > ndmax:
@@ -171,7 +174,7 @@ def asarray(
     maker = a
     if type(a) is not list:
         a, _ = given(a, None)
-    tensor = _laid_out(_converted(a, dtype, device), order)
+    tensor = _laid_out(_converted(a, dtype, device), order, a)
     if isinstance(a, ArrayBase):
         if tensor is a._t:
             return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())  # type: ignore[return-value]

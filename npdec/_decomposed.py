@@ -23,6 +23,7 @@ __all__ = [
     "align",
     "carries",
     "decompose_storage",
+    "each_once",
     "expand_components",
     "is_broadcast",
     "union",
@@ -222,7 +223,7 @@ def decompose_storage(
     residual = flat.clone()
     components = residual.new_zeros((len(labels), length))
     for part in sorted(decomposed, key=lambda t: t.value.numel()):
-        place = _each_once(part.value)
+        place = each_once(part.value)
         _counterpart(residual, part.value)[place].copy_(part.residual[place])
         full = expand_components(part.components, part.labels, labels)
         _counterpart(components, part.value)[(slice(None), *place)].copy_(full[(slice(None), *place)])
@@ -232,7 +233,7 @@ def decompose_storage(
     ]
 
 
-def _each_once(view: torch.Tensor) -> tuple[slice, ...]:
+def each_once(view: torch.Tensor) -> tuple[slice, ...]:
     """The key of a view's elements without those that a broadcast repeats."""
     return tuple(slice(None) if step else slice(1) for step in view.stride())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _blocks, _wrap
+from npdec import _blocks, _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
@@ -38,8 +38,15 @@ class DecompositionMixin(ArrayBase):
 
     @property
     def value(self) -> Any:
-        """The numbers without their contributions, as a plain array or scalar."""
-        return self._as(self._t.value if type(self._t) is DecomposedTensor else self._t)
+        """The numbers without their contributions, as a plain array or scalar. Of a decomposed array it is a read-only
+        view: to what was written there the contributions would no longer add up."""
+        if type(self) is not _wrap.ARRAY:
+            return self._as(self._t.value if type(self._t) is DecomposedTensor else self._t)
+        if type(self._t) is not DecomposedTensor:
+            return _memory.view(self, self._t)
+        value = self._as(self._t.value)
+        _memory.freeze(value, "it is the value of a decomposed array; take .copy() to have an array to write")
+        return value
 
     @property
     def residual(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec import _memory, _wrap
+from npdec._impl import _storage
 
 __all__ = ["Flags"]
 
@@ -32,13 +33,13 @@ class Flags:
     @property
     def c_contiguous(self) -> bool:
         """The last axis varies fastest in memory, without gaps."""
-        return self._array._t.is_contiguous()
+        return self._array._t.is_contiguous() and _memory.follow_each_other(self._array)
 
     @property
     def f_contiguous(self) -> bool:
         """The first axis varies fastest in memory, without gaps."""
         tensor = self._array._t
-        return tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous()
+        return _storage.reverse_axes(tensor).is_contiguous() and _memory.follow_each_other(self._array, "F")
 
     contiguous = c_contiguous
     fortran = f_contiguous

@@ -16,7 +16,7 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, decompose_storage
+from npdec._decomposed import DecomposedTensor, carries, decompose_storage, each_once
 from npdec._impl import _storage, _util
 from npdec.exceptions import DecompositionWarning
 
@@ -35,15 +35,16 @@ class Family(list["ref[Composition]"]):
 
     `frozen` says that one of them is read-only, so that a view has to look whether its source is. `limit` is then, and
     for copies that stand for views, negative, so that one comparison of lengths tells it all. `loose` says that some
-    have their values in common, but not their contributions, which are brought together before one is written.
+    have their values in common, but not their contributions, which are brought together before one is written; `mixed`
+    that beside decomposed ones there are views of other dtypes, which cannot carry their contributions.
     """
 
-    __slots__ = ("frozen", "limit", "loose", "mirrors", "origin")
+    __slots__ = ("frozen", "limit", "loose", "mirrors", "mixed", "origin")
 
     def __init__(self) -> None:
         super().__init__()
         self.limit = 64
-        self.frozen = self.loose = False
+        self.frozen = self.loose = self.mixed = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.
         self.mirrors: list[ref[Composition]] = []
         # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
@@ -156,6 +157,15 @@ def places(array: Composition) -> tuple[torch.Tensor, torch.Tensor]:
     return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
 
 
+def follow_each_other(array: Any, order: str = "C") -> bool:
+    """Whether the elements of an array, in an order in which they do so in its tensor, follow each other in the memory
+    that they are of in the end: those of a copy that stands for a reversed view do not."""
+    if stands_for(array) is None or array.size < 2:
+        return True
+    at = places(array)[1]
+    return bool(((_storage.reverse_axes(at) if order == "F" else at).reshape(-1).diff() == 1).all())
+
+
 def plain(array: Composition) -> torch.Tensor:
     """The tensor of an array, that of the value if it is decomposed."""
     tensor = array._t
@@ -210,10 +220,14 @@ def written(array: Composition) -> None:
     family = getattr(array, "_m", None)
     if family is None:
         return
+    if family.mixed:
+        _drop_covered(array, family)
     while family.origin is not None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy)
+        if family.mixed:
+            _drop_covered(copy._src[0], family)
     _renew(family)
 
 
@@ -302,9 +316,62 @@ def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) 
     tensor = array._t
     if type(tensor) is DecomposedTensor and tensor.covers(labels) and is_settled(array, tensor):
         return tensor
-    family_of(array).loose = False
-    members = [m for m in family_of(array).living() if shares_storage(m._t, tensor)]
-    for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):
-        member._t = replaced
+    lay_out(array, labels, like)
     assert isinstance(array._t, DecomposedTensor)
     return array._t
+
+
+def lay_out(array: Composition, labels: Any, like: DecomposedTensor) -> None:
+    """Give the array, and every view of its memory that can have them, contributions that lie there as the values do.
+
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers."""
+    family = family_of(array)
+    alike = [member for member in family.living() if shares_storage(member._t, array._t)]
+    members = [member for member in alike if _is_kin(member._d, array._d)]
+    family.loose, family.mixed = False, len(members) < len(alike)
+    for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):
+        member._t = replaced
+
+
+def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
+    """Whether numbers of the two dtypes, seen in the same memory, carry the same contributions."""
+    return a is b or (carries(a) and carries(b) and a.to_real() is b.to_real())
+
+
+def is_foreign(array: Composition) -> bool:
+    """Whether the array looks at the memory of decomposed ones as another dtype."""
+    family = getattr(array, "_m", None)
+    if family is None or not family.mixed or type(array._t) is DecomposedTensor:
+        return False
+    return any(_is_decomposed_beside(member, array) for member in family.living())
+
+
+def _is_decomposed_beside(member: Composition, array: Composition) -> bool:
+    return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
+
+
+def _drop_covered(array: Composition, family: Family) -> None:
+    """Drop the contributions of what was written as another dtype: all elements in whose bytes the array lies."""
+    if type(array._t) is DecomposedTensor or not array._t.numel():
+        return
+    covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
+    _bytes_in(covered, array._t).fill_(True)
+    dropped = False
+    for member in family.living():
+        tensor = member._t
+        if not _is_decomposed_beside(member, array) or not isinstance(tensor, DecomposedTensor):
+            continue
+        place = each_once(tensor.value)
+        hit = _bytes_in(covered, tensor.value)[place].any(-1)
+        tensor.residual[place][hit] = tensor.value[place][hit]
+        tensor.components[(slice(None), *place)].masked_fill_(hit, 0)
+        dropped |= bool(hit.any())
+    if dropped:
+        _util.warn("writing into memory that is seen as another dtype drops contributions", DecompositionWarning)
+
+
+def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
+    """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
+    size = view.element_size()
+    steps = (*(step * size for step in view.stride()), 1)
+    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)

@@ -34,7 +34,7 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
         if type(tensor) is DecomposedTensor and not _memory.is_settled(array, tensor):
             return _memory.decompose_in_place(array, tensor.labels, tensor)
         return tensor
-    if not carries(array._d):
+    if not carries(array._d) or _memory.is_foreign(array):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,

@@ -36,7 +36,8 @@ def _tensor(obj: Any) -> torch.Tensor:
         source, again = obj._m.origin()._src
         return again.bytes_of(_plain(source))
     if stands_for(obj) is None:
-        return tensor
+        origin = getattr(getattr(obj, "_m", None), "origin", None)
+        return tensor if origin is None else _tensor(origin())  # parts of complex numbers: of the whole ones
     held, at = places(obj)
     first, steps = int(at[(0,) * at.dim()]), []
     for axis, n in enumerate(at.shape):
@@ -50,15 +51,6 @@ def _tensor(obj: Any) -> torch.Tensor:
 def _plain(obj: Any) -> torch.Tensor:
     tensor = as_tensor(obj)
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
-
-
-def follow_each_other(array: Any) -> bool:
-    """Whether the elements of a 1-d array follow each other in the memory that they are of in the end. It is asked of
-    contiguous arrays, where only a copy that stands for a reversed view has others."""
-    if stands_for(array) is None or array.size < 2:
-        return True
-    at = places(array)[1]
-    return bool((at[1:] - at[:-1] == 1).all())
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:

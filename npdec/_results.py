@@ -11,7 +11,6 @@ from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import is_broadcast
 from npdec._dtypes import dtype as dtype_class
-from npdec._overlap import follow_each_other
 
 __all__ = ["wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
 
@@ -51,7 +50,7 @@ def wrap_flat(source: Any, result: torch.Tensor) -> Any:
     """A view of `source`; where that is a copy that stands for a view, and in the memory of which the elements do not
     follow each other, a copy, as NumPy's is."""
     made = wrap_view(source, result)
-    if type(source) is _wrap.ARRAY and not follow_each_other(made):
+    if type(source) is _wrap.ARRAY and not _memory.follow_each_other(made):
         return _wrap.wrap_array(result.clone())
     return made
 

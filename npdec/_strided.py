@@ -10,7 +10,7 @@ import torch
 from npdec import _memory, _wrap
 from npdec._composition import Composition
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, decompose_storage, is_broadcast
+from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._impl import _util
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -77,7 +77,7 @@ def _restrided(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]
         return _checked(tensor, size, steps)
     value, residual, components = tensor.value, tensor.residual, tensor.components
     if not _laid_out_alike(tensor):
-        _lay_out(array)
+        _memory.lay_out(array, tensor.labels, tensor)
         tensor = array._t
         assert isinstance(tensor, DecomposedTensor)
         value, residual, components = tensor.value, tensor.residual, tensor.components
@@ -99,16 +99,6 @@ def _laid_out_alike(tensor: DecomposedTensor) -> bool:
         and components.stride(0) * components.element_size() == length
         and components.storage_offset() == value.storage_offset()
     )
-
-
-def _lay_out(array: Composition) -> None:
-    """Lay out the parts of a decomposed array, and of all arrays over its memory, as the value lies."""
-    tensor = array._t
-    assert isinstance(tensor, DecomposedTensor)
-    members = [m for m in _memory.family_of(array).living() if _memory.shares_storage(m._t, tensor)]
-    laid = decompose_storage([m._t for m in members], tensor.labels, tensor)
-    for member, replaced in zip(members, laid, strict=True):
-        member._t = replaced
 
 
 def _checked(tensor: torch.Tensor, size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:

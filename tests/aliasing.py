@@ -1,0 +1,357 @@
+"""The model of arrays that share memory: NumPy's own arrays for the value, the residual and each component.
+
+They are made and sliced by the same operations, so they alias as they should. A write takes the same step in each of
+them where it is linear in what is written, and follows the law, in plain NumPy, where it is not.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy
+from hypothesis.stateful import RuleBasedStateMachine
+
+import npdec as np
+
+LABELS = ("a", "b", "c")
+PARTS = ("value", "residual", *LABELS)
+DTYPES = ("float64", "float64", "float32", "complex128", "int64", "int32")
+MOST = 8  # arrays alive at once
+NODES, WEIGHTS = numpy.polynomial.legendre.leggauss(48)
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
+
+
+class Pair:
+    """An array (or a number) of npdec, and NumPy's arrays for each of its parts."""
+
+    def __init__(self, array, parts):
+        self.array = array
+        self.parts = parts
+
+    @property
+    def value(self):
+        return self.parts["value"]
+
+    @property
+    def carries(self):
+        return numpy.asarray(self.value).dtype.kind in "fc"
+
+    @property
+    def is_decomposed(self):
+        return getattr(self.array, "is_decomposed", False)
+
+    def taken(self):
+        """The parts as they are now."""
+        return {name: part.copy() if isinstance(part, numpy.ndarray) else part for name, part in self.parts.items()}
+
+
+def constant(numbers):
+    """What numbers without contributions are in each part."""
+    nothing = numpy.zeros_like(numbers) if isinstance(numbers, numpy.ndarray) else type(numbers)(0)
+    return {name: numbers if name in ("value", "residual") else nothing for name in PARTS}
+
+
+def source(rng, shape, dtype, labels, low=-6, high=7):
+    """Numbers in an array of their own, plain or decomposed under some of the labels, with their model."""
+    dtype = numpy.dtype(dtype)
+
+    def drawn():
+        numbers = rng.integers(low, high, shape)
+        return (numbers + 1j * rng.integers(low, high, shape) if dtype.kind == "c" else numbers).astype(dtype)
+
+    numbers = numpy.asarray(drawn())
+    parts = {name: part.copy() for name, part in constant(numbers).items()}
+    if not labels or dtype.kind not in "fc" or not numbers.size:
+        return Pair(np.array(numbers), parts)
+    parts["residual"] = numpy.asarray(drawn())
+    groups = numpy.unique(rng.integers(0, len(labels), shape), return_inverse=True)[1].reshape(shape)
+    labels = labels[: int(groups.max()) + 1]
+    for i, label in enumerate(labels):
+        parts[label] = numpy.asarray(numpy.where(groups == i, numbers - parts["residual"], 0).astype(dtype))
+    made = np.decompose(np.array(numbers), baseline=np.array(parts["residual"]), groups=np.array(groups), labels=labels)
+    return Pair(made, parts)
+
+
+def some_labels(rng):
+    return ((), (), LABELS[:1], LABELS[:2], LABELS[1:], LABELS)[rng.integers(0, 6)]
+
+
+# --- the law ----------------------------------------------------------------------------------------------------------
+
+
+def smooth(f, *partials):
+    """The law for a function of its operands' parts: f of the residuals, and the integral of each partial derivative
+    along the straight segment from residuals to values, times the components."""
+
+    def parts(*operands):
+        low = [numpy.asarray(o["residual"]) for o in operands]
+        step = [numpy.asarray(o["value"]) - r for o, r in zip(operands, low)]
+        made = {"residual": f(*low)} | dict.fromkeys(LABELS, 0)
+        for t, weight in zip(NODES, WEIGHTS):
+            points = [r + t * s for r, s in zip(low, step)]
+            for derivative, operand in zip(partials, operands):
+                slope = weight * derivative(*points)
+                for label in LABELS:
+                    made[label] = made[label] + slope * operand[label]
+        return made
+
+    return parts
+
+
+def secant(f, slope):
+    """The law for a function of one operand whose derivative the quadrature does not see: jumps and kinks. `slope` is
+    the derivative, where residual and value are one."""
+
+    def parts(x, *others):
+        value, residual = x["value"], x["residual"]
+        step = value - residual
+        rise = f(value) - f(residual)
+        factor = numpy.where(step == 0, slope(value), rise / numpy.where(step == 0, 1, step))
+        return {"residual": f(residual)} | {label: x[label] * factor for label in LABELS}
+
+    return parts
+
+
+def bilinear(product):
+    """The law for a product: each operand's components times the other's midpoint."""
+
+    def parts(a, b):
+        half = [numpy.asarray(o["value"]) / 2 + numpy.asarray(o["residual"]) / 2 for o in (a, b)]
+        made = {"residual": product(numpy.asarray(a["residual"]), numpy.asarray(b["residual"]))}
+        for label in LABELS:
+            made[label] = product(numpy.asarray(a[label]), half[1]) + product(half[0], numpy.asarray(b[label]))
+        return made
+
+    return parts
+
+
+def quotient(a, b):
+    """The law for a quotient: a product with the reciprocal."""
+    inverse = {"value": 1 / numpy.asarray(b["value"])} | smooth(lambda u: 1 / u, lambda u: -1 / u**2)(b)
+    return bilinear(numpy.multiply)(a, inverse) | {"residual": numpy.divide(a["residual"], b["residual"])}
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def basic_key(rng, shape):
+    """Integers, slices (backwards too), None and an Ellipsis, for some of the axes."""
+    key = []
+    for n in shape:
+        kind = rng.integers(0, 7)
+        start, stop = sorted(rng.integers(0, n + 1, 2).tolist())
+        if kind == 0 and n:
+            key.append(int(rng.integers(-n, n)))
+        elif kind == 1:
+            key.append(slice(start, stop))
+        elif kind == 2:
+            key.append(slice(None, None, int(rng.integers(1, 3))))
+        elif kind == 3:
+            key.append(slice(None, None, -int(rng.integers(1, 3))))
+        elif kind == 4:
+            key.append(slice(stop, None if rng.integers(0, 2) else start, -1))
+        else:
+            key.append(slice(None))
+    key = key[: int(rng.integers(0, len(key) + 1))]
+    if rng.integers(0, 4) == 0:
+        key.insert(int(rng.integers(0, len(key) + 1)), None)
+    if rng.integers(0, 4) == 0:
+        left = len(shape) - sum(item is not None for item in key)
+        at = int(rng.integers(0, len(key) + 1)) if not left else len(key)
+        key.insert(at, Ellipsis)
+    return tuple(key)
+
+
+def any_key(rng, shape):
+    """A key with arrays, alone or mixed with slices; now and then one that is out of bounds or does not fit."""
+    kind = rng.integers(0, 9)
+    n = shape[0] if shape else 0
+    if kind < 4 or not shape:
+        return basic_key(rng, shape)
+    if kind == 4:
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind == 5:
+        return rng.integers(0, 2, n).astype(bool)
+    if kind == 6 and n:
+        return rng.integers(-n, n, int(rng.integers(0, 4)))
+    if kind == 7 and n and len(shape) > 1 and shape[-1]:
+        places = rng.integers(0, n, int(rng.integers(1, 3)))
+        last = [slice(None, None, -1), slice(0, 2), int(rng.integers(0, shape[-1])), slice(None)][rng.integers(0, 4)]
+        return (places, Ellipsis, last)
+    if kind == 8 and n and rng.integers(0, 3) == 0:
+        return numpy.array([0, n])  # out of bounds
+    if n and len(shape) > 1 and shape[1]:
+        places = rng.integers(0, n, (2, 1)), rng.integers(0, shape[1], (1, 2))
+        return places if len(shape) == 2 else (*places, slice(None))
+    return basic_key(rng, shape)
+
+
+def of(lib, key):
+    """The key with its arrays made by the library."""
+    if isinstance(key, tuple):
+        return tuple(of(lib, item) for item in key)
+    return lib.array(key) if isinstance(key, numpy.ndarray) else key
+
+
+# --- the arrays of a program -----------------------------------------------------------------------------------------
+
+
+def builtin(error):
+    """The class of Python's own that an error is."""
+    return next(cls for cls in type(error).__mro__ if cls.__module__ == "builtins")
+
+
+def owner(part):
+    """The array that owns the memory."""
+    while isinstance(part.base, numpy.ndarray):
+        part = part.base
+    return part
+
+
+def restore(root, old):
+    """Write what was there before an error, through views that may have been frozen."""
+    for name, part in root.parts.items():
+        writeable = part.flags.writeable
+        if not writeable and not part.flags.owndata:
+            continue
+        part.flags.writeable = True
+        part[...] = old[name].reshape(part.shape)
+        part.flags.writeable = writeable
+
+
+def tried(function):
+    try:
+        return function(), None
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
+        return None, error
+
+
+class Arrays(RuleBasedStateMachine):
+    """Arrays beside their models, and one step of writing into both. The rules are in `test_aliasing_machine`."""
+
+    def __init__(self):
+        super().__init__()
+        self.pairs = []
+        self.roots = []  # the models that own memory: restored after an error
+        self.log = []
+
+    # -- bookkeeping -----------------------------------------------------------------------------------------------
+
+    def keep(self, pair, root=False):
+        if root:
+            self.roots.append(Pair(None, {name: owner(part) for name, part in pair.parts.items()}))
+        self.pairs.append(pair)
+        if len(self.pairs) > MOST:
+            self.pairs.pop(0 if len(self.pairs) % 2 else 1)
+        return pair
+
+    def pick(self, rng):
+        return self.pairs[int(rng.integers(0, len(self.pairs)))]
+
+    def fresh(self, rng, shape, dtype=None, low=-6, high=7):
+        return source(rng, shape, dtype or DTYPES[rng.integers(0, len(DTYPES))], some_labels(rng), low, high)
+
+    def operand(self, rng, shape, like):
+        """What to write or to add: another array, perhaps over the same memory, a number, or something new."""
+        kind = int(rng.integers(0, 10))
+        dtype = like.value.dtype
+        if kind < 4:
+            others = [p for p in self.pairs if p.value.shape == shape or not p.value.ndim]
+            if others:
+                return others[int(rng.integers(0, len(others)))]
+        if kind == 4:
+            number = [2, -1, 1.5, True, 1j][rng.integers(0, 5)]
+            return Pair(number, constant(number))
+        if kind == 5 and dtype.kind in "fc":
+            pair = self.fresh(rng, (2,), dtype)
+            return Pair(pair.array[1], {name: part[1] for name, part in pair.parts.items()})
+        if kind == 6:
+            return self.fresh(rng, shape, None)
+        if kind == 7 and shape:
+            return self.fresh(rng, shape[1:], dtype)
+        if kind == 8 and shape:
+            return self.fresh(rng, tuple(1 if rng.integers(0, 2) else n for n in shape), dtype)
+        if kind == 9 and rng.integers(0, 3) == 0:
+            return self.fresh(rng, (5, *shape), dtype)  # which does not fit
+        return self.fresh(rng, shape, dtype)
+
+    # -- one step --------------------------------------------------------------------------------------------------
+
+    def write(self, text, step, target, *others, law=None, mask=None, exact=True):
+        """`step(lib, x, *others)` writes into x. Without a law it is the same step in each of the parts."""
+        self.log.append((text, target.value.shape, str(target.value.dtype)))
+        before = [root.taken() for root in self.roots]
+        x, ys = target.taken(), [other.taken() for other in others]
+        dropped = not target.carries and any(other.is_decomposed for other in others)
+        with warnings.catch_warnings(record=True) as heard, numpy.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            _, wanted = tried(lambda: step(numpy, target.value, *[y["value"] for y in ys]))
+            changed = any(
+                not numpy.array_equal(old["value"], root.value) for old, root in zip(before, self.roots, strict=True)
+            )
+            heard.clear()
+            _, found = tried(lambda: step(np, target.array, *[other.array for other in others]))
+            told = any(issubclass(one.category, np.exceptions.DecompositionWarning) for one in heard)
+            if wanted is not None:
+                for old, root in zip(before, self.roots, strict=True):
+                    restore(root, old)
+                assert found is not None, f"{text}: NumPy raises {wanted!r}"
+                assert builtin(found) is builtin(wanted), f"{text}: {found!r}, NumPy {wanted!r}"
+                return
+            if found is not None:
+                raise AssertionError(f"{text}: {found!r}, which NumPy does not raise") from found
+            if dropped and changed:
+                assert told, f"{text}: contributions dropped without a warning"
+            if not target.carries:
+                for name in PARTS[1:] if target.value.flags.writeable else ():
+                    target.parts[name][...] = target.value if name == "residual" else 0
+            elif law is None:
+                for name in PARTS[1:]:
+                    step(numpy, target.parts[name], *[y[name] for y in ys])
+            else:
+                made = law(x, *ys)
+                for name in PARTS[1:]:
+                    part = target.parts[name]
+                    part[...] = made[name] if mask is None else numpy.where(mask, made[name], part)
+        single = [numpy.asarray(other.value).dtype in (numpy.float32, numpy.complex64) for other in (target, *others)]
+        self.compare(exact, any(single))
+
+    def compare(self, exact, single=False):
+        for pair in self.pairs:
+            array = pair.array
+            found = {"value": array.value}
+            if pair.carries:
+                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            for name, wanted in pair.parts.items():
+                if name in found:
+                    part = numpy.asarray(found[name])
+                    assert (part.shape, part.dtype) == (wanted.shape, wanted.dtype), (name, part, wanted)
+                    if name == "value" and exact:
+                        assert numpy.array_equal(part, wanted, equal_nan=part.dtype.kind in "fc"), (
+                            name, part, wanted, self.log[-6:]
+                        )  # fmt: skip
+                elif pair.carries:
+                    part = numpy.zeros(wanted.shape)
+                else:
+                    continue
+                scale = max(1.0, *(float(numpy.abs(its).max(initial=0)) for its in (pair.value, wanted)))
+                if exact and not pair.carries:
+                    scale = 0
+                coarse = single or wanted.dtype.itemsize // (1 + (wanted.dtype.kind == "c")) == 4
+                tolerance = scale * (2e-5 if coarse else 1e-10)
+                assert numpy.allclose(part, wanted, rtol=0, atol=tolerance, equal_nan=True), (
+                    name, part, wanted, self.log[-6:]
+                )  # fmt: skip
+        if single or not exact:
+            self.settle()
+
+    def settle(self):
+        """Take over what was compared to rounding, so that the next step starts from equal numbers."""
+        for pair in self.pairs:
+            array = pair.array
+            found = {"value": array.value}
+            if pair.carries:
+                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            for name, part in pair.parts.items():
+                if name in found and part.flags.writeable:
+                    part[...] = numpy.asarray(found[name])
