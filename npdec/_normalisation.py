@@ -254,8 +254,8 @@ def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (shape[1], *[1] * (len(shape) - 2))
 
 
-_STATISTICS = {"running_mean": None, "running_var": None}
-_WEIGHTS = {"weight": None, "bias": None}
+_STATISTICS: dict[str, Any] = {"running_mean": None, "running_var": None}
+_WEIGHTS: dict[str, Any] = {"weight": None, "bias": None}
 
 
 def _with_statistics(function: Function, by_channel: bool) -> Function:

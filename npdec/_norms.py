@@ -90,7 +90,7 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
         args, x = (x.to(dtype), *args[1:]), x.to(dtype)
     if x.value.is_complex() and order == 2:  # the length of the real and the imaginary parts
         value, residual = _ends(func, x, args, kwargs)
-        pairs = torch.view_as_real(x)
+        pairs: Any = torch.view_as_real(x)
         return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
     if x.value.is_complex() or not x.value.numel() or order == 0:
         return _law.quadrature(Call(func, None, args, kwargs))
@@ -165,7 +165,7 @@ def _spread(root: bool) -> Function:
         if isinstance(value, torch.Tensor):
             return _by_gradient(x, axes, value, residual, gradient)
         spread = _by_gradient(x, axes, value[0], residual[0], gradient)
-        mean = torch.mean(x, axes, bool(given.get("keepdim", False))) if axes else x.clone()
+        mean: Any = torch.mean(x, axes, bool(given.get("keepdim", False))) if axes else x.clone()
         return spread, DecomposedTensor(value[1], residual[1], mean.components, x.labels, x.whole)
 
     return rule
@@ -207,7 +207,7 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
         kwargs = dict(kwargs)
         args = (kwargs.pop("x1"),)
     x1, x2, dim, eps = read(args, kwargs, x2=None, dim=1, eps=1e-8)
-    made = (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
+    made: Any = (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
     ends = []
     with no_graph(made.whole):
         for part in ("value", "residual"):

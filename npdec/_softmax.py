@@ -119,12 +119,9 @@ class SoftPath:
         done: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
         worst = 0.0
         while len(row):
-            error = torch.cat(
-                [
-                    self._missing(*part, nodes, weights)
-                    for part in zip(*[t.split(max(1, _BLOCK // (18 * self.r.shape[1]))) for t in (row, a, b)])
-                ]
-            )
+            size = max(1, _BLOCK // (18 * self.r.shape[1]))
+            blocks = zip(row.split(size), a.split(size), b.split(size), strict=True)
+            error = torch.cat([self._missing(some, low, high, nodes, weights) for some, low, high in blocks])
             short = lengths[row] * (b - a) <= safe
             narrow = (b - a < _NARROWEST) & ~short & (error > allowed[place[row]])
             if bool(narrow.any()):
@@ -196,6 +193,7 @@ class SoftPath:
         mean = torch.zeros_like(self.r)
         found = []
         for rows, times, weights in self.pieces:
+            assert rows is not None
             basis = self._weights(rows, times)
             mean = mean.index_add(0, rows, _averaged(weights, basis))
             found.append((rows, basis, weights.unsqueeze(-1)))

@@ -209,6 +209,8 @@ def unit_segments(
     along = d / length
     foot = _dot(r, along)
     across = r - foot * along
+    more = _dot(across, along)
+    across, foot = across - more * along, foot + more
     half = _root(radius**2 - _dot(across, across))
     enters, leaves = ((side - foot) / length for side in (-half, half))
     near = _dot(r, r) < radius**2
@@ -217,7 +219,16 @@ def unit_segments(
     meets = half > 0
     first, last = torch.where(meets | still, first, 1), torch.where(meets | still, last, 1)
     parts = []
-    for a, b in ((torch.zeros_like(first), first), (last, torch.ones_like(last))):
-        start = torch.where(b > a, r + a * d, 1)
-        parts.append((b - a, torch.stack([start, (b - a) * d], -2)))
-    return last - first, parts
+    # Each part starts at its inner end, which has digits beside the radius; a path backwards has the same integral.
+    for length_of_part, at, exact, inner, outer in (
+        (first, first, enters, -half, r),
+        (1 - last, last, leaves, half, r + d),
+    ):
+        place = torch.where(meets & (exact > 0) & (exact < 1), inner, foot + at * length)
+        start = across + place * along
+        some = length_of_part > 0
+        parts.append(
+            (length_of_part, torch.stack([torch.where(some, start, 1), torch.where(some, outer - start, 0)], -2))
+        )
+    through = meets & (enters > 0) & (leaves < 1)
+    return torch.where(through, 2 * half / length, last - first), parts
