@@ -191,6 +191,24 @@ def test_inputs_are_not_written():
     assert torch.equal(made.value, 2 * X + 1)
 
 
+def test_operations_of_ones_own_are_declared():
+    from npdec.extend import Smooth, operation
+
+    @operation(name="toy_strict_running")
+    def running(a: Smooth):
+        """The running sum of sines."""
+        return torch.cumsum(torch.sin(a), 0)
+
+    del np.toy_strict_running
+    with np.overrides.strict():
+        made = running(np.decompose(np.array([1.0, 2.0])))
+    assert np.allclose(made.components.sum(0), [numpy.sin(1), numpy.sin(1) + numpy.sin(2)])
+    report = np.overrides.coverage(lambda x: running(np.sinc(x)), np.ones(3))
+    assert [row.name for row in report.used] == ["npdec.sinc", "npdec.toy_strict_running"]
+    assert report.quadrature
+    assert not report.missing
+
+
 # -- coverage ----------------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,8 @@ def title(target: Any) -> str:
     """The full name of a function, method or module class: torch.nn.functional.relu."""
     if isinstance(target, type):
         return f"{target.__module__}.{target.__qualname__}"
+    if hasattr(target, "__npdec__"):  # a kernel: the function of npdec that it is
+        return f"npdec.{target.__npdec__.name}"
     owner = getattr(target, "__self__", None)
     if getattr(target, "__name__", "") == "__get__" and owner is not None:  # the getter of an attribute
         return f"torch.Tensor.{getattr(owner, '__name__', None) or owner.fget.__name__}"

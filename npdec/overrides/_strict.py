@@ -15,9 +15,8 @@ import torch
 from npdec._call import Call
 from npdec._scope import enter
 from npdec.overrides._coverage import Used, report
-from npdec.overrides._registry import Registered
 from npdec.overrides._signatures import originals, title
-from npdec.overrides._watchers import Recorder, prepared, target_of
+from npdec.overrides._watchers import Recorder, is_declared, prepared, target_of
 
 __all__ = ["strict"]
 
@@ -33,7 +32,8 @@ def strict() -> Iterator[None]:
     buffers and random numbers stay as they are), when its first operation meets one. If functions, methods or modules
     in it lack a rule, one NotImplementedError names them all, and shows how to register the first. Outside a
     torch.nn.Module it is raised at the first such function. A function that is registered as `Smooth` is accepted: that
-    is how to allow it quadrature. The state is local to the thread or task, and restored on leaving.
+    is how to allow it quadrature (so is an operation of `npdec.extend` whose tag is `Smooth`). The state is local to
+    the thread or task, and restored on leaving.
 
     >>> with np.overrides.strict():
     ...     torch.linalg.matrix_exp(np.decompose(torch.eye(2)))
@@ -70,7 +70,7 @@ class _Strict:
 
     def quadrature(self, call: Call) -> Any:
         target, rule = self._current or (target_of(call.func), None)
-        if isinstance(rule, Registered):
+        if is_declared(target, rule):
             return None
         raise NotImplementedError(_message([Used(target, title(target), "quadrature", 1, (), True, True)], None))
 

@@ -19,7 +19,7 @@ from npdec._decomposed import DecomposedTensor, align, carries
 from npdec._scope import enter
 from npdec.overrides._registry import Registered
 
-__all__ = ["Recorder", "prepared", "target_of"]
+__all__ = ["Recorder", "is_declared", "prepared", "target_of"]
 
 Function = Callable[..., Any]
 
@@ -27,6 +27,13 @@ Function = Callable[..., Any]
 def target_of(func: Any) -> Any:
     """What is registered for a function that is called: itself, or the class that it stands for."""
     return getattr(func, "target", func)
+
+
+def is_declared(target: Any, rule: Function | None) -> bool:
+    """Whether a user has said how contributions pass: by a registered rule, or by the tags of his own operation
+    (npdec.extend). Quadrature is then what he wants."""
+    own = hasattr(target, "__npdec__") and target.__module__.partition(".")[0] != "npdec"
+    return own or isinstance(rule, Registered)
 
 
 class Recorder:
@@ -73,7 +80,7 @@ class Recorder:
     def quadrature(self, call: Call) -> Any:
         target, rule = self._current or (target_of(call.func), None)
         self.quadrature_of[target] = None
-        if isinstance(rule, Registered):
+        if is_declared(target, rule):
             return _values_only(call)
         self.missing[target] = None
         if target not in self.rows:
