@@ -105,7 +105,7 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         components = (factors.components * multiplier).sum(-1)
     else:  # step by step, so that nothing leaves the range on the way
         components = ((factors.components * shrink) * multiplier).sum(-1) * grown[0] * grown[1]
-    result = DecomposedTensor(value, base, components.reshape(-1, *value.shape), x.labels, x.whole)
+    result = DecomposedTensor(value, base, components.reshape(len(x.labels), *value.shape), x.labels, x.whole)
     return result.unsqueeze(dim) if keepdim and dim is not None and given.ndim else result
 
 

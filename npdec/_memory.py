@@ -85,12 +85,14 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
         family.append(ref(result))
         if len(family) > family.limit:
             settle(source, result)
-        if type(tensor) is DecomposedTensor and not _shares_parts(source._t, tensor):
+        if type(tensor) is DecomposedTensor and not (
+            type(source._t) is DecomposedTensor and _shares_parts(source._t, tensor)
+        ):
             family.loose |= shares_storage(source._t, tensor)
     return result
 
 
-def _shares_parts(a: Any, b: DecomposedTensor) -> bool:
+def _shares_parts(a: DecomposedTensor, b: DecomposedTensor) -> bool:
     """Whether the residuals and the components of two decomposed tensors are in common: reshaping, where they do not
     lie in memory as the value does, may copy them and not it."""
     return all(

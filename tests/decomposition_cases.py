@@ -23,7 +23,8 @@ _ORDER, _EQUAL, _BINS = "the order is the value's", "what is equal is decided at
 FREEZES: dict[str, str] = {
     **dict.fromkeys("sort sort_complex partition median nanmedian".split(), _ORDER),
     **dict.fromkeys("quantile nanquantile percentile nanpercentile".split(), _ORDER),
-    **dict.fromkeys("unique union1d".split(), _EQUAL),
+    **dict.fromkeys("unique unique_all unique_counts unique_inverse unique_values".split(), _EQUAL),
+    **dict.fromkeys("union1d intersect1d setdiff1d setxor1d".split(), _EQUAL),
     "trim_zeros": "what is zero is decided at the value",
     "interp": "the interval of each point is decided at the value",
     **dict.fromkeys("histogram histogram2d histogramdd".split(), _BINS),
@@ -143,7 +144,7 @@ def _accepts(name: str, word: str) -> bool:
 def _derived(name: str, sample: samples.Sample) -> Iterator[samples.Sample]:
     found = leaves(sample)
     first = next(iter(found.values()))
-    arrays = [path for path, x in found.items() if len(path) == 1 and _shape(x)]
+    arrays = [path for path, x in found.items() if len(path) == 1 and isinstance(path[0], int) and _shape(x)]
     ndim = len(_shape(first))
     if _accepts(name, "axis") and "axis" not in sample.kwargs:
         for axis in (0, -1, (0, -1)) if ndim > 1 else (-1,):
@@ -163,14 +164,17 @@ def _derived(name: str, sample: samples.Sample) -> Iterator[samples.Sample]:
 
 
 def _is_call(name: str, sample: samples.Sample) -> bool:
-    """Whether NumPy takes it, and gives inexact numbers."""
+    """Whether NumPy takes it, and gives inexact numbers, no infinite ones nor NaN unless that was among its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             made = run(name, sample, {}, numpy)
-        except Exception:  # noqa: BLE001: whatever NumPy refuses is no call
+        except Exception:  # whatever NumPy refuses is no call
             return False
-    return any(numpy.asarray(x).dtype.kind in "fc" for x in made if not isinstance(x, str))
+    numbers = [numpy.asarray(x) for x in made if not isinstance(x, str)]
+    numbers = [x for x in numbers if x.dtype.kind in "fc"]
+    known = any(numpy.isnan(numpy.array(x.data, dtype=complex)).any() for x in leaves(sample).values())
+    return bool(numbers) and (known or all(numpy.isfinite(x).all() for x in numbers))
 
 
 def variants(name: str) -> list[samples.Sample]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 import random
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,107 +16,27 @@ import torch
 
 import npdec as np
 import samples
+from decomposition_cases import CASES, FREEZES, Path, baseline, inexact, leaves, run, single, variants
 
-# Functions whose result follows a selection made at the value, so that the residual need not be f(baseline).
-_ORDER, _EQUAL, _BINS = "the order is the value's", "what is equal is decided at the value", "the bins are the value's"
-FREEZES: dict[str, str] = {
-    **dict.fromkeys("sort sort_complex partition median nanmedian".split(), _ORDER),
-    **dict.fromkeys("quantile nanquantile percentile nanpercentile".split(), _ORDER),
-    **dict.fromkeys("unique union1d".split(), _EQUAL),
-    "trim_zeros": "what is zero is decided at the value",
-    "interp": "the interval of each point is decided at the value",
-    **dict.fromkeys("histogram histogram2d histogramdd".split(), _BINS),
-}
 # Functions without a derivative.
 NOT_DIFFERENTIABLE: dict[str, str] = {
     "trim_zeros": "the shape depends on what is zero",
     "unique": "the shape depends on what is equal",
-    "union1d": "the shape depends on what is equal",
+    **dict.fromkeys(
+        "unique_all unique_counts unique_inverse unique_values".split(), "the shape depends on what is equal"
+    ),
+    **dict.fromkeys("union1d intersect1d setdiff1d setxor1d".split(), "the shape depends on what is equal"),
 }
-
-Path = tuple[Any, ...]
-
-
-# -- decomposing the arguments of a sample -----------------------------------------------------------------------------
-
-
-def leaves(sample: samples.Sample) -> dict[Path, samples.Arr]:
-    """The arrays of inexact numbers among the arguments, by where they stand; infinite ones have no contributions."""
-    found = {}
-
-    def visit(item: Any, path: Path) -> None:
-        if isinstance(item, samples.Arr):
-            if item.inexact and not numpy.isinf(numpy.array(item.data, dtype=complex)).any():
-                found[path] = item
-        elif isinstance(item, (list, tuple)):
-            for i, inner in enumerate(item):
-                visit(inner, (*path, i))
-
-    for key, item in [*enumerate(sample.args), *sample.kwargs.items()]:
-        visit(item, (key,))
-    if sample.writes:
-        found.pop((0,), None)
-    return found
-
-
-def _placed(item: Any, path: Path, new: dict[Path, Any]) -> Any:
-    if path in new:
-        return new[path]
-    if isinstance(item, (list, tuple)):
-        return type(item)(_placed(inner, (*path, i), new) for i, inner in enumerate(item))
-    return samples.make(np, item)
-
-
-def run(name: str, sample: samples.Sample, new: dict[Path, Any]) -> list[Any]:
-    """The arrays, scalars and other things that the call returns, with these arrays in place of the sample's."""
-    args = [_placed(a, (i,), new) for i, a in enumerate(sample.args)]
-    kwargs = {k: _placed(a, (k,), new) for k, a in sample.kwargs.items()}
-    result = samples.find(np, name)(*args, **kwargs)
-    return list(_flat(args[0] if sample.writes else result))
-
-
-def _flat(result: Any) -> Iterator[Any]:
-    if isinstance(result, (tuple, list)):
-        for item in result:
-            yield from _flat(item)
-    else:
-        yield result
 
 
 def numbers(x: Any) -> Any:
     return x.tensor.detach().resolve_conj().numpy()
 
 
-def baseline(leaf: samples.Arr, kind: str, path: Path) -> Any:
-    """A random baseline of the shape of the array, where its functions are defined; nan stays where it is."""
-    x = numpy.array(leaf.data, dtype=leaf.dtype)
-    source = numpy.random.default_rng([len(path), *[ord(c) for c in f"{path}{x.shape}"]])
-    ranges = {"any": (-2, 2), "positive": (0.3, 2.5), "unit": (-0.9, 0.9), "above": (1.1, 3), "near": (-0.05, 0.05)}
-    low, high = ranges[kind]
-    base = source.uniform(low, high, x.shape)
-    if x.dtype.kind == "c":
-        base = base + 1j * source.uniform(low, high, x.shape)
-    if kind == "near":
-        base = base + x
-        if x.ndim > 1 and numpy.array_equal(x, numpy.swapaxes(x, -1, -2)):
-            base = (base + numpy.swapaxes(base, -1, -2)) / 2
-    base[numpy.isnan(x)] = numpy.nan
-    return base.astype(x.dtype)
-
-
-def inexact(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, np.generic)) and np.issubdtype(x.dtype, np.inexact)
-
-
 def digits(dtype: Any, double: float, single: float, half: float = 1e-2) -> float:
     return {"float16": half, "float32": single, "complex64": single}.get(str(dtype), double)
 
 
-CASES = [
-    (name, sample)
-    for name, sample in samples.cases()
-    if leaves(sample) and not sample.shape_only and sample.base != "nowhere"
-]
 CHOICES = [
     (name, sample, chosen)
     for name, sample in CASES
@@ -278,3 +201,37 @@ def test_gradients_flow_through_plain_arrays(name, sample):
         if not out.requires_grad:  # then nothing moves it
             moved = function(*[(t + 1e-4).detach() for t in tensors])[i]
             assert moved.shape != out.shape or torch.equal(moved, out)
+
+
+# -- derived calls -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", dict(CASES))
+def test_derived_calls(name):
+    """Axes from both ends, axes that are kept, axes of length zero, arrays that broadcast; in both precisions. All
+    floating arrays among the arguments are decomposed together."""
+    for derived in variants(name):
+        for sample in (derived, single(derived)):
+            found = leaves(sample)
+            args = [samples.make(np, leaf) for leaf in found.values()]
+            bases = tuple(np.array(baseline(leaf, sample.base, path)) for path, leaf in found.items())
+
+            def called(*given: Any, sample: samples.Sample = sample, paths: tuple[Path, ...] = tuple(found)) -> Any:
+                return run(name, sample, dict(zip(paths, given, strict=True)))
+
+            freezes = bool(sample.freezes) or name in FREEZES
+            report = np.testing.check_decomposition(
+                called, *args, baselines=bases if len(bases) > 1 else bases[0], freezes=freezes
+            )
+            rough = any(x.dtype in (np.float32, np.complex64) for x in args) or "float32" in repr(sample)
+            assert report.completeness <= (1e-4 if rough else 1e-10), sample
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_up_to_date():
+    """docs/decomposition.md, in a process of its own: tests here publish functions of their own."""
+    script = pathlib.Path(__file__).parents[1] / "scripts" / "decomposition_table.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

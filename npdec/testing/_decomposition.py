@@ -111,9 +111,8 @@ def _described(x: Any) -> str:
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
     """The bytes of the numbers: NaN and the sign of zero included."""
-    if not tensor.numel():  # whatever its strides
-        return torch.empty(0, dtype=torch.uint8)
-    return tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+    plain = tensor.detach().resolve_conj().resolve_neg()  # a copy, as a lone element may have any stride
+    return plain.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
 
 
 def _largest(*tensors: torch.Tensor) -> float:
