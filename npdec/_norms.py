@@ -88,7 +88,7 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     if dtype is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "dtype"}
         args, x = (x.to(dtype), *args[1:]), x.to(dtype)
-    if x.value.is_complex() and order == 2:  # the length of the real and the imaginary parts
+    if x.value.is_complex() and order == 2 and x.value.numel():  # the length of the real and the imaginary parts
         value, residual = _ends(func, x, args, kwargs)
         pairs: Any = torch.view_as_real(x)
         return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
