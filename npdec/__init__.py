@@ -59,7 +59,8 @@ _wrap.NAMESPACE.append(_sys.modules[__name__])
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
 # Imported when first used, which keeps the import of npdec short.
-_LAZY = ("char", "dtypes", "emath", "lib", "polynomial", "pydec", "strings", "testing", "typing")
+_LAZY = ("char", "dtypes", "emath", "func", "lib", "polynomial", "pydec", "strings", "testing", "typing")
+_FUNC = ("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap")  # of npdec.func
 # Names of PyDec that NumPy does not have: npdec serves its programs as well (see npdec.pydec).
 _PYDEC = frozenset(
     "as_composition c_apply c_cat c_index_select c_map c_masked_fill c_numel c_stack c_sum cat core decOVF "
@@ -72,6 +73,8 @@ def __getattr__(name: str) -> _Any:
         return _main.functions.resolve(name, globals())
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
+    if name in _FUNC:
+        return globals().setdefault(name, getattr(_importlib.import_module("npdec.func"), name))
     if name in _PYDEC:
         return getattr(_importlib.import_module("npdec.pydec"), name)
     if name in _host_side.HOSTED:
@@ -82,8 +85,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_main.functions, *_LAZY, *_host_side.HOSTED})
+    return sorted({*globals(), *_main.functions, *_LAZY, *_FUNC, *_host_side.HOSTED})
 
 
 del annotations
-__all__ = [name for name in {**globals(), **dict.fromkeys(_main.functions)} if not name.startswith("_")]
+__all__ = [name for name in {**globals(), **dict.fromkeys((*_main.functions, *_FUNC))} if not name.startswith("_")]

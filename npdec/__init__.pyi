@@ -105,6 +105,12 @@ from npdec._vectorize import vectorize as vectorize
 from npdec.attribution._attribute import attribute as attribute
 from npdec.attribution._result import Attribution as Attribution
 from npdec.exceptions import DecompositionWarning as DecompositionWarning
+from npdec.func import grad as grad
+from npdec.func import jit as jit
+from npdec.func import jvp as jvp
+from npdec.func import value_and_grad as value_and_grad
+from npdec.func import vjp as vjp
+from npdec.func import vmap as vmap
 
 _ArrayLike = Any
 _DType = dtype
