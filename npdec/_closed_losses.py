@@ -227,15 +227,15 @@ class _Spelled(torch.autograd.Function):
 
     @staticmethod
     def forward(log_probs: torch.Tensor, options: tuple[Any, ...]) -> tuple[torch.Tensor, torch.Tensor]:
-        with torch.enable_grad():
-            leaf = log_probs.detach().requires_grad_()
-            losses = torch.ctc_loss(leaf, *options, _NONE, False)
-            (slopes,) = torch.autograd.grad(losses.sum(), leaf)
-        steps = torch.as_tensor(options[1], device=leaf.device).reshape(-1)
-        inside = torch.arange(leaf.shape[0], device=leaf.device)[:, None] < steps
-        inside = (inside & torch.isfinite(losses.detach())).reshape(leaf.shape[:-1])
-        slopes = torch.where(inside.unsqueeze(-1), slopes - log_probs.detach().exp(), 0)
-        return losses.detach(), slopes
+        targets, input_lengths, target_lengths, blank = options
+        losses, alpha = torch._ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, False)
+        slopes = torch.ops.aten._ctc_loss_backward(
+            torch.ones_like(losses), log_probs, targets, input_lengths, target_lengths, losses, alpha, blank, False
+        )
+        steps = torch.as_tensor(input_lengths, device=log_probs.device).reshape(-1)
+        inside = torch.arange(log_probs.shape[0], device=log_probs.device)[:, None] < steps
+        inside = (inside & torch.isfinite(losses)).reshape(log_probs.shape[:-1])
+        return losses, torch.where(inside.unsqueeze(-1), slopes - log_probs.exp(), 0)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -246,7 +246,7 @@ class _Spelled(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, change: torch.Tensor, _: Any) -> Any:
         (slopes,) = ctx.saved_tensors
-        return (slopes * change).sum((0, -1)), torch.zeros_like(slopes)
+        return (slopes * change).sum((0, -1)), None
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor, _: Any) -> Any:
@@ -271,12 +271,17 @@ def _fast_ctc_loss(
     reduction: int = _MEAN,
     zero_infinity: bool = False,
 ) -> torch.Tensor:
-    losses: torch.Tensor = _Spelled.apply(log_probs, (targets, input_lengths, target_lengths, blank))[0]
+    single = log_probs.ndim == 2
+    if single:
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+    lengths = [torch.as_tensor(n, device=targets.device).reshape(-1) for n in (input_lengths, target_lengths)]
+    losses: torch.Tensor = _Spelled.apply(log_probs, (targets, *lengths, blank))[0]
+    if single:
+        losses = losses.squeeze(0)
     if zero_infinity:
         losses = torch.where(torch.isinf(losses), 0, losses)
     if reduction == _MEAN:
-        sizes = torch.as_tensor(target_lengths, device=losses.device).reshape(losses.shape)
-        return (losses / sizes.clamp(min=1).to(losses.dtype)).mean()
+        return (losses / lengths[1].clamp(min=1).to(losses.dtype)).mean()
     return losses.sum() if reduction != _NONE else losses
 
 
