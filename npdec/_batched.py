@@ -31,12 +31,24 @@ ELEMENTWISE = frozenset(
 )  # fmt: skip
 # Functions of which the first argument may have any number of leading axes.
 LEADING = frozenset({F.linear})
+# Functions of which the first argument may have one leading axis, if it has as many axes as the weight.
+BATCHED = frozenset({torch.conv1d, torch.conv2d, torch.conv3d})
 
 
 @constant_when_traced
 def is_among(function: Callable[..., Any], names: str) -> bool:
-    """Whether a function is one of ELEMENTWISE or LEADING."""
-    return function in (ELEMENTWISE if names == "ELEMENTWISE" else LEADING)
+    """Whether a function is one of ELEMENTWISE, LEADING or BATCHED."""
+    return function in {"ELEMENTWISE": ELEMENTWISE, "LEADING": LEADING, "BATCHED": BATCHED}[names]
+
+
+def leading_axes(call: Call, tensor: torch.Tensor) -> int:
+    """How many axes of the first argument the function leaves where they are, looking at each of their rows alone."""
+    if is_among(call.func, "LEADING"):
+        return tensor.ndim - 1
+    if is_among(call.func, "BATCHED"):
+        weight: Any = call.args[1] if len(call.args) > 1 else call.kwargs["weight"]
+        return 1 if tensor.ndim == weight.ndim else 0
+    return 0
 
 
 def apply(

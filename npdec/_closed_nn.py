@@ -15,6 +15,7 @@ from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._secant import narrowed
 from npdec._tracing import name_of
 
 __all__ = ["CLOSED_FORMS"]
@@ -52,12 +53,13 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         else:
             places.append(_windows(length, outputs, *[setting[i] for setting in settings]))
     with no_graph(x.whole):
-        high, low = (torch.stack(list(_looked_at(part, places))) for part in (x.value, x.residual))
+        row = narrowed(x.residual, x.residual.ndim - count)  # of rows with one baseline one is enough
+        high, low = (torch.stack(list(_looked_at(part, places))) for part in (x.value, row))
         fractions = leading_fractions(high, low, 0)
-        residual = low.amax(0)
+        residual = low.amax(0).expand(value.shape)
     # Place by place, so that the components are never there for all places at once.
     terms = zip(_looked_at(x.components, places), fractions, strict=True)
-    components = functools.reduce(lambda total, term: torch.addcmul(total, *term), terms, torch.zeros_like(residual))
+    components = functools.reduce(lambda total, term: torch.addcmul(total, *term), terms, torch.zeros_like(value))
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
 

@@ -74,7 +74,7 @@ class DecomposedTensor(torch.Tensor):
     components: torch.Tensor
     labels: Labels
     whole: bool
-    blocks: _blocks.Blocks | None  # where the components are zero, if np.decompose made them
+    blocks: _blocks.Blocks | None = None  # where the components are zero, if np.decompose made them
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
 
     @staticmethod
@@ -101,7 +101,6 @@ class DecomposedTensor(torch.Tensor):
         self.labels = labels
         self.whole = whole
         self.origin = None
-        self.blocks = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -65,12 +65,13 @@ def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
 
 def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """The function of the residuals. A baseline that is equal for all rows of a batch is computed for one of them."""
-    if _batched.is_among(call.func, "LEADING") and len(tensors) == 1 and call.leaves[0].key == 0:
+    if len(tensors) == 1 and call.leaves[0].key == 0:
         whole = tensors[0].residual
-        row = narrowed(whole, whole.ndim - 1)
+        leading = _batched.leading_axes(call, whole)
+        row = narrowed(whole, leading)
         if row is not whole:
             made = call(row)
-            return made.expand(*whole.shape[:-1], made.shape[-1])
+            return made.expand(*whole.shape[:leading], *made.shape[leading:])
     return call(*[t.residual for t in tensors])
 
 

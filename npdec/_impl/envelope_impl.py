@@ -13,13 +13,18 @@ import torch
 def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
     """The fraction of the path on which each element along `dim` is the maximum: same shape, sums to one along `dim`.
 
-    The leader at t = 0 is the largest residual (the steepest among equals). Where it is the largest at t = 1, too, it
-    leads all along; elsewhere the envelope is walked.
+    `residual` broadcasts to the value, but has its length along `dim`. The leader at t = 0 is the largest residual (the
+    steepest among equals). Where it is the largest at t = 1, too, it leads all along; elsewhere the envelope is walked.
     """
     value, residual = value.detach(), residual.detach()
-    start = _first(value, residual, dim)
     if torch.compiler.is_compiling():
-        return _walked(value, residual, start, dim)
+        residual = residual.expand(value.shape)
+        return _walked(value, residual, _first(value, residual, dim), dim)
+    if bool((residual == residual.narrow(dim, 0, 1)).all()):  # all lines start as one: the highest at the end leads
+        same = value == value.amax(dim, keepdim=True)
+        return same.to(value.dtype) / same.sum(dim, keepdim=True)
+    residual = residual.expand(value.shape)
+    start = _first(value, residual, dim)
     height, pitch, goal = start
     same = (residual == height) & (value - residual == pitch)
     fractions = same.to(value.dtype) / same.sum(dim, keepdim=True)
