@@ -12,6 +12,7 @@ from npdec import _law
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._impl.segments_impl import mean_direction
 from npdec._secant import lead
 from npdec._tracing import mapped, tracing
 
@@ -237,6 +238,22 @@ def _clamp_one(name: str) -> Function:
     return rule
 
 
+def _abs(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The magnitude of complex numbers is the length of their two parts."""
+    x = args[0]
+    if not x.value.is_complex():
+        return _MAGNITUDE(func, args, kwargs)
+    with no_graph(x.whole):
+        value, base = func(x.value, *args[1:]), func(x.residual, *args[1:])
+        start, step = (torch.view_as_real(t.resolve_conj()) for t in (x.residual, x.value - x.residual))
+        mean = mean_direction(start, step)
+    components = (torch.view_as_real(x.components.resolve_conj()) * mean).sum(-1)
+    return DecomposedTensor(value, base, components, x.labels, x.whole)
+
+
+_MAGNITUDE = _law.TaggedRule.of("Pointwise")
+
+
 def by_position(rule: Function) -> Function:
     """The rule, with the first argument always the first."""
 
@@ -257,6 +274,8 @@ CLOSED_FORMS: dict[str, Function] = {
         "true_divide": _divide,
         "__rtruediv__": _divide,
         "__rdiv__": _divide,
+        "abs": _abs,
+        "absolute": _abs,
         "amax": _extremum_along(1),
         "amin": _extremum_along(-1),
         "max": _max_or_min(1),

@@ -47,12 +47,12 @@ LEGEND = {
     "slope": "components times the secant `(f(x) − f(r)) / (x − r)`; where its digits cancel, the mean of the "
     "derivative between the two points or a closed form",
     "mean gradient": "several arguments, element by element: each argument's components times the mean of its "
-    "derivative along the path, in closed form (arctan2, logaddexp) or by adaptive quadrature for each element",
+    "derivative along the path, in closed form (arctan2, logaddexp, hypot) or by adaptive quadrature for each element",
     "two orders": "a function with jumps of two arguments: each moves first once, and the two orders are averaged",
     "quotient": "linear above the line; below it, the product with the reciprocal",
     "envelope": "each element passes on its contributions for the part of the path that it leads; equal ones share",
     "order": "the selection is the value's; what is selected passes on all that it has",
-    "norm": "closed forms of norms, means, variances and deviations along the path",
+    "norm": "closed forms of norms, magnitudes, variances and deviations along the path",
     "quadrature": "adaptive Gauss–Legendre quadrature of Jacobian-vector products, until completeness, which measures "
     "its error, holds to 1e-12 (float32: 1e-5); `DecompositionWarning` if it does not",
     "assignment": "value, residual and components are written, each into its own",
@@ -64,13 +64,13 @@ FORMS = {
     **dict.fromkeys("amax amin max min maximum minimum fmax fmin cummax cummin clamp clip".split(), "envelope"),
     **dict.fromkeys("sort topk kthvalue median nanmedian mode msort unique unique_dim _unique2".split(), "order"),
     **dict.fromkeys("prod cumprod det linalg_det slogdet linalg_slogdet logdet".split(), "others' product"),
-    **dict.fromkeys("norm vector_norm linalg_vector_norm linalg_norm var std hypot".split(), "norm"),
-    **dict.fromkeys("view scatter scatter_add detach clone contiguous narrow pad".split(), "linear"),
+    **dict.fromkeys("norm vector_norm linalg_vector_norm linalg_norm var std abs absolute".split(), "norm"),
+    **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad".split(), "linear"),
     **dict.fromkeys("floor_divide remainder fmod".split(), "two orders"),
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
-# Of which one triangle is read: what they are then is asked of the quadrature.
-FACTORISATIONS = "linalg_eigh linalg_eigvalsh linalg_cholesky".split()
+# Formulas of which the quadrature is asked.
+FACTORISATIONS = "linalg_eigh linalg_eigvalsh linalg_cholesky linalg_eig linalg_pinv".split()
 
 
 class Steps:
@@ -83,6 +83,8 @@ class Steps:
         name, inner = getattr(func, "__name__", ""), getattr(rule, "inner", rule)
         if isinstance(inner, _law.TaggedRule):
             self.words |= tagged(inner.by_key, args, kwargs)
+        elif name in ("abs", "absolute") and not args[0].value.is_complex():
+            self.words.add("slope")
         elif name in FORMS:
             self.words.add(FORMS[name])
         elif inner.__module__ != _dispatch.__name__ and name not in FACTORISATIONS and not _law.is_default(func):
@@ -153,7 +155,7 @@ def measure(row: Row, sample: samples.Sample) -> set[str]:
         marked = dict(zip(chosen, np.decompose(plain, baseline=bases), strict=True))
         for x in cases.run(row.name, sample, marked):
             if not isinstance(x, (np.ndarray, np.generic)):
-                opaque.add(type(x).__name__)
+                opaque.add({"bool": "booleans", "int": "integers", "str": "text"}.get(type(x).__name__, ""))
             elif x.is_decomposed:
                 place = int(is_single(x.dtype, *(found[path].dtype for path in chosen)))
                 row.worst[place] = max(row.worst[place] or 0.0, relative_error(x.tensor)[0])
@@ -197,25 +199,22 @@ def row_of(name: str) -> Row:
         row.steps = (direct - {"quadrature"} if direct and "Smooth" not in tags else direct) | steps.words
         row.note = note_of(name)
     elif opaque:
-        kinds = " or ".join(sorted(opaque & {"integers", "booleans"}))
-        row.note = f"Opaque: the result is {kinds}" if kinds else nothing_of(name)
+        kinds = " or ".join(sorted(opaque & {"integers", "booleans", "text"}))
+        row.note = f"Opaque: the result is {kinds}" if kinds else nothing_of(row)
     else:
-        row.note = nothing_of(name)
+        row.note = nothing_of(row)
     return row
 
 
-def nothing_of(name: str) -> str:
+def nothing_of(row: Row) -> str:
     """Why a function gives no contributions."""
-    if name in samples.NO_SAMPLE:
-        return samples.NO_SAMPLE[name].partition(":")[0] if name in OWN else "no arrays of numbers, or files and text"
-    own = samples.SAMPLES.get(name, [])
-    if any(cases.leaves(sample) for sample in own):
-        return NOTHING.get(name, "only shapes and dtypes of its arguments are looked at")
-    return NOTHING.get(name, "takes no floating-point array")
-
-
-OWN = "decompose attribute completeness check_completeness rule register_rule".split()
-NOTHING: dict[str, str] = {}
+    if row.name in samples.NO_SAMPLE:
+        return samples.NO_SAMPLE[row.name].partition(":")[0]
+    if row.arguments and all(part.endswith(" Opaque") for part in row.arguments.split("; ")):
+        return "Opaque: only the values are looked at"
+    if any(cases.leaves(sample) for sample in samples.SAMPLES.get(row.name, [])):
+        return "Opaque: only shapes and dtypes are looked at"
+    return "takes no floating-point array"
 
 
 def note_of(name: str) -> str:

@@ -238,6 +238,10 @@ def _plus(a: Any, b: Any) -> Any:
     return a * 2 + b
 
 
+def _plus_itself(a: Any) -> Any:
+    return a + a * a
+
+
 def _range(a: Any) -> Any:
     return a.max() - a.min()
 
@@ -450,7 +454,8 @@ ELEMENTWISE = {
                     call(with_nan(V), with_nan(V), equal_nan=True)],
     "array_equiv": [call(V, [V, V]), call(X, Y)],
     "isscalar": [call(3.0), call(X), call("a"), call(Made(lambda lib: lib.float64(2)))],
-    "piecewise": [call(V, [arr([True, False, True, False, False], "bool")], [1.0, 2.0])],
+    "piecewise": [call(V, [arr([True, False, True, False, False], "bool")], [1.0, 2.0]),
+                  call(V, [arr([True, False, True, False, False], "bool")], [_plus_itself, 2.0])],
     "isnat": [],
 }  # fmt: skip
 

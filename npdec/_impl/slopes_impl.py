@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._impl import elementwise_impl, elementwise_math_impl
+from npdec._impl.segments_impl import mean_direction
 
 Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -134,7 +135,23 @@ def _log_ratio(
     return torch.where(near, torch.log1p(torch.where(near, relative, 0)), torch.log(end / start)) / 2
 
 
+def _hypot(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_r: torch.Tensor,
+    b_r: torch.Tensor,
+    f: Function,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The length of a vector of two."""
+    mean = mean_direction(torch.stack([a_r, b_r], -1), torch.stack([a - a_r, b - b_r], -1))
+    return mean[..., 0], mean[..., 1]
+
+
 MEANS: dict[Function, Means] = {
+    torch.hypot: _hypot,
+    torch.Tensor.hypot: _hypot,
     torch.atan2: _atan2,
     torch.Tensor.atan2: _atan2,
     torch.arctan2: _atan2,
