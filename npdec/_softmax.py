@@ -109,7 +109,7 @@ class SoftPath:
         ends = self._weights(rows, nodes.new_tensor([0.0, 1.0]))
         scale = ends.amax((1, 2))
         # What weighs anything on the path lies no further below the top than the range of d.
-        rounding = 8 * torch.finfo(self.r.dtype).eps * lengths[rows].clamp(min=1)
+        rounding = 2 * torch.finfo(self.r.dtype).eps * lengths[rows].clamp(min=1)
         allowed = scale * rounding.clamp(min=wanted / 4)
         place = torch.full((len(self.r),), -1, device=rows.device)
         place[rows] = torch.arange(len(rows), device=rows.device)
