@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -59,7 +58,10 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         residual = low.amax(0).expand(value.shape)
     # Place by place, so that the components are never there for all places at once.
     terms = zip(_looked_at(x.components, places), fractions, strict=True)
-    components = functools.reduce(lambda total, term: torch.addcmul(total, *term), terms, torch.zeros_like(value))
+    seen, fraction = next(terms)
+    components = seen * fraction
+    for seen, fraction in terms:
+        components.addcmul_(seen, fraction)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
 
