@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec import _rules
+from npdec import _rules, _settings
 
 FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
     "tanh": (np.tanh, math.tanh),
@@ -191,3 +191,58 @@ def test_reverse_mode_refuses_rules_that_are_not_linear(name):
     options = {"threshold": 0.1} if name == "hybrid_affine" else {}
     with np.rule(name, **options), pytest.raises(NotImplementedError, match=f"{name}.*not linear"):
         np.attribute(lambda u: np.tanh(u).sum(), np.array([1.0, 2.0]))
+
+
+def test_choices_are_inherited_and_restored():
+    def set_now() -> tuple:
+        now = _settings.current.get()
+        return now.rule, dict(now.options), now.rtol, now.frozen_normalisation, now.frozen_attention
+
+    before = set_now()
+    with np.rule("hybrid_affine", threshold=0.5, normalisation="frozen"):
+        with np.rule(rtol=1e-3, attention="frozen"):
+            assert set_now() == ("hybrid_affine", {"threshold": 0.5}, 1e-3, True, True)
+            with np.rule("affine", normalisation="path"):
+                assert set_now() == ("affine", {}, 1e-3, False, True)
+        assert set_now() == ("hybrid_affine", {"threshold": 0.5}, None, True, False)
+    assert set_now() == before
+    with pytest.raises(KeyError), np.rule(rtol=1e-3):
+        raise KeyError
+    assert set_now() == before
+
+
+def test_bad_choices_are_refused():
+    with pytest.raises(ValueError, match=r"is 'frozen' or 'path', not 'none'"), np.rule(normalisation="none"):
+        pass
+    with pytest.raises(ValueError, match=r"attention is 'frozen' or 'path'"), np.rule(attention=True):
+        pass
+    for rtol in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match=r"rtol must be positive"), np.rule(rtol=rtol):
+            pass
+    with pytest.raises(TypeError, match=r"threshold: options of a rule .* need its name"), np.rule(threshold=0.1):
+        pass
+
+
+def test_quadrature_aims_at_the_tolerance():
+    """The matrix exponential has the law by quadrature of its derivative: fewer panels for a larger tolerance."""
+    x = torch.tensor([[0.0, 9.0], [-9.0, 0.5]], dtype=torch.float64)
+    evaluated: list[int] = []
+
+    def counted(u: torch.Tensor) -> torch.Tensor:
+        if torch.overrides.has_torch_function_unary(u):
+            return torch.overrides.handle_torch_function(counted, (u,), u)
+        evaluated.append(1)
+        return torch.linalg.matrix_exp(u)
+
+    def tagged(u: np.overrides.Smooth): ...
+
+    np.overrides.register_function(counted)(tagged)
+    counts = []
+    for rtol in (1e-2, None):
+        evaluated.clear()
+        with np.rule(rtol=rtol):
+            made = counted(np.decompose(x))
+        counts.append(len(evaluated))
+        error = (made.value - made.c_sum()).abs().max() / made.value.abs().max()
+        assert float(error) < (rtol or 1e-12)
+    assert counts[0] < counts[1]
