@@ -277,7 +277,6 @@ def test_what_is_no_rule_is_refused():
     for wrong, hint in (
         (torch.nn.Linear, "use register_module"),
         (torch.nn.Linear(1, 1), "use register_module"),
-        (torch.autograd.Function, "use register_autograd"),
         (3, "no function"),
     ):
         with pytest.raises(TypeError, match=hint):

@@ -2,9 +2,9 @@
 
     python examples/extending/autograd_function.py
 
-As it is, a Function decomposes through the operations of its forward. Registered, it is one operation: contributions
-are the integral of its own `jvp` (without one, of its `backward`) along the path from baseline to value. Its forward
-may compute in any way: the first one here is NumPy's.
+A Function is one operation: its contributions are the integral of its own `jvp` (without one, of its `backward`) along
+the path from baseline to value. So its forward may compute in any way: the first one here is NumPy's.
+`register_autograd` declares that this is meant, which `np.overrides.strict` asks for.
 """
 
 import numpy

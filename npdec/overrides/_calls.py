@@ -1,13 +1,19 @@
 """How calls that torch does not dispatch reach their rule: those of modules and of autograd Functions.
 
-torch calls `__torch_function__` for functions and methods, but not for a module, nor for `Function.apply`. So a class
-that is registered, and no other, is opened while a registration of it lasts. A module class gets the attribute through
-which torch.nn.Module.__call__ asks each module for another way of being called (torch.nn.Module.compile sets the same
-one on an instance); an autograd Function gets an `apply` of its own. Plain arguments go on as ever.
+torch calls `__torch_function__` for functions and methods, but neither for a module nor for
+`torch.autograd.Function.apply`.
+
+A module class that is registered, and no other, is opened while a registration of it lasts: it gets the attribute
+through which torch.nn.Module.__call__ asks each module for another way of being called (torch.nn.Module.compile sets
+the same one on an instance). Modules of other classes decompose through the functions in them and need none of this.
+
+An autograd Function hands its arguments to code that may be anything, and would lose their contributions without a
+word. So for all of them `apply` looks whether an argument is decomposed; others go on as ever.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,27 +47,32 @@ def rule_of(cls: type) -> Function | None:
     return None
 
 
+# -- modules -----------------------------------------------------------------------------------------------------------
+
+
 def open_class(cls: type) -> None:
-    """Let calls of the class be answered by its rule until it is closed as often as it was opened."""
-    name = _SLOT if issubclass(cls, torch.nn.Module) else "apply"
+    """Let modules of the class be answered by its rule until it is closed as often as it was opened."""
+    if not issubclass(cls, torch.nn.Module):
+        return
     with _lock:
         count, before = _opened.get(cls, (0, _ABSENT))
         if not count:
-            before = vars(cls).get(name, _ABSENT)
-            setattr(cls, name, _called if name == _SLOT else classmethod(_applier(cls, before)))
+            before = vars(cls).get(_SLOT, _ABSENT)
+            setattr(cls, _SLOT, _called)
         _opened[cls] = count + 1, before
 
 
 def close_class(cls: type) -> None:
-    name = _SLOT if issubclass(cls, torch.nn.Module) else "apply"
+    if not issubclass(cls, torch.nn.Module):
+        return
     with _lock:
         count, before = _opened.pop(cls)
         if count > 1:
             _opened[cls] = count - 1, before
         elif before is _ABSENT:
-            delattr(cls, name)
+            delattr(cls, _SLOT)
         else:
-            setattr(cls, name, before)
+            setattr(cls, _SLOT, before)
 
 
 def _called(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -100,15 +111,59 @@ def _forward(module: torch.nn.Module) -> Function:
     return forward
 
 
-def _applier(cls: Any, before: Any) -> Function:
-    def apply(own: Any, *args: Any, **kwargs: Any) -> Any:
-        rule = rule_of(own) if _decomposed(args) or _decomposed(kwargs.values()) else None
-        if rule is not None:
-            return _answered(rule, own, args, kwargs)
-        plain = super(cls, own).apply if before is _ABSENT else before.__get__(None, own)
-        return plain(*args, **kwargs)
+# -- autograd Functions ------------------------------------------------------------------------------------------------
 
+_plain_apply = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+
+
+@functools.wraps(_plain_apply)
+def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            break
+    else:
+        if not kwargs or not _decomposed(kwargs.values()):
+            return _plain_apply(cls, *args, **kwargs)
+    rule = rule_of(cls)
+    if rule is None:
+        rule = None if _is_a_frame(cls, args) else _own_derivative(cls)
+    if rule is None:
+        return _plain_apply(cls, *args, **kwargs)
+    return _answered(rule, cls if getattr(rule, "delegates", False) else _application(cls), args, kwargs)
+
+
+def _application(cls: Any) -> Function:
+    """A Function as a function of its arguments, under its name."""
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        return cls.apply(*args, **kwargs)
+
+    apply.__name__ = cls.__name__
+    apply.target = cls  # type: ignore[attr-defined]
     return apply
+
+
+def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
+    """Whether a Function only puts a frame around other functions, which have rules themselves: torch's own (for
+    checkpoints and hooks), and what is given a function to call. So does one that has no derivative."""
+    own = cls.__module__.partition(".")[0] == "torch"
+    return own or any(callable(arg) for arg in args) or not (_has_own(cls, "backward") or _has_own(cls, "jvp"))
+
+
+def _own_derivative(cls: Any) -> Function:
+    from npdec.overrides import _autograd
+
+    return _autograd.rule_of(cls)
+
+
+def _has_own(cls: Any, name: str) -> bool:
+    return getattr(cls, name, None) is not getattr(torch.autograd.Function, name)
+
+
+torch.autograd.Function.apply = classmethod(_apply)  # type: ignore[method-assign, assignment]
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
 
 
 def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -141,7 +196,7 @@ def _decomposed(items: Any) -> bool:
 def default(target: Any) -> Function:
     """The rule of what has none registered."""
     if isinstance(target, type):
-        return _plainly
+        return _plainly if issubclass(target, torch.nn.Module) else _through
     from npdec import _dispatch
 
     return _dispatch.default_rule(target)
@@ -152,4 +207,9 @@ def _plainly(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return args[0].forward(*args[1:], **kwargs)
 
 
-_plainly.delegates = True  # type: ignore[attr-defined]
+def _through(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """An autograd Function's own forward, whose functions are answered one by one."""
+    return _plain_apply(func, *args, **kwargs)
+
+
+_plainly.delegates = _through.delegates = True  # type: ignore[attr-defined]

@@ -116,11 +116,16 @@ def register_module(*classes: type[torch.nn.Module]) -> Callable[[Function], Fun
 
 
 def register_autograd(cls: type[torch.autograd.Function]) -> type[torch.autograd.Function]:
-    """Let a torch.autograd.Function decompose by its own derivative: its `jvp`, or where it has none its `backward`.
+    """Declare that a torch.autograd.Function decomposes by its own derivative: its `jvp`, or else its `backward`.
 
-    Class decorator. The value and the residual are those of its forward, which may compute in any way (NumPy, C++);
-    contributions are the quadrature of its derivative along the path. Without it the operations of the forward are
-    decomposed one by one. Raises TypeError for what is no autograd Function.
+    Class decorator. An autograd Function does so in any case, whether its forward computes with torch, with NumPy or
+    in C++: the value and the residual are those of its forward, and contributions are the quadrature of its derivative
+    along the path. `strict` accepts it only if it is declared. The exceptions are Functions of torch itself, those that
+    are given a function to call (checkpoints) and those without a derivative, whose operations are decomposed one by
+    one. `registered` and `register_function` give a Function another rule, with the signature of its forward (without
+    `ctx`); in the body of one, `apply` decomposes its operations one by one.
+
+    Raises TypeError for what is no autograd Function.
 
     >>> @np.overrides.register_autograd
     ... class Cube(torch.autograd.Function):
@@ -132,22 +137,22 @@ def register_autograd(cls: type[torch.autograd.Function]) -> type[torch.autograd
     ...     def backward(ctx, grad):
     ...         (x,) = ctx.saved_tensors
     ...         return 3 * x**2 * grad
-    >>> Cube.apply(np.decompose(torch.tensor([2.0]))).components
+    >>> with np.overrides.strict():
+    ...     Cube.apply(np.decompose(torch.tensor([2.0]))).components
     tensor([[8.0000]])
     """
     if not (isinstance(cls, type) and issubclass(cls, torch.autograd.Function)):
         raise TypeError(f"register_autograd: {cls!r} is no class of torch.autograd.Function")
     _law.rules[cls] = _own_derivative(cls)
     count_registration()
-    _calls.open_class(cls)
     return cls
 
 
 @contextlib.contextmanager
 def registered(target: Any, rule: Function | None = None) -> Iterator[None]:
     """Context manager and decorator: within it, the function, method or module class `target` has the rule `rule`
-    (a bodyless tagged signature, or a function that answers), before all that is registered for good. An autograd
-    Function has its own derivative, and takes no rule. The state is local to the thread or task.
+    (a bodyless tagged signature, or a function that answers), before all that is registered for good. For an autograd
+    Function, no rule means its own derivative. The state is local to the thread or task.
 
     >>> def scaled(input, inplace=False):
     ...     return np.DecomposedTensor(input.value.relu(), input.residual * 0, input.components, input.labels)
@@ -155,16 +160,11 @@ def registered(target: Any, rule: Function | None = None) -> Iterator[None]:
     ...     np.overrides.is_registered(torch.nn.functional.relu)
     True
     """
-    if isinstance(target, type) and issubclass(target, torch.autograd.Function):
-        if rule is not None:
-            raise TypeError("registered: an autograd Function has its own derivative for a rule; give none")
-        key, made = target, _own_derivative(target)
-    else:
-        if rule is None:
-            raise TypeError("registered: which rule? A tagged signature without a body, or a function that answers")
-        is_module = isinstance(target, type) and issubclass(target, torch.nn.Module)
-        key = target if is_module else _function(target, "registered")
-        made = _rule(key, rule)
+    is_class = isinstance(target, type) and issubclass(target, (torch.nn.Module, torch.autograd.Function))
+    key = target if is_class else _function(target, "registered")
+    if rule is None and not (is_class and issubclass(target, torch.autograd.Function)):
+        raise TypeError("registered: which rule? A tagged signature without a body, or a function that answers")
+    made = _own_derivative(target) if rule is None else _rule(key, rule)
     if isinstance(key, type):
         _calls.open_class(key)
     try:
@@ -218,11 +218,12 @@ def _key(target: Any) -> Any:
 
 def _function(target: Any, name: str) -> Any:
     target = _key(target)
+    if isinstance(target, type) and issubclass(target, torch.autograd.Function):
+        return target
     if isinstance(target, type) or not callable(target) or isinstance(target, torch.nn.Module):
         other = "; use register_module" if isinstance(target, torch.nn.Module) else ""
         if isinstance(target, type):
             other = "; use register_module" if issubclass(target, torch.nn.Module) else other
-            other = "; use register_autograd" if issubclass(target, torch.autograd.Function) else other
         raise TypeError(f"{name}: {target!r} is no function{other}")
     return target
 
@@ -243,7 +244,8 @@ def _rule(target: Any, given: Function) -> Registered:
 
 
 def _tagged(target: Any, signature: Function) -> Registered:
-    parameters: Sequence[Parameter] = _tags(signature, skip=isinstance(target, type))
+    is_module = isinstance(target, type) and issubclass(target, torch.nn.Module)
+    parameters: Sequence[Parameter] = _tags(signature, skip=is_module)
     tags = {p.tag for p in parameters if p.tag is not None}
     unknown = tags - LAW_TAGS - {"Opaque"}
     if unknown or "Routed" in tags:
@@ -307,14 +309,12 @@ def _own_derivative(cls: type[torch.autograd.Function]) -> Registered:
 
 
 def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The identity. The hooks are called with the gradient of the value."""
-    made = func.apply(*[a.value if type(a) is DecomposedTensor else a for a in args], **kwargs)
+    """The Function by which full backward hooks get at the gradients of a module, those of the value: the identity."""
+    made = func(*[a.value if type(a) is DecomposedTensor else a for a in args], **kwargs)
     return tuple(
         DecomposedTensor(value, a.residual, a.components, a.labels, a.whole) if type(a) is DecomposedTensor else value
         for value, a in zip(made, args, strict=True)
     )
 
 
-# The only class of torch's own that is open from the start: by it a full backward hook gets at gradients of a module.
 _law.rules[BackwardHookFunction] = _hooked
-_calls.open_class(BackwardHookFunction)

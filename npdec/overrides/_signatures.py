@@ -45,13 +45,17 @@ def title(target: Any) -> str:
 
 
 def originals(target: Any) -> list[Original]:
-    """The signatures that a function has, or a module's forward; none where nothing is known of it.
+    """The signatures that a function has, a module's forward, or an autograd Function; none where nothing is known.
 
     Functions written in C do not say theirs. They have torch's stand-ins for tests of overrides, and the schemas of the
     operators of their name.
     """
     if isinstance(target, type):
-        target = target.forward  # type: ignore[attr-defined]
+        forward = target.forward  # type: ignore[attr-defined]
+        if issubclass(target, torch.autograd.Function):
+            older = target.setup_context is torch.autograd.Function.setup_context  # its forward begins with ctx
+            return [Original(list(inspect.signature(forward).parameters.values())[older:], True)]
+        target = forward
     if getattr(target, "__name__", "") == "__get__":
         return [Original([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)], False)]
     try:

@@ -120,6 +120,8 @@ def _message(missing: Sequence[Used], model: torch.nn.Module | None) -> str:
 
 def _snippet(target: Any) -> list[str]:
     """How to register a rule for the function."""
+    if isinstance(target, type) and issubclass(target, torch.autograd.Function):
+        return [f"  np.overrides.register_autograd({target.__qualname__})"]
     known = originals(target)
     name = title(target)
     if not known or not name.startswith("torch."):
