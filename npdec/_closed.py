@@ -13,6 +13,7 @@ from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
+from npdec._multipliers import combined
 from npdec._secant import lead
 from npdec._tracing import mapped, tracing
 
@@ -247,7 +248,8 @@ def _abs(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value, base = func(x.value, *args[1:]), func(x.residual, *args[1:])
         start, step = (torch.view_as_real(t.resolve_conj()) for t in (x.residual, x.value - x.residual))
         mean = mean_direction(start, step)
-    components = (torch.view_as_real(x.components.resolve_conj()) * mean).sum(-1)
+    parts = torch.view_as_real(x.components.resolve_conj()).unbind(-1)
+    components = combined(parts, mean.unbind(-1), step.unbind(-1), value - base)
     return DecomposedTensor(value, base, components, x.labels, x.whole)
 
 

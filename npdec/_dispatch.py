@@ -21,6 +21,7 @@ from npdec import (
     _attention,
     _checking,
     _closed,
+    _closed_linalg,
     _closed_nn,
     _closed_products,
     _decomposed,
@@ -100,6 +101,7 @@ def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
     rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
+    rules.update(_closed_linalg.RULES)
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)
     closed = (_closed, _closed_nn, _closed_products)

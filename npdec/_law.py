@@ -19,8 +19,9 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._gradients import graft, no_graph, stand_in
 from npdec._impl import _util
+from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
-from npdec._multipliers import mean_gradients
+from npdec._multipliers import combined, mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
 from npdec._scope import scope
@@ -238,8 +239,9 @@ def pointwise_in_all(call: Call) -> Any:
             means = mean_gradients(name, call, rows[0], rows[1], *rows[2])
             means = [mean.reshape(value.shape) for mean in means]
     labels, components = align(tensors)
-    terms = [lead(c, value.ndim) * mean for c, mean in zip(components, means, strict=True)]
-    return pack(value, residual, functools.reduce(torch.add, terms), labels, call.whole)
+    parts = [lead(c, value.ndim) for c in components]
+    steps = [x - r for x, r in zip(*ends, strict=True)]
+    return pack(value, residual, combined(parts, means, steps, value - residual), labels, call.whole)
 
 
 def _is_elementwise(call: Call) -> bool:
@@ -293,8 +295,11 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and carries(v.dtype)]
     if not kept:
         return value
-    with no_graph(whole):
-        residual = call(*[t.residual for t in tensors])
+    try:
+        with no_graph(whole):
+            residual = call(*[t.residual for t in tensors])
+    except torch.linalg.LinAlgError as error:
+        raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
     path = call if formula is None else call.of(formula)

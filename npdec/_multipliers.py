@@ -7,6 +7,7 @@ Each row has panels of its own: those whose change is not the integral of the de
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,9 +15,10 @@ import torch
 
 from npdec._impl import _util
 from npdec._quadrature import gauss_legendre, tolerance
+from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["gradients", "mean_gradients"]
+__all__ = ["combined", "gradients", "mean_gradients"]
 
 Rows = Callable[..., torch.Tensor]
 
@@ -191,6 +193,28 @@ def mean_gradients(
         return [torch.zeros_like(r) for r in start]
     _warn_missing(name, torch.cat(missing), result, base)
     return [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
+
+
+def combined(
+    components: Sequence[torch.Tensor],
+    means: Sequence[torch.Tensor],
+    steps: Sequence[torch.Tensor],
+    change: torch.Tensor,
+) -> torch.Tensor:
+    """The components of an elementwise function, from those of its arguments and its mean gradients.
+
+    What does not move an argument contributes nothing through it, though the gradient be infinite; and an infinite step
+    has the whole change of the function to itself (several of them share it).
+    """
+    terms = [c * mean for c, mean in zip(components, means, strict=True)]
+    if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
+        return functools.reduce(torch.add, terms)
+    still = [torch.where(c == 0, 0, term) for c, term in zip(components, terms, strict=True)]
+    infinite = sum((torch.isinf(c).to(change.real.dtype) for c in components), torch.zeros_like(change.real))
+    shares = infinite / infinite.sum(0).clamp(min=1)
+    endless = functools.reduce(torch.logical_or, [torch.isinf(step) for step in steps])
+    moved = torch.where(shares == 0, 0, change * shares)
+    return torch.where(endless, moved, functools.reduce(torch.add, still))
 
 
 def _warn_missing(name: str, missing: torch.Tensor, result: torch.Tensor, base: torch.Tensor) -> None:

@@ -626,7 +626,6 @@ for _name in "qr svd eig eigh".split():
 for _name, _with_vectors in {"qr": (0, 1, 2), "svd": (0, 1, 3), "eig": (0,), "eigh": (0, 1)}.items():
     for _i in _with_vectors:  # as booleans, all elements are true
         LINALG[_name][_i] = LINALG[_name][_i].of(degenerate=("bool",))
-LINALG["qr"][2] = LINALG["qr"][2].of(base="nowhere")  # torch has no derivative of the columns that complete the basis
 
 _NORMS = (None, "ortho", "forward")
 FFT = {

@@ -142,6 +142,29 @@ def test_determinants_are_complete(n):
     assert abs(np.completeness(y)) <= 1e-11 * max(abs(y.value), abs(y.residual))
 
 
+def test_columns_that_complete_a_basis():
+    """They stay orthogonal along the path: to first order the components are those of a rotation."""
+    source = numpy.random.default_rng(4)
+    a, step = source.normal(size=(2, 5, 2))
+    x = np.decompose(np.array(a + 1e-6 * step), baseline=np.array(a))
+    q, r = np.linalg.qr(x, mode="complete")
+    plain, base = (numpy.linalg.qr(m, mode="complete")[0] for m in (a + 1e-6 * step, a))
+    numpy.testing.assert_allclose(components(q).sum(0), plain - base, atol=1e-14)
+    each = components(q)
+    numpy.testing.assert_allclose(base.T @ each, -(each.mT @ base), atol=1e-11)
+    assert (np.abs(np.completeness(r)) < 1e-14).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "text"), [(np.linalg.inv, "Singular matrix"), (np.linalg.cholesky, "Matrix is not positive definite")]
+)
+def test_a_singular_baseline_says_so(function, text):
+    with pytest.raises(
+        np.linalg.LinAlgError, match=rf"{text} \(the matrix of the baseline: decompose with another one\)"
+    ):
+        function(np.decompose(np.eye(2)))
+
+
 # -- angles ------------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +289,18 @@ def test_two_infinite_components_share():
     y = np.arctan(decomposed([INF, INF, 2.0], 1.0).sum())
     share = (math.pi / 2 - math.atan(3)) / 2
     numpy.testing.assert_allclose(components(y), [share, share, 0], rtol=1e-14)
+
+
+def test_infinite_changes_of_functions_of_two():
+    a, b = np.decompose((np.array([INF, 1.0]), np.array([1.0, 2.0])), baseline=0.0)
+    for function in (np.hypot, np.logaddexp):
+        got = components(function(a, b))
+        assert got[0, 0] == INF
+        assert not got[2:, 0].any()
+        plain = components(function(a[1:], b[1:]))[:, 0]
+        numpy.testing.assert_array_equal(got[:, 1], plain)
+    got = components(np.abs(decomposed([complex(INF, 0), 1 + 0j], [0j, 0j])))
+    numpy.testing.assert_array_equal(got, [[INF, 0], [0, 1]])
 
 
 def test_a_pole_at_an_end():

@@ -24,6 +24,7 @@ LAW = {
     "_closed_arithmetic",
     "_closed_forms",
     "_closed_layers",
+    "_closed_linalg",
     "_closed_losses",
     "_closed_nn",
     "_closed_products",
