@@ -100,6 +100,7 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
     rules = _law.rules
+    rule: Function
     rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
     rules.update(_closed_linalg.RULES)
     for function, rule in _torch_rules.RULES.items():
@@ -112,7 +113,7 @@ def _load_rules() -> None:
         for signature in vars(module).values():
             functions = getattr(signature, "__torch_functions__", ())
             if functions:
-                rule: Function = _law.TaggedRule(read_parameters(signature))
+                rule = _law.TaggedRule(read_parameters(signature))
                 for function in functions:
                     rules.setdefault(function, rule)
     first_linear: Function = _law.TaggedRule.of("Linear")

@@ -155,10 +155,10 @@ def test_a_function_follows_its_own_derivative(function, register):
 def test_gradients_of_contributions(function, register):
     if register:
         np.overrides.register_autograd(function)
-    x = X.clone().requires_grad_()
+    x = X[0].clone().requires_grad_()
 
     def components(x):
-        return function.apply(np.decompose(x, baseline=R), 3).components
+        return function.apply(np.decompose(x, baseline=R[0]), 3).components
 
     assert torch.autograd.gradcheck(components, (x,))
     assert torch.autograd.gradgradcheck(components, (x,))
