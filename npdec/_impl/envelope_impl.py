@@ -20,20 +20,32 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
     if torch.compiler.is_compiling():
         residual = residual.expand(value.shape)
         return _walked(value, residual, _first(value, residual, dim), dim)
-    if bool((residual == residual.narrow(dim, 0, 1)).all()):  # all lines start as one: the highest at the end leads
-        same = value == value.amax(dim, keepdim=True)
-        return same.to(value.dtype) / same.sum(dim, keepdim=True)
-    residual = residual.expand(value.shape)
-    start = _first(value, residual, dim)
-    height, pitch, goal = start
-    same = (residual == height) & (value - residual == pitch)
-    fractions = same.to(value.dtype) / same.sum(dim, keepdim=True)
-    settled = goal == value.amax(dim, keepdim=True)
-    if bool(settled.all()):
+    # Where all lines start as one, the highest at the end leads.
+    fractions = _shared(value == value.amax(dim, keepdim=True), value.dtype, dim)
+    apart = (residual != residual.narrow(dim, 0, 1)).any(dim)
+    if not bool(apart.any()):
         return fractions
-    moving = ~settled.movedim(dim, 0)[0]
-    value, residual, height, pitch, goal = (t.movedim(dim, 0)[:, moving] for t in (value, residual, *start))
-    fractions.movedim(dim, 0)[:, moving] = _walked(value, residual, (height, pitch, goal), 0)
+    residual = residual.expand(value.shape).movedim(dim, 0)
+    value, first = value.movedim(dim, 0), fractions.movedim(dim, 0)
+    apart = apart.expand(value.shape[1:])
+    first[:, apart] = _from_apart(value[:, apart], residual[:, apart])
+    return fractions
+
+
+def _shared(same: torch.Tensor, dtype: torch.dtype, dim: int) -> torch.Tensor:
+    """Even shares for those that are equal."""
+    shares = same.to(dtype)
+    return shares / shares.sum(dim, keepdim=True)
+
+
+def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """The fractions along the first of two axes."""
+    height, pitch, goal = _first(value, residual, 0)
+    fractions = _shared((residual == height) & (value - residual == pitch), value.dtype, 0)
+    moving = (goal != value.amax(0, keepdim=True))[0]
+    if bool(moving.any()):
+        value, residual, *start = (t[:, moving] for t in (value, residual, height, pitch, goal))
+        fractions[:, moving] = _walked(value, residual, (start[0], start[1], start[2]), 0)
     return fractions
 
 
