@@ -18,6 +18,7 @@ from npdec._composition import Composition
 from npdec._creation import *
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import completeness, decompose
+from npdec._default_device import set_default_device
 from npdec._dtype_functions import *
 from npdec._dtypes import dtype
 from npdec._einsum import einsum, einsum_path

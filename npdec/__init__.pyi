@@ -29,6 +29,7 @@ from npdec._creation import isfortran as isfortran
 from npdec._decomposed import DecomposedTensor as DecomposedTensor
 from npdec._decomposition import completeness as completeness
 from npdec._decomposition import decompose as decompose
+from npdec._default_device import set_default_device as set_default_device
 from npdec._dtype_functions import astype as astype
 from npdec._dtype_functions import can_cast as can_cast
 from npdec._dtype_functions import isdtype as isdtype

@@ -9,7 +9,7 @@ import torch
 from npdec._convert import MAX_NDIM
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import dtypes_impl
-from npdec._impl.creation_impl import as_device
+from npdec._impl._devices import as_device
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 
@@ -38,7 +38,7 @@ _WITHOUT_DOUBLES = ("mps",)  # the kinds of devices that have neither float64 no
 
 
 def _device(device: Any) -> torch.device:
-    return torch.get_default_device() if device is None else as_device(device)  # type: ignore[return-value]
+    return as_device(device) or torch.get_default_device()
 
 
 class __array_namespace_info__:
@@ -59,12 +59,12 @@ class __array_namespace_info__:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_NDIM}
 
     def default_device(self) -> torch.device:
-        """The device on which new arrays are made: torch's default device.
+        """The device on which new arrays are made: that of `np.set_default_device`, or torch's.
 
         >>> np.__array_namespace_info__().default_device()
         device(type='cpu')
         """
-        return torch.get_default_device()
+        return _device(None)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of new numbers, by kind: "real floating", "complex floating", "integral", "indexing".

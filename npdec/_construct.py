@@ -12,6 +12,7 @@ from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._buffers import alias, seen
 from npdec._convert import as_dtype, as_shape
+from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, or
     wanted = math.prod(size) * target.itemsize
     if source is None:
         if strides is None:
-            return _wrap.wrap_array(duplicate(torch.empty(size, dtype=target), "F" if order == "F" else "C"))
+            return _wrap.wrap_array(
+                duplicate(torch.empty(size, dtype=target, device=as_device(None)), "F" if order == "F" else "C")
+            )
         steps = _checked(size, target.itemsize, strides, wanted, 0)
-        flat = torch.empty(math.prod(size), dtype=target)
+        flat = torch.empty(math.prod(size), dtype=target, device=as_device(None))
         return _wrap.wrap_array(flat.as_strided(size, tuple(step // target.itemsize for step in steps)))
     room = source.nbytes - offset
     if offset < 0:

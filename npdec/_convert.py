@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from npdec._base import ArrayBase, Poly1dBase
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
 from npdec._spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec.exceptions import AbsentDTypeError
@@ -60,7 +60,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     kind = type(obj)
     if kind in _NUMBERS:
         if dtype is None and (kind is not int or _INT64_MIN <= obj <= _INT64_MAX):
-            return torch.tensor(obj, dtype=_NUMBERS[kind])
+            made = torch.tensor(obj, dtype=_NUMBERS[kind])
+            return _to_default_device(made) if _devices.used else made
         return _from_numbers([obj], {kind}, dtype).reshape(())
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype)
@@ -93,7 +94,7 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
     made = torch.tensor(numbers, dtype=dtype)
     if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
         _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
-    return made
+    return _to_default_device(made) if _devices.used else made
 
 
 class _IntegerTooLarge(AbsentDTypeError, OverflowError):
@@ -258,7 +259,8 @@ def produced(made: Any) -> Any:
 def _from_range(numbers: range) -> torch.Tensor:
     if numbers and not (_INT64_MIN <= min(numbers) and max(numbers) <= _INT64_MAX):
         return _from_sequence(list(numbers), None)
-    return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64)
+    device = _devices.as_device(None)
+    return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64, device=device)
 
 
 def _from_numpy(data: Any) -> torch.Tensor:
@@ -295,14 +297,14 @@ def _from_buffer(view: memoryview) -> torch.Tensor | None:
         raise AbsentDTypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
     dtype, shape = SPELLINGS[f"{kind}{view.itemsize}"], view.shape or ()
     if view.nbytes == 0:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device=_devices.as_device(None))
     memory = bytearray(view.tobytes()) if view.readonly or not view.c_contiguous else view.cast("B")
     return _to_default_device(torch.frombuffer(memory, dtype=dtype).reshape(shape))
 
 
 def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
-    device = torch.get_default_device()
-    return tensor if device.type == "cpu" else tensor.to(device)
+    device = _devices.as_device(None) or torch.get_default_device()
+    return tensor if device == tensor.device else tensor.to(device)
 
 
 def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:

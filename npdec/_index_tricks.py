@@ -14,6 +14,7 @@ from npdec._absent import absent
 from npdec._convert import as_tensor
 from npdec._generic import generic
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
+from npdec._impl._devices import as_device
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 
@@ -190,7 +191,7 @@ class nd_grid:
         if self.sparse:
             return tuple(map(_wrap.wrap_array, spread))
         if not spread:
-            return _wrap.wrap_array(torch.empty((0,), dtype=torch.int64))
+            return _wrap.wrap_array(torch.empty((0,), dtype=torch.int64, device=as_device(None)))
         return _wrap.wrap_array(torch.stack(torch.broadcast_tensors(*spread)))
 
 
@@ -225,7 +226,7 @@ def _line(key: Any) -> torch.Tensor:
         return _linear(key)
     line = _Line(key)
     dtype = dtypes_impl.result_type(*line.numbers)
-    return line.place(torch.arange(line.size).to(dtype))
+    return line.place(torch.arange(line.size, device=as_device(None)).to(dtype))
 
 
 def _plain(number: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
 import doctest
 import importlib.util
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -109,6 +111,47 @@ def test_devices():
         x.to_device("cpu", stream=1)
     with pytest.raises(ValueError, match="Device not understood"):
         np.zeros(2, device="nowhere")
+
+
+MADE = """zeros(3) ones((2,2)) empty(3) full(3,1.5) full((2,),7) eye(3) identity(3) tri(3) arange(5) arange(1.0,3.0,0.5)
+    arange(3,dtype='u1') linspace(0,1,4) logspace(0,1,4) array([1,2]) array(3.0) array([[1.0],[2.0]]) asarray(range(4))
+    asarray([1]*5000) array([]) asarray(numpy.ones(3)) indices((2,3)) mgrid[0:3] ogrid[0:2,0:3] mgrid[0:1:5j]
+    diag_indices(3) fromfunction(max,(2,)) fft.fftfreq(4) fft.rfftfreq(4) ndarray((2,2)) r_[1:4] c_[[1,2],[3,4]]
+    random.rand(3) random.randint(0,5,3) meshgrid([1,2],[3,4]) fromiter([1,2],float) zeros_like([1,2]) vander([1,2])
+    float64(3.0) add([1,2],[3,4])""".split()
+
+
+@pytest.mark.parametrize("call", MADE)
+def test_the_default_device(call):
+    def devices():
+        made = eval(f"np.{call}", {"np": np, "numpy": numpy, "max": lambda i: i})
+        return {x.device.type for x in (made if isinstance(made, (tuple, list)) else [made])}
+
+    with np.set_default_device("meta"):
+        assert devices() == {"meta"}
+        with np.set_default_device("cpu"):
+            assert devices() == {"cpu"}
+        with np.set_default_device(None):
+            assert devices() == {torch.get_default_device().type}
+        assert devices() == {"meta"}
+    assert devices() == {"cpu"}
+
+
+def test_the_default_device_is_of_a_context():
+    x = np.ones(3)
+
+    def elsewhere():
+        np.set_default_device("meta")
+        kept = [np.zeros_like(x), np.full_like(x, 2.0), x + 1, np.linspace(x, x + 1, 2), np.zeros(2, device="cpu")]
+        return np.zeros(2).device.type, [y.device.type for y in kept], np.__array_namespace_info__().default_device()
+
+    here, kept, told = contextvars.copy_context().run(elsewhere)
+    assert (here, kept, told) == ("meta", ["cpu"] * 5, torch.device("meta"))
+    assert np.zeros(2).device.type == "cpu"
+    with ThreadPoolExecutor(1) as pool, np.set_default_device("meta"):
+        assert pool.submit(lambda: np.zeros(2).device.type).result() == "cpu"
+    with pytest.raises(ValueError, match="Device not understood"):
+        np.set_default_device("nowhere")
 
 
 # -- DLPack ------------------------------------------------------------------------------------------------------------

@@ -8,18 +8,9 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _storage, _util, dtypes_impl
+from npdec._impl import _devices, _storage, _util, dtypes_impl
+from npdec._impl._devices import as_device
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Opaque, Parts, ShapeLike, public
-
-
-def as_device(device: Any) -> torch.device | None:
-    """The torch device that `device=` names; None stays None, torch's default."""
-    if device is None:
-        return None
-    try:
-        return torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(f"Device not understood: {device!r} is no device of torch ({error})") from None
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,7 +46,7 @@ def _simple(
     make: Any, shape: tuple[int, ...], dtype: torch.dtype | None, order: Any, device: Any
 ) -> torch.Tensor | None:
     """What `make` gives where nothing but shape and dtype is asked for; None if there is more to look at."""
-    if order != "C" or device is not None:
+    if order != "C" or device is not None or _devices.used:
         return None
     try:
         return make(shape, dtype=torch.float64 if dtype is None else dtype)
@@ -327,11 +318,11 @@ def indices(dimensions: Any, dtype: DTypeLike | None = int, sparse: bool = False
     if dtype is torch.bool and max(dimensions, default=0) > 2:
         raise TypeError("indices: a bool cannot count an axis longer than 2; use an integer dtype")
     coordinates = [
-        torch.arange(size).to(dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
+        torch.arange(size, device=as_device(None)).to(dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
         for axis, size in enumerate(dimensions)
     ]
     if sparse:
         return tuple(coordinates)
     if not ndim:
-        return torch.empty((0,), dtype=dtype)
+        return torch.empty((0,), dtype=dtype, device=as_device(None))
     return torch.stack([coordinate.expand(dimensions) for coordinate in coordinates])

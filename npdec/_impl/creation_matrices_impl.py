@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _storage, dtypes_impl
+from npdec._impl._devices import as_device
 from npdec._impl.creation_impl import allocate, check_shape
 from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
 
@@ -55,6 +56,7 @@ def identity(n: int, dtype: DTypeLike | None = None, *, like: Like = None) -> Ar
 
 def lower_mask(rows: int, columns: int, k: int, device: Any = None) -> torch.Tensor:
     """The boolean matrix that is True on and below the k-th diagonal."""
+    device = as_device(device)
     i = torch.arange(max(rows, 0), device=device).unsqueeze(1)
     j = torch.arange(max(columns, 0), device=device)
     return j <= i + min(max(k, -max(rows, 1)), max(columns, 1))

@@ -128,7 +128,8 @@ def _ends(start: Any, stop: Any, device: Any = None, extra: torch.dtype | None =
     """The ends as tensors of the float or complex dtype of the range between them; Python numbers are weak."""
     dtype = dtypes_impl.result_type(start, stop, 1.0)
     dtype = dtype if extra is None else dtypes_impl.promote_types(dtype, extra)
-    device = as_device(device) or next((x.device for x in (start, stop) if isinstance(x, torch.Tensor)), None)
+    given = next((x.device for x in (start, stop) if isinstance(x, torch.Tensor)), None)
+    device = as_device(device if device is not None else given)
     start, stop = (x if isinstance(x, torch.Tensor) else dtypes_impl.scalar_tensor(x, dtype) for x in (start, stop))
     return start.to(device=device, dtype=dtype), stop.to(device=device, dtype=dtype)
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _host, _util
+from npdec._impl._devices import as_device
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
 from npdec._tags import Array, ArrayLike, Opaque, ShapeLike, View, public
@@ -32,7 +33,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     >>> np.diag_indices(2)
     (array([0, 1]), array([0, 1]))
     """
-    return (torch.arange(max(n, 0)),) * ndim
+    return (torch.arange(max(n, 0), device=as_device(None)),) * ndim
 
 
 @public
@@ -110,7 +111,7 @@ def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple[Array, ...]:
     >>> np.mask_indices(2, np.triu)
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    masked = mask_func(_host.as_array(torch.ones((n, n), dtype=torch.int64)), k)
+    masked = mask_func(_host.as_array(torch.ones((n, n), dtype=torch.int64, device=as_device(None))), k)
     return tuple((_host.as_tensor(masked) != 0).nonzero(as_tuple=True))
 
 

@@ -7,6 +7,7 @@ import math
 import torch
 
 from npdec._impl import elementwise_math_impl
+from npdec._impl._devices import as_device
 from npdec._tags import Array, ArrayLike, Opaque, public
 
 
@@ -26,11 +27,11 @@ def _odd(M: float) -> torch.Tensor | None:
     """1 - M, 3 - M, ... up to M - 1: twice the distances from the middle. None for a window of one point."""
     if M == 1:
         return None
-    return (1 - M) + 2 * torch.arange(math.ceil(M - 0.5) if M >= 1 else 0, dtype=torch.float64)
+    return (1 - M) + 2 * torch.arange(math.ceil(M - 0.5) if M >= 1 else 0, dtype=torch.float64, device=as_device(None))
 
 
 def _one() -> torch.Tensor:
-    return torch.ones(1, dtype=torch.float64)
+    return torch.ones(1, dtype=torch.float64, device=as_device(None))
 
 
 def _cosines(M: float, *weights: float) -> torch.Tensor:
