@@ -395,7 +395,11 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                result = rule(kernel, args, kwargs)
+                here = scope()
+                if here is not None and here.watcher is not None:
+                    result = here.watcher.run(rule, kernel, args, kwargs)
+                else:
+                    result = rule(kernel, args, kwargs)
                 if _checking.is_on(kernel):
                     _checking.check(kernel, args, result)
                 return result
