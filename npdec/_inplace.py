@@ -60,6 +60,7 @@ def flagged(position: int, rule: Function) -> Function:
             return _applied(lambda *a, **k: rule(func, a, k), args, kwargs)
         return rule(func, args, kwargs)
 
+    applied.rule = rule  # type: ignore[attr-defined]
     applied.delegates = getattr(rule, "delegates", False)  # type: ignore[attr-defined]
     return applied
 
