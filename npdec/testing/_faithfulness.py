@@ -14,6 +14,7 @@ from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import split_input
+from npdec.attribution._games import shapley_of_worths
 
 __all__ = ["Faithfulness", "faithfulness"]
 
@@ -152,15 +153,8 @@ class _Game:
 
 def _shapley(game: _Game) -> torch.Tensor:
     n = game.value.numel()
-    subsets = torch.arange(2**n)
-    bits = (subsets[:, None] >> torch.arange(n)) & 1
-    worth, size = game(bits.bool()), bits.sum(1)
-    weight = torch.tensor([1 / (n * math.comb(n - 1, k)) for k in range(n)], dtype=torch.float64)
-    shares = []
-    for i in range(n):
-        without = subsets[bits[:, i] == 0]
-        shares.append((weight[size[without]] * (worth[without | (1 << i)] - worth[without])).sum())
-    return torch.stack(shares)
+    coalitions = (torch.arange(2**n)[:, None] >> torch.arange(n)) & 1
+    return shapley_of_worths(game(coalitions.bool()))
 
 
 def _curves(game: _Game, shares: torch.Tensor, steps: int | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
