@@ -180,17 +180,31 @@ def is_broadcast(tensor: torch.Tensor) -> bool:
 def union(parts: Sequence[DecomposedTensor]) -> Labels:
     """The labels of all the tensors, in order of first appearance."""
     first = parts[0].labels
-    if all(part.labels is first or part.labels == first for part in parts):
+    if all(_are_equal(part.labels, first) for part in parts):
         return first
+    if tracing():
+        labels = list(first)
+        for part in parts:
+            labels += [label for label in part.labels if label not in labels]
+        return tuple(labels)
     return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
+
+
+def _are_equal(labels: Labels, others: Labels) -> bool:
+    """torch.compile cannot see whether two tuples are one."""
+    return labels == others if tracing() else labels is others or labels == others
 
 
 def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) -> torch.Tensor:
     """The components under the wanted labels, which include `labels`: zero where there was none."""
-    if labels is wanted or labels == wanted:
+    if _are_equal(labels, wanted):
         return components
-    place = {label: i for i, label in enumerate(wanted)}
-    index = torch.tensor([place[label] for label in labels], dtype=torch.int64, device=components.device)
+    if tracing():
+        places = [wanted.index(label) for label in labels]
+    else:
+        place = {label: i for i, label in enumerate(wanted)}
+        places = [place[label] for label in labels]
+    index = torch.tensor(places, dtype=torch.int64, device=components.device)
     full = components.new_zeros((len(wanted), *components.shape[1:]))
     return full.index_copy(0, index, components)
 

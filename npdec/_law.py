@@ -82,7 +82,8 @@ def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
 def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
-    if call.whole and not _batched.is_among(call.func, "ELEMENTWISE") and call.leaves[0].tag == "Multilinear":
+    product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
+    if product and not _batched.is_among(call.func, "ELEMENTWISE"):
         return _product_whole(call, tensors)
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])

@@ -41,8 +41,8 @@ def _rows(t: torch.Tensor, axes: Sequence[int], lead: int = 0) -> torch.Tensor:
     """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
     axes = [a + lead for a in axes]
     kept = [a for a in range(lead, t.ndim) if a not in axes]
-    n = math.prod(t.shape[a] for a in axes)
-    count = math.prod(t.shape[a] for a in kept)
+    n = math.prod([t.shape[a] for a in axes])
+    count = math.prod([t.shape[a] for a in kept])
     return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], count, n))
 
 

@@ -20,6 +20,7 @@ from npdec._convert import as_tensor
 from npdec._methods import ArrayMethods
 from npdec._normalizer import compile_method
 from npdec._scalars import CONCRETE
+from npdec._tracing import constant_when_traced, restart_trace, tracing
 from npdec._ufunc import ufunc
 
 __all__ = ["attach_matmul", "attach_methods", "attach_operators"]
@@ -249,9 +250,17 @@ class _Method:
         self._name = name
 
     def __get__(self, array: Any, owner: type | None = None) -> Any:
+        if tracing():
+            _compile(self._name)
         method = compile_method(self._kernel, self._name)
         setattr(ArrayMethods, self._name, method)
         return method if array is None else method.__get__(array)
+
+
+@constant_when_traced
+def _compile(name: str) -> None:
+    getattr(ArrayMethods, name)
+    restart_trace("a method of arrays that was compiled")
 
 
 def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:

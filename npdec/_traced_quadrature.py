@@ -66,16 +66,19 @@ def integrate_traced(
         made: tuple[torch.Tensor, ...] = rate(
             tuple(r + t.to(r.dtype) * d for r, d in zip(start, step, strict=True)), tangents
         )
-        return made
+        # A derivative that vanishes identically comes as a tensor without memory, but for what is added to it.
+        return tuple([torch.zeros(r.shape, dtype=r.dtype, device=device) + r for r in made])
 
-    each = torch.vmap(torch.vmap(at, (None, *[0] * len(components))), (0, *[None] * len(components)))
-    device = start[0].device
+    # One axis for nodes and components: the derivative of a determinant is wrong under two torch.vmap.
+    each = torch.vmap(at)
+    count, device = len(components[0]), start[0].device
     weights = torch.tensor([weight / _PANELS for _, weight in nodes], dtype=torch.float64, device=device)
     sums: list[torch.Tensor] = []
     for panel in range(_PANELS):
         places = [(panel + node) / _PANELS for node, _ in nodes]
-        rates = each(torch.tensor(places, dtype=torch.float64, device=device), *components)
-        parts = [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
+        times = torch.tensor(places, dtype=torch.float64, device=device).repeat_interleave(count)
+        rates = each(times, *[c.repeat(len(places), *[1] * (c.ndim - 1)) for c in components])
+        parts = [torch.tensordot(weights.to(r.dtype), r.reshape(len(places), count, *r.shape[1:]), 1) for r in rates]
         sums = parts if not sums else [s + part for s, part in zip(sums, parts, strict=True)]
     watched = []
     for part, out, r0 in zip(sums, result, base, strict=True):

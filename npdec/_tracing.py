@@ -26,10 +26,12 @@ __all__ = [
     "name_of",
     "refuse_contexts",
     "registrations",
+    "restart_trace",
     "tracing",
 ]
 
-tracing = torch.compiler.is_compiling
+# Within traced code alone: what the compiler itself calls meanwhile is not traced.
+tracing = torch.compiler.is_dynamo_compiling
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -106,6 +108,15 @@ def refuse_contexts(operation: str) -> None:
         )
 
 
+def restart_trace(reason: str) -> None:
+    """Let torch.compile begin the trace again, in which something has changed that it has looked at."""
+    from torch._dynamo.exc import RestartAnalysis
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+
+    InstructionTranslator.current_tx().speculation_log.clear()  # the trace may go another way
+    raise RestartAnalysis(restart_reason=reason)
+
+
 _mended = False
 
 
@@ -121,7 +132,6 @@ def mend_compiler() -> None:
     if _mended or compiler is None:
         return
     _mended = True
-    from torch._dynamo.exc import RestartAnalysis
     from torch._dynamo.variables.lists import TupleVariable
 
     flatten: Callable[..., list[Any]] = compiler._flatten_vts
@@ -134,7 +144,7 @@ def mend_compiler() -> None:
 
     compiler._flatten_vts = flatten_tuples  # type: ignore[attr-defined]
     if torch._guards.TracingContext.try_get() is not None:
-        raise RestartAnalysis(restart_reason="decomposed tensors in tuples")
+        restart_trace("decomposed tensors in tuples")
 
 
 class Nested(torch.overrides.TorchFunctionMode):

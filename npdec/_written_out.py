@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
@@ -140,7 +139,7 @@ def _normalised(func: Function, x: DecomposedTensor, other: Any, kind: str, a: A
     wider = _origin(origin.of, _WIDER)
     if x is not origin.of and (wider is None or x is not wider.of):
         return None
-    made: Any = F.rms_norm(origin.of, (origin.of.shape[-1],), None, origin.eps)
+    made: Any = torch.rms_norm(origin.of, (origin.of.shape[-1],), None, origin.eps)
     with no_graph(made.whole):
         value = func(a.value, b.value)
         if value.dtype is not made.value.dtype:
