@@ -70,7 +70,7 @@ FORMS = {
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
 # Formulas of which the quadrature is asked.
-FACTORISATIONS = "linalg_eigh linalg_eigvalsh linalg_cholesky linalg_eig linalg_pinv".split()
+FACTORISATIONS = "linalg_eigh linalg_eigvalsh linalg_cholesky linalg_eig linalg_pinv linalg_qr".split()
 
 
 class Steps:
