@@ -104,6 +104,10 @@ def test_lists_of_numbers_are_arrays():
     assert np.attribute(lambda x: x[0] * x[1], [3.0, 4.0]).attribution.tolist() == [6, 6]
     assert np.attribute(lambda x: x.sum(), ((1.0, 2.0), (3.0, 4.0))).attribution.shape == (2, 2)
     assert np.attribute(lambda x: x * x, 3.0).attribution == 9.0
+    for inputs in ((3.0, 4.0), (np.float64(3.0), 4.0)):
+        made = np.attribute(lambda u, v: u * v, *inputs, baseline=(1.0, 0.0))
+        assert [float(part) for part in made.attribution] == [4.0, 8.0]
+        assert type(made.attribution) is tuple
 
 
 def test_argnums():

@@ -174,7 +174,8 @@ class Problem:
         for part, value, as_torch in zip(parts, self.values, self.given, strict=True):
             part = part.reshape((*shares.shape[:-1], *value.shape))
             made.append(part if as_torch else _wrap.wrap_array(part))
-        return self.structure(made)
+        made = self.structure(made)
+        return tuple(made) if isinstance(made, _trees.Inputs) else made
 
     @classmethod
     def make(
@@ -190,7 +191,7 @@ class Problem:
     ) -> Problem:
         """Read what the caller gave. Raises ValueError and TypeError for what does not fit together."""
         chosen, single = _positions(argnums, len(inputs))
-        tree: Any = inputs[chosen[0]] if single else tuple(inputs[i] for i in chosen)
+        tree: Any = inputs[chosen[0]] if single else _trees.Inputs([inputs[i] for i in chosen])
         leaves, structure = _trees.flatten(tree)
         if not leaves:
             raise ValueError("attribute: the inputs hold no array")

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["flatten", "is_container", "spread"]
+__all__ = ["Inputs", "flatten", "is_container", "spread"]
 
 
 def _is_number(item: Any) -> bool:
@@ -18,7 +18,7 @@ def _is_number(item: Any) -> bool:
 
 def is_container(tree: Any) -> bool:
     """Whether it is a dict, tuple or list of arrays. Lists of nothing but numbers are arrays themselves."""
-    return isinstance(tree, dict) or (isinstance(tree, (list, tuple)) and not _is_number(tree))
+    return isinstance(tree, (dict, Inputs)) or (isinstance(tree, (list, tuple)) and not _is_number(tree))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[Iterable[Any]], Any]]:
@@ -78,3 +78,9 @@ def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
 
 def _everywhere(prefix: Any, items: Sequence[Any] | Iterable[Any], what: str) -> list[Any]:
     return [leaf for item in items for leaf in spread(prefix, item, what)]
+
+
+class Inputs(tuple[Any, ...]):
+    """Several inputs: a tuple that is never an array, though all of its items be numbers."""
+
+    __slots__ = ()
