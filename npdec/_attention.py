@@ -15,6 +15,7 @@ import torch.nn.functional as F
 
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
+from npdec._formula import same_draws, value_of, with_numbers
 from npdec._gradients import no_graph
 from npdec._normalisation import working_dtype
 from npdec._secant import lead
@@ -35,7 +36,10 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1])
     if dropout_p:
-        return _with_dropout(q, k, v, mask, dropout_p, is_causal, scale, gqa)
+        numbers = same_draws(func, args, kwargs, value_of(q).device)
+        dropped = _with_dropout(q, k, v, mask, dropout_p, is_causal, scale, gqa)
+        frozen = settings("scaled_dot_product_attention").frozen_attention
+        return dropped if numbers is None or frozen else with_numbers(*numbers, dropped)
     given = [q, k, v, mask]
     parts = [t for t in given if isinstance(t, DecomposedTensor)]
     whole = parts[0].whole

@@ -214,7 +214,7 @@ def _fractional_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     windows: Any = batched
     for i in range(count):
         n, size, k = batched.shape[i + 2], value.shape[i - count], kernels[i]
-        draw = samples[..., count - 1 - i].to(value.dtype)
+        draw = samples[: batched.shape[0], ..., count - 1 - i].to(value.dtype)
         steps = torch.arange(size, device=value.device)
         alpha = (n - k) / (size - 1) if size > 1 else 0.0
         starts = ((steps + draw[..., None]) * alpha).long() - (draw[..., None] * alpha).long()

@@ -12,9 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._call import Call
-from npdec._formula import by_formula, own_numbers, value_of, with_numbers
-from npdec._gradients import no_graph
+from npdec._formula import by_formula, own_numbers, same_draws, value_of, with_numbers
 
 __all__ = ["RULES"]
 
@@ -161,9 +159,7 @@ def _network(kind: str) -> Function:
         width = hidden[0].shape[-1] * (2 if settings["bidirectional"] else 1)
         shape = [len(data)] if packed else [steps, batch]
         device = value_of(data).device
-        value = residual = None
-        if dropping:
-            value, residual = _same_draws(func, args, kwargs, device)
+        numbers = same_draws(func, args, kwargs, device) if dropping else None
         masks = _masks(settings["dropout"], value_of(data), shape, width) if dropping else None
         made, last = _layers(
             kind, data, sizes, hidden, params, settings["has_biases"], settings["num_layers"], masks,
@@ -173,24 +169,11 @@ def _network(kind: str) -> Function:
             made = made.unflatten(0, (steps, batch))
             made = made.transpose(0, 1) if batch_first else made
         result = (made, *last[:states])
-        if dropping:
-            return with_numbers(value, residual, result)
+        if dropping:  # on other devices the kernel draws as nothing else does: the numbers are the formula's
+            return result if numbers is None else with_numbers(*numbers, result)
         return own_numbers(func, args, kwargs, result)
 
     return rule
-
-
-def _same_draws(func: Function, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device) -> tuple[Any, Any]:
-    """The function of the values and of the residuals with the same random numbers, which are then drawn once more."""
-    call = Call(func, None, args, kwargs)
-    module: Any = torch if device.type == "cpu" else torch.get_device_module(device)
-    state = module.get_rng_state()
-    with no_graph(call.whole):
-        value = call(*[t.value for t in call.tensors])
-        module.set_rng_state(state)
-        residual = call(*[t.residual for t in call.tensors])
-        module.set_rng_state(state)
-    return value, residual
 
 
 def _cell(kind: str) -> Function:

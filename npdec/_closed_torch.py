@@ -259,6 +259,24 @@ def _narrow(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
 
 
+def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """index_select, index_add, index_copy, index_fill; torch.vmap takes an index of no axes for a number."""
+    index = value_of(args[2] if len(args) > 2 else kwargs["index"])
+    if isinstance(index, torch.Tensor) and not index.ndim:
+        kwargs = dict(zip(("input", "dim", "index", _SOURCES.get(func.__name__, "")), args, strict=False)) | kwargs
+        source = kwargs.get("source")
+        if isinstance(source, torch.Tensor) and not source.ndim:
+            kwargs["source"] = source.reshape(1)
+        kwargs["index"] = index.reshape(1)
+        args = (kwargs.pop("input"), kwargs.pop("dim"), kwargs.pop("index"))
+    return _INDEXED(func, args, kwargs)
+
+
+_SOURCES = {"index_fill": "value", "index_add": "source", "index_copy": "source"}
+_INDEXED = _law.TaggedRule.of("Linear", None, "Opaque", "Linear")
+_INDEXED.by_key.update({"source": "Linear", "value": "Linear"})
+
+
 def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     args = [a.tolist() if isinstance(a, torch.Tensor) and i else a for i, a in enumerate(args)]
     kwargs = {k: a.tolist() if isinstance(a, torch.Tensor) and k != "input" else a for k, a in kwargs.items()}
@@ -317,6 +335,11 @@ RULES: dict[Function, Function] = {
     torch.linspace: by_formula(_linspace),
     torch.logspace: by_formula(_logspace),
     **dict.fromkeys([torch.narrow, torch.Tensor.narrow], _narrow),
+    **{
+        getattr(owner, name): _with_index
+        for name in ("index_select", "index_add", "index_copy", "index_fill")
+        for owner in (torch, torch.Tensor)
+    },
     **dict.fromkeys([torch.tensor_split, torch.Tensor.tensor_split], _tensor_split),
     torch.as_strided_scatter: by_formula(_as_strided_scatter),
     torch.Tensor.as_strided_scatter: by_formula(_as_strided_scatter),

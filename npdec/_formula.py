@@ -16,7 +16,7 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
 
-__all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "value_of", "with_numbers"]
+__all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
 
 Function = Callable[..., Any]
 
@@ -37,6 +37,23 @@ def own_numbers(func: Function, args: Sequence[Any], kwargs: dict[str, Any], mad
     with no_graph(call.whole):
         value, residual = call(*[t.value for t in call.tensors]), call(*[t.residual for t in call.tensors])
     return with_numbers(value, residual, made)
+
+
+def same_draws(
+    func: Function, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device
+) -> tuple[Any, Any] | None:
+    """The function of the values and of the residuals with the same random numbers, which are there to be drawn once
+    more; None where a kernel keeps how it draws to itself."""
+    if device.type != "cpu":
+        return None
+    call = Call(func, None, args, kwargs)
+    state = torch.get_rng_state()
+    with no_graph(call.whole):
+        value = call(*[t.value for t in call.tensors])
+        torch.set_rng_state(state)
+        residual = call(*[t.residual for t in call.tensors])
+        torch.set_rng_state(state)
+    return value, residual
 
 
 def with_numbers(value: Any, residual: Any, made: Any) -> Any:

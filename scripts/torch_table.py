@@ -42,6 +42,20 @@ KINDS = {
     "quadrature": "Gauss–Legendre quadrature of the derivative along the path, until it is complete",
     "refused": "raises, and says why",
 }
+NOTES = """
+Where a selection is made at the value, the residual follows it and need not be f(baseline): the order of `sort`,
+`topk`, `kthvalue`, `median`, `mode`, `quantile`; what is equal in `unique`; the places that `max_pool` hands to
+`max_unpool`, and whatever else is looked up by indices that are computed; `gumbel_softmax(hard=True)`; `rrelu` in
+training, whose slopes are drawn for what is negative at the value. Dropout draws one mask for value, residual and
+contributions.
+
+`nn.TransformerEncoderLayer`, `nn.TransformerEncoder` and `nn.MultiheadAttention` have a fused kernel that torch takes
+for plain tensors in evaluation and without gradients only. The value of a decomposed tensor is that of the functions in
+the module, bit for bit (as under `torch.backends.mha.set_fastpath_enabled(False)`), which differs from the fused
+kernel's by rounding, and at padded places, which nested tensors leave at zero. Recurrent networks with dropout between
+their layers have torch's own numbers on the CPU; kernels of other devices draw by themselves, and the numbers are those
+of the steps.
+""".strip().splitlines()
 # Functions in Python that contribute nothing: they are about the object, not about its numbers.
 ABOUT_THE_OBJECT = frozenset(
     "__array_wrap__ __deepcopy__ __reduce_ex__ __repr__ __setstate__ _clear_non_serializable_cached_data backward "
@@ -150,6 +164,8 @@ def _lines(table: list[Row]) -> Iterator[str]:
     for kind, words in KINDS.items():
         yield f"| {kind} | {counts[kind]} | {words} |"
     yield f"| all | {len(table)} | |"
+    yield ""
+    yield from NOTES
     for space in sorted({row.namespace for row in table}):
         yield ""
         yield f"## {space}"

@@ -134,10 +134,11 @@ class Sample:
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     near: float = 1.0
+    looked_at: tuple[int | str, ...] = ()
 
     @functools.cached_property
     def leaves(self) -> dict[Path, torch.Tensor]:
-        looked = LOOKED_AT.get(self.name, ())
+        looked = self.looked_at or LOOKED_AT.get(self.name, ())
         found = dict(_tensors((*self.args, self.kwargs)))
         last = len(self.args)
         return {

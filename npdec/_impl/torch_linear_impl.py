@@ -18,7 +18,7 @@ LINEAR = """
     sum mean cumsum neg negative positive trace sum_to_size
     reshape view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
     flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
-    index_select masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
+    masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
     dsplit unsafe_chunk unsafe_split diagonal diag diag_embed diagflat tril triu clone contiguous alias
     as_strided unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag
     view_as_real view_as_complex resolve_conj resolve_neg conj adjoint matrix_transpose __getitem__ avg_pool1d
@@ -81,18 +81,6 @@ def index_put(input: Linear, indices: Opaque, values: Linear, accumulate: bool =
 
 @torch_rule(torch.put, torch.Tensor.put)
 def put(input: Linear, index: Opaque, source: Linear, accumulate: bool = False): ...
-
-
-@torch_rule(torch.index_fill, torch.Tensor.index_fill)
-def index_fill(input: Linear, dim: int, index: Opaque, value: Linear): ...
-
-
-@torch_rule(torch.index_add, torch.Tensor.index_add)
-def index_add(input: Linear, dim: int, index: Opaque, source: Linear, *, alpha: Any = 1): ...
-
-
-@torch_rule(torch.index_copy, torch.Tensor.index_copy)
-def index_copy(input: Linear, dim: int, index: Opaque, source: Linear): ...
 
 
 @torch_rule(torch.select_scatter, torch.Tensor.select_scatter, torch.slice_scatter, torch.Tensor.slice_scatter,
