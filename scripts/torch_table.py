@@ -108,7 +108,7 @@ def _kind(function: Any, name: str) -> tuple[str, str]:
         return "refused", rule.refused
     if rule is _dispatch._refuse_numpy:
         return "refused", "memory that others read has no place for contributions"
-    if rule is _dispatch._opaque:
+    if getattr(rule, "opaque", False):
         return "looked at", ""
     if getattr(rule, "formula", None) is not None:
         return "formula", ""
