@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec._progress import Progress, Show
-from npdec.attribution._problem import Found, Problem, baseline_rows
 from npdec.attribution._result import Attribution
+
+if TYPE_CHECKING:  # what is needed to attribute is imported with the first attribution
+    from npdec._progress import Show
+    from npdec.attribution._problem import Found, Problem
 
 __all__ = ["attribute"]
 
@@ -106,6 +108,8 @@ def attribute(
         method, mode, order,
         {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
     )  # fmt: skip
+    from npdec.attribution._problem import Problem
+
     with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about the caller's gradients
         problem = Problem.make(f, inputs, argnums, 0.0 if baseline is None else baseline, axis, groups, labels, output)
         problem.batched, problem.chunk_size = batched, chunk_size
@@ -199,6 +203,9 @@ def _run(
 
 def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], Found], progress: Show) -> Found:
     """The mean over a sample of baselines, and its standard error."""
+    from npdec._progress import Progress
+    from npdec.attribution._problem import Found, baseline_rows
+
     rows = baseline_rows(problem, baselines)
     found = []
     with Progress("attribute", len(rows), progress) as bar:
