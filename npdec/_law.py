@@ -20,14 +20,14 @@ from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._gradients import graft, no_graph, stand_in
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
-from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
 from npdec._multipliers import combined, mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import current_rule
 from npdec._scope import scope
 from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import tracing
+from npdec._tracing import constant_when_traced, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
@@ -252,6 +252,11 @@ def _is_elementwise(call: Call) -> bool:
     return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
 
 
+@constant_when_traced
+def _is_power(func: Function) -> bool:
+    return func in POWERS
+
+
 def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
     """The plain tensors among the arguments, and the function of the decomposed one and of them."""
     leaf = call.leaves[0]
@@ -275,6 +280,8 @@ def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
         return call.func(*args, **kwargs)
 
     f.function = call.func  # type: ignore[attr-defined]
+    if _is_power(call.func) and leaf.key in (0, "input", "self"):
+        f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
     return tuple(others), f
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES
+from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
 
@@ -120,7 +120,8 @@ def secant(
 ) -> Slope:
     """The slope of `f(·, *others)` between r and x, in the shape of fx. All tensors broadcast against each other.
 
-    `f.function`, if there is one, is the torch function that f calls, which may have a closed form.
+    `f.function`, if there is one, is the torch function that f calls, which may have a closed form; `f.exponent` is the
+    number that it raises to.
     """
     step = x - r
     function = getattr(f, "function", None)
@@ -133,6 +134,9 @@ def secant(
             return Slope(slope)
         slope = SLOPES[function](_apart(x, r, step), fx, fr)
         return _patched(f, x, r, slope, fx - fr, step.expand(slope.shape), others)
+    polynomial = power(getattr(f, "exponent", None), x, r)
+    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
+        return Slope(polynomial.expand(fx.shape))
     difference = fx - fr
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
@@ -259,6 +263,9 @@ def _traced(
 ) -> Slope:
     """The same slope, with every formula computed everywhere and selected from. What leaves the exponent range stays
     there."""
+    polynomial = power(getattr(f, "exponent", None), x, r)
+    if polynomial is not None:
+        return Slope(polynomial.expand(fx.shape))
     zero = (x == r).expand(fx.shape)
     step, difference = (x - r).expand(fx.shape), fx - fr
     divisor = torch.where(zero, torch.ones_like(step), step)

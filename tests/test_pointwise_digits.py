@@ -4,8 +4,10 @@ numbers."""
 from __future__ import annotations
 
 import itertools
+import random
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -249,3 +251,19 @@ def test_complex_contributions_add_up(name):
     forward = mixed(np.decompose(np.array(x), baseline=np.array(r))).components
     reverse = np.attribute(mixed, np.array(x), baseline=np.array(r)).attribution
     numpy.testing.assert_allclose(numpy.asarray(reverse), numpy.asarray(forward), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 4, 3.0])
+@pytest.mark.parametrize("distance", [2.0, 1e-3, 1e-12, 0.0])
+def test_small_powers_are_polynomials(exponent, distance):
+    """Against the slope in rational numbers."""
+    source = random.Random(4)
+    for sign in (1.0, -1.0):
+        r = source.uniform(-2, 2)
+        x = sign * r + distance * source.uniform(-1, 1)
+        n, a, b = int(exponent), Fraction(x), Fraction(r)
+        wanted = float(sum(a ** (n - 1 - i) * b**i for i in range(n)))
+        parts = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
+        value, base = (torch.tensor([u], dtype=torch.float64) for u in (x, r))
+        made = np.DecomposedTensor(value, base, parts, ("a", "b")) ** exponent
+        assert made.components[:, 0].tolist() == pytest.approx([wanted, -wanted], rel=1e-14, abs=1e-15)

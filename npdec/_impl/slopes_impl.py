@@ -40,6 +40,23 @@ SLOPES: dict[Callable[..., torch.Tensor], Slope] = {
     torch.special.expit: sigmoid,
 }
 
+# Functions of a base and an exponent.
+POWERS = frozenset({torch.pow, torch.Tensor.pow})
+
+
+def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
+    """The slope of a small whole power, a polynomial that loses no digits: x + r, x² + x r + r², (x + r) (x² + r²)."""
+    if not isinstance(exponent, (int, float)):
+        return None
+    if exponent == 2:
+        return x + r
+    if exponent == 3:
+        return x * (x + r) + r * r
+    if exponent == 4:
+        return (x + r) * (x * x + r * r)
+    return None
+
+
 # Between two points of one straight piece the secant is the slope, exactly; only a step of zero needs the derivative.
 PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
     function
