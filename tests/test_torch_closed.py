@@ -1,0 +1,158 @@
+"""Rules of torch's functions against references of another kind: sums over all paths, networks written by hand, exact
+integrals of what bends."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import npdec as np
+
+D = torch.float64
+
+
+def _integral(rate, nodes: int = 400):
+    """The integral of a function over [0, 1], by midpoints of so many pieces, with 4 Gauss–Legendre nodes in each."""
+    x, w = numpy.polynomial.legendre.leggauss(4)
+    total = 0.0
+    for i in range(nodes):
+        for node, weight in zip(x, w, strict=True):
+            total = total + rate((i + (float(node) + 1) / 2) / nodes) * (float(weight) / 2 / nodes)
+    return total
+
+
+def _spelled(labels: tuple[int, ...]) -> tuple[int, ...]:
+    kept = [label for i, label in enumerate(labels) if not i or label != labels[i - 1]]
+    return tuple(label for label in kept if label)
+
+
+@pytest.mark.parametrize("targets", [[1, 2], [2, 2], [1]])
+def test_ctc_is_the_integral_of_the_sum_over_all_ways_to_spell(targets):
+    steps, classes = 4, 3
+    ways = [way for way in itertools.product(range(classes), repeat=steps) if _spelled(way) == tuple(targets)]
+
+    def loss(logs: torch.Tensor) -> torch.Tensor:
+        each = [sum(logs[t, label] for t, label in enumerate(way)) for way in ways]
+        return -torch.logsumexp(torch.stack(each), 0)
+
+    def slope(t: float) -> torch.Tensor:
+        at = (base + t * (x - base)).requires_grad_()
+        return torch.autograd.grad(loss(at), at)[0]
+
+    source = torch.Generator().manual_seed(0)
+    x, base = (torch.randn(steps, classes, generator=source, dtype=D).log_softmax(-1) for _ in range(2))
+    got = F.ctc_loss(np.decompose(x, baseline=base), torch.tensor(targets), (steps,), (len(targets),), reduction="sum")
+    want = (_integral(slope, 20) * (x - base)).flatten()
+    torch.testing.assert_close(got.components, want, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(got.value, loss(x))
+
+
+def test_components_of_ctc_are_differentiable():
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(4, 3, generator=source, dtype=D).log_softmax(-1).requires_grad_()
+
+    def components(x: torch.Tensor) -> torch.Tensor:
+        marked = np.decompose(x, axis=0, baseline=torch.full((4, 3), -1.0, dtype=D))
+        return F.ctc_loss(marked, torch.tensor([1, 2]), (4,), (2,), reduction="sum").components
+
+    assert torch.autograd.gradcheck(components, x)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_recurrent_networks_are_those_written_by_hand(kind):
+    torch.manual_seed(0)
+    network = getattr(nn, kind)(3, 2, dtype=D)
+    w, u, b, c = (p.detach() for p in network.parameters())
+    x, base = torch.randn(4, 1, 3, dtype=D), torch.randn(4, 1, 3, dtype=D)
+
+    def by_hand(x):
+        hidden = cell = torch.zeros(1, 2, dtype=D)
+        for step in x:
+            given, own = step @ w.T + b, hidden @ u.T + c
+            if kind == "RNN":
+                hidden = torch.tanh(given + own)
+            elif kind == "LSTM":
+                i, f, g, o = (given + own).chunk(4, -1)
+                cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
+                hidden = torch.sigmoid(o) * torch.tanh(cell)
+            else:
+                (r, z, n), (r1, z1, n1) = given.chunk(3, -1), own.chunk(3, -1)
+                r, z = torch.sigmoid(r + r1), torch.sigmoid(z + z1)
+                n = torch.tanh(n + r * n1)
+                hidden = n + z * (hidden - n)
+        return hidden
+
+    marked = np.decompose(x, baseline=base)
+    got, want = network(marked)[0][-1], by_hand(marked)
+    torch.testing.assert_close(got.components, want.components, rtol=1e-11, atol=1e-13)
+    torch.testing.assert_close(got.residual, want.residual)
+
+
+def test_prelu_is_the_exact_integral():
+    source = torch.Generator().manual_seed(0)
+    x, x0 = torch.randn(50, generator=source, dtype=D), torch.randn(50, generator=source, dtype=D)
+    w, w0 = torch.tensor([0.3], dtype=D), torch.tensor([-0.8], dtype=D)
+    a, b = np.decompose((x, w), baseline=(x0, w0))
+    got = F.prelu(a, b)
+    below = lambda t: ((x0 + t * (x - x0)) < 0).to(D)  # noqa: E731
+    in_x = _integral(lambda t: 1 - below(t) + below(t) * (w0 + t * (w - w0)), 4000) * (x - x0)
+    in_w = _integral(lambda t: below(t) * (x0 + t * (x - x0)), 4000) * (w - w0)
+    torch.testing.assert_close(got.components[:50].diagonal(), in_x, rtol=0, atol=2e-3)
+    torch.testing.assert_close(got.components[50], in_w, rtol=0, atol=2e-3)
+    torch.testing.assert_close(got.c_sum(), got.value, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_running_extrema_are_the_exact_integral(sign):
+    source = torch.Generator().manual_seed(0)
+    x, base = torch.randn(6, generator=source, dtype=D), torch.randn(6, generator=source, dtype=D)
+    function = torch.cummax if sign > 0 else torch.cummin
+    got = function(np.decompose(x, baseline=base), 0).values
+
+    def leads(t: float) -> torch.Tensor:
+        return F.one_hot(function(base + t * (x - base), 0).indices, 6).to(D)
+
+    want = (_integral(leads, 5000) * (x - base)).T
+    torch.testing.assert_close(got.components, want, rtol=0, atol=2e-3)
+    torch.testing.assert_close(got.c_sum(), got.value)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_groups_are_reduced_as_by_hand(reduce, include_self):
+    source = torch.Generator().manual_seed(0)
+    x, s = torch.randn(3, generator=source, dtype=D), torch.randn(5, generator=source, dtype=D)
+    x0, s0 = torch.randn(3, generator=source, dtype=D), torch.randn(5, generator=source, dtype=D)
+    index = torch.tensor([0, 2, 0, 0, 2])
+    a, b = np.decompose((x, s), baseline=(x0, s0))
+    got = a.scatter_reduce(0, index, b, reduce, include_self=include_self)
+    for place in range(3):
+        members = [a[place]] if include_self or place == 1 else []
+        members += [b[i] for i in range(5) if index[i] == place]
+        group = torch.stack(members)
+        want = getattr(group, reduce)(0)
+        torch.testing.assert_close(got.components[:, place], want.components)
+        torch.testing.assert_close(got.residual[place], want.residual)
+
+
+def test_sampling_within_one_pixel_is_a_product():
+    """Between the same four pixels the result is bilinear in the two coordinates: its exact Shapley value."""
+    source = torch.Generator().manual_seed(0)
+    image = torch.randn(1, 1, 3, 3, generator=source, dtype=D)
+    grid, base = torch.tensor([[[[0.2, 0.4]]]], dtype=D), torch.tensor([[[[0.6, 0.1]]]], dtype=D)
+
+    def at(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return F.grid_sample(image, torch.stack([u, v]).reshape(1, 1, 1, 2), align_corners=True).flatten()[0]
+
+    (u, v), (u0, v0) = grid.flatten(), base.flatten()
+    want = [
+        (at(u, v) - at(u0, v) + at(u, v0) - at(u0, v0)) / 2,
+        (at(u, v) - at(u, v0) + at(u0, v) - at(u0, v0)) / 2,
+    ]
+    got = F.grid_sample(image, np.decompose(grid, baseline=base), align_corners=True)
+    torch.testing.assert_close(got.components.flatten(), torch.stack(want))
