@@ -43,7 +43,12 @@ class Blocks:
 def mark(tensor: DecomposedTensor, member: torch.Tensor) -> None:
     """Note that component c of the tensor is zero where `member`, integers in the tensor's shape, is not c."""
     components = tensor.components
-    if member.numel() and member.ndim and len(components) >= _LEAST and not tracing() and not components.is_inference():
+    if (
+        member.numel()
+        and member.ndim
+        and len(components) >= _LEAST
+        and not (tracing() or components.is_inference() or components.is_meta)
+    ):
         tensor.blocks = Blocks(components, member)
 
 

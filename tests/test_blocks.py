@@ -131,6 +131,19 @@ def test_chunks(used, options, chunk_size):
     assert any(used) is bool(options)
 
 
+@pytest.mark.parametrize("partition", ["last axis", "another axis", "unequal groups"])
+def test_under_transforms(partition):
+    def f(x):
+        return F.linear(np.decompose(x, **PARTITIONS[partition]), W).components
+
+    stacked = torch.stack([X, X + 1])
+    torch.testing.assert_close(torch.vmap(f)(stacked), torch.stack([f(X), f(X + 1)]))
+    torch.testing.assert_close(torch.func.jvp(f, (X,), (stacked[1],))[1], f(X + 1))  # it is linear
+    with torch.inference_mode():
+        torch.testing.assert_close(f(X).clone(), f(X))
+    assert F.linear(np.decompose(X.to("meta"), axis=2), W.to("meta")).components.shape == (12, 3, 5, 7)
+
+
 def test_it_takes_less_time():
     x, weight = torch.randn(32, 256), torch.randn(256, 256)
     d = np.decompose(x, axis=1)
