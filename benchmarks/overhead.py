@@ -4,8 +4,9 @@
 
 The columns run the same source text; in the second part, where torch has no call that does the same, it runs those that
 it takes. A turn times all columns, one right after the other; the table shows the median of a column over the turns,
-and the median of the ratio of npdec to raw torch within a turn. With --check the exit code is 1 if a ratio is above 1.5
-(2 in the second part) or the import takes more than 0.15 s longer than that of torch.
+and the median of the ratio of npdec to raw torch within a turn. The third part is what a call costs more that reaches
+an npdec array through NumPy's own function. With --check the exit code is 1 if a ratio is above 1.5 (2 in the second
+part), if a detour through NumPy takes more than 3 µs, or if the import takes more than 0.15 s longer than that of torch.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ OF_SEVERAL_CALLS = {
     "np.where(m, x, y)": "np.where(m, x, y)",
 }
 MAX_RATIO_OF_SEVERAL = 2.0
+DISPATCHED = ("np.add(x, y)", "np.exp(x)", "np.sum(x)")
+MAX_DETOUR_US = 3.0
 MAX_IMPORT_S = 0.15
 TURN_S = 1e-3  # what one column runs for in one turn
 
@@ -86,6 +89,15 @@ def measure(statement: str, turns: int) -> tuple[dict[str, float], float]:
     return micros, ratio(seconds["npdec"], seconds["torch"])
 
 
+def detour(statement: str, turns: int) -> tuple[float, float]:
+    """Median µs of a call of npdec's function, and how much more the same call of NumPy's takes on npdec's arrays."""
+    x, y = npdec.array([0.1 * i for i in range(10)]), npdec.array([1.0 - 0.05 * i for i in range(10)])
+    timers = [timeit.Timer(statement, globals={"np": lib, "x": x, "y": y}).timeit for lib in (npdec, numpy)]
+    loops = max(1, round(TURN_S / (timers[0](200) / 200)))
+    pairs = [[timer(loops) / loops for timer in timers] for _ in range(turns)]
+    return 1e6 * median(own for own, _ in pairs), 1e6 * median(theirs - own for own, theirs in pairs)
+
+
 def import_seconds(runs: int) -> tuple[float, float]:
     """Median seconds of `import torch`, and of `import npdec` after it, each run in a fresh interpreter.
 
@@ -123,6 +135,12 @@ def main() -> int:
             f"{statement:18}{micros['torch']:10.3f}{micros['npdec']:10.3f}{micros.get('torch._numpy', math.nan):14.3f}"
             f"{micros['NumPy']:10.3f}{over_torch:14.2f}{'' if over_torch <= limit else f'  above {limit}'}"
         )
+    print(f"\n{'on npdec arrays':18}{'npdec':>10}{'by NumPy':>10}")
+    for statement in DISPATCHED:
+        own, more = detour(statement, args.turns)
+        missed |= more > MAX_DETOUR_US
+        above = "" if more <= MAX_DETOUR_US else f"  above {MAX_DETOUR_US}"
+        print(f"{statement:18}{own:10.3f}{f'+{more:.3f}':>10}{above}")
     base, added = import_seconds(args.imports)
     print(f"\nimport torch {base:.3f} s; import npdec adds {added:.3f} s (limit {MAX_IMPORT_S})")
     return int(args.check and (missed or added > MAX_IMPORT_S))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,14 +53,29 @@ def _to_numpy(arg: Any) -> Any:
     return arg
 
 
-@functools.cache
-def _place_of_written(function: Any) -> int | None:
-    """Which positional argument of a function it writes into: `out`, or an array that it changes."""
+@functools.lru_cache(1024)
+def _own_ufunc(ufunc: Any) -> Any:
+    """npdec's counterpart of a ufunc of NumPy's; None for a ufunc of another library, whatever its name."""
+    import numpy
+
+    name = ufunc.__name__
+    theirs = getattr(numpy, name, None) is ufunc or getattr(numpy._core.umath, name, None) is ufunc  # np.clip's own
+    return getattr(_wrap.NAMESPACE[0], name, None) if theirs else None
+
+
+@functools.lru_cache(1024)
+def _own_function(func: Any) -> tuple[Any, int | None]:
+    """npdec's counterpart of a function of NumPy's, None if it has none, and which positional argument it writes into:
+    `out`, or an array that it changes."""
+    owner: Any = _wrap.NAMESPACE[0]
+    for part in func.__module__.split(".")[1:]:
+        owner = getattr(owner, part, None)
+    function = getattr(owner, func.__name__, None)
     kernel = getattr(function, "__kernel__", None)
     if kernel is None:
-        return None
+        return function, None
     tags = [p.tag for p in read_parameters(kernel)]
-    return next((i for i, tag in enumerate(tags) if tag in ("InPlace", "OutArray")), None)
+    return function, next((i for i, tag in enumerate(tags) if tag in ("InPlace", "OutArray")), None)
 
 
 def _writes_to_numpy(written: Any) -> bool:
@@ -157,12 +171,12 @@ class ProtocolMixin(ArrayBase):
         return numpy.array(array, copy=True) if copy else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        import numpy
-
-        name = ufunc.__name__
-        function: Any = None  # a ufunc of another library is no npdec function of its name
-        if getattr(numpy, name, None) is ufunc:
-            function = getattr(_wrap.NAMESPACE[0], name, None)
+        function = _own_ufunc(ufunc)
+        if not kwargs and method == "__call__" and function is not None:  # the shortest way for the commonest call
+            try:
+                return function(*inputs)
+            except AbsentDTypeError:
+                return ufunc(*_to_numpy(inputs))
         out = kwargs.get("out")
         if function is None or not hasattr(function, method):
             return _by_numpy(ufunc, method, inputs, kwargs)
@@ -178,13 +192,9 @@ class ProtocolMixin(ArrayBase):
             return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        owner: Any = _wrap.NAMESPACE[0]
-        for part in func.__module__.split(".")[1:]:
-            owner = getattr(owner, part, None)
-        function = getattr(owner, func.__name__, None)
-        if function is None or sys.modules.get("numpy") is None:
+        function, place = _own_function(func)
+        if function is None:
             return NotImplemented
-        place = _place_of_written(function)
         written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)
         if _writes_to_numpy(written):
             return func(*_to_numpy(args), **_to_numpy(kwargs))
