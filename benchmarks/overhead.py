@@ -6,7 +6,7 @@ The columns run the same source text; in the second part, where torch has no cal
 it takes. A turn times all columns, one right after the other; the table shows the median of a column over the turns,
 and the median of the ratio of npdec to raw torch within a turn. The third part is what a call costs more that reaches
 an npdec array through NumPy's own function. With --check the exit code is 1 if a ratio is above 1.5 (2 in the second
-part), if a detour through NumPy takes more than 3 µs, or if the import takes more than 0.15 s longer than that of torch.
+part), if a detour through NumPy takes more than 3 µs, or if the import takes more than 0.15 s longer than torch's.
 """
 
 from __future__ import annotations
