@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from npdec._composition import Composition
 
 _ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
+_AXES = 64  # the most that an array of NumPy's has
 _BASIC = (int, slice, type(None), type(Ellipsis))
 _INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -79,6 +80,8 @@ def getitem(array: Composition, key: Any) -> Any:
     """The view, copy or scalar that NumPy's rules give for the key."""
     items = normalize_key(key)
     tensor = getitem_impl.getitem(array._t, items)
+    if len(items) > 1 and tensor.dim() > _AXES:
+        raise IndexError(f"number of dimensions must be within [0, {_AXES}], indexing result would have {tensor.dim()}")
     if any(type(item) not in _BASIC for item in items):
         return _wrap.wrap(tensor)
     if not tensor.dim() and Ellipsis not in items:
