@@ -20,7 +20,7 @@ from npdec._gradients import no_graph
 from npdec._impl import _util
 from npdec._impl.segments_impl import mean_jacobian
 from npdec._settings import settings
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "apply_operator", "working_dtype"]
@@ -66,7 +66,8 @@ def apply_operator(
     diagonal, basis, images = diagonal.to(dtype), basis.to(dtype), images.to(dtype)
     shares = torch.bmm(basis, components.permute(1, 2, 0))
     correction = torch.bmm((-shares if weights is None else shares * -weights.to(dtype)).mT, images).transpose(0, 1)
-    if torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad):
+    grad = torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad)
+    if grad or tracing() or torch._C._are_functorch_transforms_active():
         return torch.addcmul(correction, components, diagonal)
     return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
 
@@ -77,7 +78,7 @@ def _centred(rows: torch.Tensor) -> torch.Tensor:
 
 def _warn_of_poles(name: str, depth: torch.Tensor | None, x: DecomposedTensor) -> None:
     """Across a path through zero variance contributions are infinite, and near it they depend on the last digits."""
-    if depth is None or tracing():
+    if depth is None or tracing() or mapped():
         return
     deepest = -1.7 * math.log(torch.finfo(x.value.dtype).eps)
     if bool((depth < deepest).all()) or not bool((torch.isfinite(x.value) & torch.isfinite(x.residual)).all()):

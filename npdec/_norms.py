@@ -23,7 +23,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._multipliers import mean_gradients
 from npdec._normalisation import apply_operator, working_dtype
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 
 __all__ = ["RULES"]
 
@@ -95,7 +95,7 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     if x.value.is_complex() or not x.value.numel() or order == 0:
         return _law.quadrature(Call(func, None, args, kwargs))
     gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(order)
-    if gradient is None and tracing():
+    if gradient is None and (tracing() or mapped()):
         return _law.quadrature(Call(func, None, args, kwargs))
     value, residual = _ends(func, x, args, kwargs)
     if gradient is None:
@@ -177,7 +177,7 @@ def _spread(root: bool) -> Function:
 def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Vectors over their length, or over eps where that is larger."""
     x, order, dim, eps, _out = read(args, kwargs, p=2.0, dim=1, eps=1e-12, out=None)
-    if order != 2 or x.value.is_complex() or not carries(x.value.dtype) or not x.value.numel() or tracing():
+    if order != 2 or x.value.is_complex() or not carries(x.value.dtype) or not x.value.numel():
         return x / torch.linalg.vector_norm(x, order, dim, True).clamp_min(eps).expand_as(x)
     value, residual = _ends(func, x, args, kwargs)
     axes = _axes(dim, x.ndim)

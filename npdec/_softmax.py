@@ -27,7 +27,7 @@ from npdec._impl import _util
 from npdec._normalisation import apply_operator, working_dtype
 from npdec._quadrature import gauss_legendre, tolerance
 from npdec._settings import settings
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "SoftPath"]
@@ -64,7 +64,7 @@ class SoftPath:
         self.r, self.d, self.dtype = r, d, dtype
         self.empty = _empty(r) if empty_is_zero else None
         self.lengths = (d.amax(-1) - d.amin(-1)).detach()
-        if tracing() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
+        if tracing() or mapped() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
             self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
             self.pieces = self._plan(name)
@@ -75,7 +75,7 @@ class SoftPath:
         return times, weights
 
     def _plan(self, name: str) -> list[_Piece]:
-        if tracing():
+        if tracing() or mapped():
             return [_Piece(None, *self._rule(32))]
         wanted = tolerance(self.dtype)
         digits = math.log(max(40 / wanted, 2.0)) / 2
@@ -219,7 +219,7 @@ def _averaged(weights: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
 def _empty(scores: torch.Tensor) -> torch.Tensor | None:
     """The rows of which all is masked, (R, 1); None if there is none."""
     empty = scores.amax(-1, keepdim=True) == -torch.inf
-    return empty if tracing() or bool(empty.any()) else None
+    return empty if tracing() or mapped() or bool(empty.any()) else None
 
 
 def _from_top(t: torch.Tensor) -> torch.Tensor:

@@ -347,3 +347,31 @@ def test_the_length_of_complex_numbers():
     made = torch.linalg.vector_norm(np.decompose(x, baseline=r))
     both = torch.linalg.vector_norm(np.decompose(torch.view_as_real(x), baseline=torch.view_as_real(r), axis=0))
     agree(made.components, both.components, 1e-14)
+
+
+MAPPED = {
+    "softmax": lambda x: torch.softmax(x, -1),
+    "log_softmax": lambda x: torch.log_softmax(x, -1),
+    "logsumexp": lambda x: torch.logsumexp(x, -1),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
+    "layer_norm": lambda x: F.layer_norm(x, (4,), W[:4]),
+    "rms_norm": lambda x: F.rms_norm(x, (4,)),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "group_norm": lambda x: F.group_norm(x, 2, eps=0.1),
+    "norm": lambda x: torch.linalg.vector_norm(x, dim=-1),
+    "std": lambda x: x.std(-1),
+    "normalize": lambda x: F.normalize(x, dim=-1),
+    "cosine_similarity": lambda x: F.cosine_similarity(x, x.flip(0)),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_code_that_decomposes_is_mapped(name):
+    """Within torch.vmap no branch looks at numbers; the numbers are the same."""
+
+    def made(u):
+        return MAPPED[name](np.decompose(u, baseline=0.3)).components
+
+    x = randn(5, 3, 4)
+    agree(torch.vmap(made)(x), torch.stack([made(u) for u in x]), 1e-12, 1.0)
+    agree(torch.func.jacrev(made)(x[0]), torch.autograd.functional.jacobian(made, x[0]), 1e-11)

@@ -111,9 +111,14 @@ def _moments(rr: torch.Tensor, rd: torch.Tensor, dd: torch.Tensor, power: float,
     return [(values if not k else values * t**k).sum(-1, keepdim=True) for k in range(count)]
 
 
+def _blind() -> bool:
+    """Whether no branch may depend on numbers: within torch.compile and torch.func."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
 def _kinds(short: torch.Tensor) -> tuple[bool, bool]:
-    """Whether there are short paths, and others. Traced code (torch.compile), which may not look, computes both."""
-    if torch.compiler.is_compiling():
+    """Whether there are short paths, and others. Code that may not look computes both."""
+    if _blind():
         return True, True
     some = bool(short.any())
     return some, not some or not bool(short.all())
@@ -145,7 +150,7 @@ def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacob
     Where no path comes near the origin (beside the length of r), r and d serve as V, and numbers alone are computed.
     `centred` says that the rows have means of zero.
     """
-    if torch.compiler.is_compiling():
+    if _blind():
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     gram = u @ u.mT
     rr, rd, dd = gram[..., 0, 0, None] + floor, gram[..., 0, 1, None], gram[..., 1, 1, None]
