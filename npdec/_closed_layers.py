@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from npdec import _inplace, _law
 from npdec._closed import read, routed
 from npdec._decomposed import DecomposedTensor
-from npdec._formula import by_formula, own_numbers, pointwise, value_of
+from npdec._formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._gradients import no_graph
 
 __all__ = ["RULES"]
@@ -56,7 +56,10 @@ def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float)
     """Rows that are looked up are shrunk in place to a norm of at most `max_norm`."""
     rows = torch.unique(index)
     shrunk = weight.index_copy(0, rows, torch.renorm(weight.index_select(0, rows), norm_type, 0, max_norm))
-    return _inplace.assign(weight, shrunk)
+    with torch.no_grad():
+        parts = [t.detach().clone() for t in (value_of(weight), residual_of(weight))]
+        numbers = [torch.embedding_renorm_(t, index, max_norm, norm_type) for t in parts]
+    return _inplace.assign(weight, with_numbers(*numbers, shrunk))
 
 
 def _embedding_renorm_(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -214,7 +217,7 @@ def _fractional_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     windows: Any = batched
     for i in range(count):
         n, size, k = batched.shape[i + 2], value.shape[i - count], kernels[i]
-        draw = samples[: batched.shape[0], ..., count - 1 - i].to(value.dtype)
+        draw = samples[: batched.shape[0], ..., i if count == 3 else 1 - i].to(value.dtype)  # in torch's order
         steps = torch.arange(size, device=value.device)
         alpha = (n - k) / (size - 1) if size > 1 else 0.0
         starts = ((steps + draw[..., None]) * alpha).long() - (draw[..., None] * alpha).long()
@@ -307,10 +310,12 @@ def _normal(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """mean + std · z for normal numbers z, which depend on no input."""
     mean, std = (args[0] if args else kwargs["mean"]), (args[1] if len(args) > 1 else kwargs.get("std", 1.0))
     like = value_of(mean if isinstance(mean, torch.Tensor) else std)
-    numbers = [t for t in (mean, std) if isinstance(t, torch.Tensor)]
-    shape = torch.broadcast_shapes(*[tuple(t.shape) for t in numbers])
+    given = [t for t in (mean, std) if isinstance(t, torch.Tensor)]
+    shape = torch.broadcast_shapes(*[tuple(t.shape) for t in given])
+    numbers = same_draws(func, args, kwargs, like.device)
     z = torch.normal(torch.zeros(shape, dtype=like.dtype, device=like.device), 1.0, generator=kwargs.get("generator"))
-    return z * std + mean
+    made = z * std + mean
+    return made if numbers is None else with_numbers(*numbers, made)
 
 
 _V = torch._C._VariableFunctions

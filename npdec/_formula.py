@@ -47,12 +47,13 @@ def same_draws(
     if device.type != "cpu":
         return None
     call = Call(func, None, args, kwargs)
-    state = torch.get_rng_state()
+    source = kwargs.get("generator") or torch.default_generator
+    state = source.get_state()
     with no_graph(call.whole):
         value = call(*[t.value for t in call.tensors])
-        torch.set_rng_state(state)
+        source.set_state(state)
         residual = call(*[t.residual for t in call.tensors])
-        torch.set_rng_state(state)
+        source.set_state(state)
     return value, residual
 
 

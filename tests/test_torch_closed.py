@@ -156,3 +156,17 @@ def test_sampling_within_one_pixel_is_a_product():
     ]
     got = F.grid_sample(image, np.decompose(grid, baseline=base), align_corners=True)
     torch.testing.assert_close(got.components.flatten(), torch.stack(want))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(2, 9, 7), (2, 8, 7, 9)])
+def test_windows_of_fractional_pooling_are_those_of_torch(shape, dtype):
+    pool = F.fractional_max_pool2d if len(shape) == 3 else F.fractional_max_pool3d
+    for seed in range(10):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+        draws = torch.rand(1, 2, len(shape) - 1, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+        got, places = pool(np.decompose(x), 2, output_size=4, return_indices=True, _random_samples=draws)
+        flat = np.decompose(x).flatten(1)
+        want = flat.gather(1, places.flatten(1)).reshape(got.shape)  # from zero, the largest leads all the way
+        torch.testing.assert_close(got.components, torch.where(got.value > 0, want.components, got.components))
+        torch.testing.assert_close(got.c_sum(), got.value)
