@@ -2,9 +2,10 @@
 
     python benchmarks/decomposition.py [--turns 15] [--network mlp] [--components 8 64] [--check]
 
-Three networks in float32: an MLP (512-512-512-10 with ReLU, batch 64), a CNN (two convolutions with ReLU and pooling,
-and a linear layer, batch 16 of 3 by 32 by 32 pixels) and a transformer's block (attention and MLP with normalisations,
-batch 4 of 64 tokens of 128 numbers).
+Four networks in float32: an MLP (512-512-512-10 with ReLU, batch 64), the CNN of PyTorch's MNIST example (convolutions
+of 32 and 64 channels, a pool, two linear layers, batch 4 of 28 by 28 pixels), a small CNN in which pooling weighs more
+(16 and 32 channels, a pool after each, batch 16 of 3 by 32 by 32 pixels), and a transformer's block of the sizes of
+BERT-mini (attention and MLP with normalisations, batch 2 of 64 tokens of 256 numbers).
 
 Forward: the output decomposed into C components, blocks of the input's elements. The floor is what must be computed in
 any case: C components, value and residual, as C + 2 plain passes run as one batch. All run without autograd.
@@ -64,16 +65,22 @@ def mlp() -> tuple[nn.Module, torch.Tensor]:
 
 
 def cnn() -> tuple[nn.Module, torch.Tensor]:
-    convolutions = [nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-    convolutions += [nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-    return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(32 * 8 * 8, 10)), torch.randn(16, 3, 32, 32)
+    layers = [nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
+    layers += [nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10)]
+    return nn.Sequential(*layers), torch.randn(4, 1, 28, 28)
+
+
+def pools() -> tuple[nn.Module, torch.Tensor]:
+    layers = [nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * 8 * 8, 10)), torch.randn(16, 3, 32, 32)
 
 
 def attention() -> tuple[nn.Module, torch.Tensor]:
-    return Attention(128, 10), torch.randn(4, 64, 128)
+    return Attention(256, 10), torch.randn(2, 64, 256)
 
 
-NETWORKS = {"mlp": mlp, "cnn": cnn, "attention": attention}
+NETWORKS = {"mlp": mlp, "cnn": cnn, "pools": pools, "attention": attention}
 
 
 def scale(x: torch.Tensor) -> float:
