@@ -101,8 +101,9 @@ class _Attention:
                 self.weights = at_value / 2 + _weights(ends[1]) / 2
             q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
             self.q, self.k, self.v = q * scale, k * scale, v
+            count = next(len(c) for c in components if c is not None)
             rows = [s.expand(self.shape).reshape(-1, self.shape[-1]) for s in ends]
-            self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], empty_is_zero=True)
+            self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], count, empty_is_zero=True)
 
     def frozen_residual(self) -> torch.Tensor:
         return torch.matmul(self.weights, self.last_residual)

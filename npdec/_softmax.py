@@ -35,6 +35,7 @@ __all__ = ["RULES", "SoftPath"]
 Function = Callable[..., Any]
 
 _CLASSES = (8, 16, 32)  # rows that need at most so many nodes are computed together
+_MANY = 8
 _FEW = 8  # nodes that all rows may have
 _PANEL = 16  # nodes of a panel
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
@@ -54,10 +55,11 @@ class _Piece(NamedTuple):
 class SoftPath:
     """The weights p(t) = softmax(r + t d) between rows r and x, (R, n), at the nodes that the tolerance asks for.
 
-    `empty_is_zero` says that a row of which nothing is left (all −inf) has weights of zero, not NaN.
+    `count` is the number of components that it is for. `empty_is_zero` says that a row of which nothing is left (all
+    −inf) has weights of zero, not NaN.
     """
 
-    def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, empty_is_zero: bool = False) -> None:
+    def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, count: int, empty_is_zero: bool = False) -> None:
         dtype = x.dtype
         x, r = _from_top(x), _from_top(r)  # p knows no shift, and the points of the path keep their digits
         d = torch.where((x == r) & torch.isinf(r), 0, x - r)  # a mask does not move
@@ -67,14 +69,14 @@ class SoftPath:
         if tracing() or mapped() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
             self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
-            self.pieces = self._plan(name)
+            self.pieces = self._plan(name, count)
 
     def _rule(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
         pairs = torch.tensor(gauss_legendre(n), dtype=torch.float64)
         times, weights = pairs.to(device=self.r.device, dtype=self.r.dtype).unbind(1)
         return times, weights
 
-    def _plan(self, name: str) -> list[_Piece]:
+    def _plan(self, name: str, count: int) -> list[_Piece]:
         if tracing() or mapped():
             return [_Piece(None, *self._rule(32))]
         wanted = tolerance(self.dtype)
@@ -92,7 +94,13 @@ class SoftPath:
         if most <= _FEW or (most <= _CLASSES[-1] and most <= 1.5 * float(enough.mean())):
             return [_Piece(None, *self._rule(int(most)))]
         pieces, below = [], 0
-        for limit in _CLASSES:
+        if count >= _MANY:  # the nodes cost less than to pick the components of some rows
+            below = _CLASSES[-1]
+            few = enough <= below
+            if bool(few.any()):
+                times, weights = self._rule(int(enough[few].amax()))
+                pieces.append(_Piece(None, times, weights if bool(few.all()) else weights * few.unsqueeze(1)))
+        for limit in _CLASSES if not below else ():
             rows = ((enough > below) & (enough <= limit)).nonzero().squeeze(1)
             if len(rows):
                 pieces.append(_Piece(rows, *self._rule(int(enough[rows].amax()))))
@@ -184,30 +192,34 @@ class SoftPath:
 
     def softmax(self, components: torch.Tensor) -> torch.Tensor:
         """∫ p (c − p·c) dt for components (C, R, n)."""
-        if len(self.pieces) == 1 and self.pieces[0].rows is None:
-            _, times, weights = self.pieces[0]
-            basis = self._weights(None, times)
-            mean = _averaged(weights, basis).to(self.dtype)
-            return apply_operator(_relative(components, mean)[0], mean, basis, basis, weights[:, None])
-        mean = torch.zeros_like(self.r)
         found = []
+        mean: torch.Tensor | None = None
         for rows, times, weights in self.pieces:
-            assert rows is not None
             basis = self._weights(rows, times)
-            mean = mean.index_add(0, rows, _averaged(weights, basis))
+            part = _averaged(weights, basis)
+            part = part if rows is None else torch.zeros_like(self.r).index_add_(0, rows, part)
+            mean = part if mean is None else mean + part
             found.append((rows, basis, weights.unsqueeze(-1)))
+        assert mean is not None
+        mean = mean.to(self.dtype)
         components, _ = _relative(components, mean)
         n, nodes = self.r.shape[1], sum(p.times.shape[-1] for p in self.pieces)
         if n <= nodes and len(self.r) * n * n <= max(components.numel(), _BLOCK):
             matrix = self.r.new_zeros((len(self.r), n, n))
             for rows, basis, weights in found:
-                matrix = matrix.index_add(0, rows, basis.mT @ (weights * basis))
+                product = basis.mT @ (weights * basis)
+                matrix = matrix + product if rows is None else matrix.index_add(0, rows, product)
             correction = torch.bmm(matrix.to(self.dtype), components.permute(1, 2, 0)).permute(2, 0, 1)
-            return components * mean.to(self.dtype) - correction
-        made = components * mean.to(components.dtype)
+            return components * mean - correction
+        made: torch.Tensor | None = None
         for rows, basis, weights in found:
+            if rows is None:
+                made = apply_operator(components, mean, basis, basis, weights)
+                continue
+            made = components * mean if made is None else made
             part = apply_operator(components[:, rows], torch.zeros_like(mean[rows]), basis, basis, weights)
             made = made.index_add(1, rows, part)
+        assert made is not None
         return made
 
 
@@ -252,7 +264,9 @@ def _prepare(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.d
     """The path of the rows, and the rows of the components."""
     dtype = working_dtype(dtype)
     with no_graph(x.whole):
-        path = SoftPath(name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype))
+        path = SoftPath(
+            name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype), len(x.components)
+        )
     return path, _rows(x.components, axes, 1).to(dtype)
 
 

@@ -169,8 +169,8 @@ def test_each_row_has_the_nodes_that_it_needs(monkeypatch):
     counted = []
     plan = _softmax.SoftPath._plan
 
-    def planned(self, name):
-        pieces = plan(self, name)
+    def planned(self, name, count):
+        pieces = plan(self, name, count)
         counted.append(sum(p.times.shape[-1] * (100 if p.rows is None else len(p.rows)) for p in pieces))
         return pieces
 
