@@ -8,6 +8,9 @@ whatever they are given.
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 import torch
 import transformers
@@ -196,3 +199,23 @@ def test_rms_norm_written_out(written):
     assert torch.equal(y.value, written(x))
     torch.testing.assert_close(y.components, one.components, rtol=1e-10, atol=1e-12)
     assert float(y.components.abs().max()) < 10
+
+
+def test_example(capsys):
+    """examples/transformer.py: the model learns its task, and the tokens that decide are the ones that should."""
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "transformer.py"))
+    model = example["build"]()
+    assert example["train"](model, steps=170) > 0.95
+    words = example["PROMPT"].split()
+    guess, lead = example["explain"](model, words)
+    assert guess == "again"
+    assert abs(float(np.completeness(lead))) < 1e-10
+    share = dict(zip(lead.labels, lead.components.tolist(), strict=True))
+    assert share["6 isnt"] + share["7 bad"] > 1  # said twice no
+    assert share["10 is"] + share["11 bad"] < -1
+    example["show"](words, guess, lead)
+    shown = capsys.readouterr().out
+    assert "-> again" in shown
+    assert f"{share['11 bad']:+.3f}" in shown
+    with pytest.raises(ValueError, match="no text of 12 words"):
+        example["explain"](model, ["food", "is", "blue"])
