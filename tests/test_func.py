@@ -260,6 +260,17 @@ def test_jit(backend):
     numpy.testing.assert_allclose(numpy.asarray(slope(np.array(V))), numpy.sin(2 * V), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
+def test_compiled_code_makes_arrays_on_the_default_device():
+    torch.compiler.reset()
+    with np.set_default_device("meta"):
+        made = np.jit(lambda x: (np.zeros(3), np.arange(2.0), x + 1), backend="eager", fullgraph=True)(
+            np.ones(3, device="cpu")
+        )
+    assert [x.device.type for x in made] == ["meta", "meta", "cpu"]
+
+
 # -- what cannot be ----------------------------------------------------------------------------------------------------
 
 

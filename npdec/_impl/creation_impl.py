@@ -46,10 +46,11 @@ def _simple(
     make: Any, shape: tuple[int, ...], dtype: torch.dtype | None, order: Any, device: Any
 ) -> torch.Tensor | None:
     """What `make` gives where nothing but shape and dtype is asked for; None if there is more to look at."""
-    if order != "C" or device is not None or _devices.used:
+    if order != "C" or device is not None:
         return None
+    dtype = torch.float64 if dtype is None else dtype
     try:
-        return make(shape, dtype=torch.float64 if dtype is None else dtype)
+        return make(shape, dtype=dtype, device=_devices.default_device()) if _devices.used else make(shape, dtype=dtype)
     except (RuntimeError, TypeError):  # a shape that cannot be: NumPy's words for it are found on the long way
         return None
 
