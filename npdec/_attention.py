@@ -92,18 +92,19 @@ class _Attention:
             ends = [_scores(q * scale, k, mask, is_causal) for (q, k, _), mask in ((x, values[3]), (r, residuals[3]))]
             batch = torch.broadcast_shapes(ends[0].shape[:-2], x[2].shape[:-2])
             self.shape = (*batch, *ends[0].shape[-2:])
-            at_value = _weights(ends[0])
+            masked = values[3] is not None
+            at_value = _weights(ends[0], masked)
             self.last_residual = r[2]
             self.weights = at_value
             if frozen:
                 return
             if components[2] is not None:
-                self.weights = at_value / 2 + _weights(ends[1]) / 2
+                self.weights = at_value / 2 + _weights(ends[1], masked) / 2
             q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
             self.q, self.k, self.v = q * scale, k * scale, v
             count = next(len(c) for c in components if c is not None)
             rows = [s.expand(self.shape).reshape(-1, self.shape[-1]) for s in ends]
-            self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], count, empty_is_zero=True)
+            self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], count, empty_is_zero=masked)
 
     def frozen_residual(self) -> torch.Tensor:
         return torch.matmul(self.weights, self.last_residual)
@@ -151,9 +152,10 @@ def _scores(q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor | None, is_caus
     return scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask.to(scores.dtype)
 
 
-def _weights(scores: torch.Tensor) -> torch.Tensor:
+def _weights(scores: torch.Tensor, masked: bool) -> torch.Tensor:
     """softmax; zero for a query that may look at nothing."""
-    return torch.softmax(scores, -1).masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0)
+    weights = torch.softmax(scores, -1)
+    return weights.masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0) if masked else weights
 
 
 def _with_dropout(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float, gqa: bool) -> Any:

@@ -41,6 +41,7 @@ _PANEL = 16  # nodes of a panel
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
 _NARROWEST = 2.0**-44
 _LONG = 24.0  # rows of a larger range are computed in double precision
+_SMALL = 2**18  # numbers that are computed sooner than sorted
 _BLOCK = 2**22  # numbers that are looked at together
 
 
@@ -91,7 +92,8 @@ class SoftPath:
             lengths = torch.where(torch.isfinite(lengths), lengths, 0)
         enough = torch.ceil(digits / torch.asinh(2 * math.pi / lengths)).clamp(min=2)  # of a length of zero, 0
         most = float(enough.amax())
-        if most <= _FEW or (most <= _CLASSES[-1] and most <= 1.5 * float(enough.mean())):
+        small = self.r.numel() * most <= _SMALL
+        if most <= _FEW or (most <= _CLASSES[-1] and (small or most <= 1.5 * float(enough.mean()))):
             return [_Piece(None, *self._rule(int(most)))]
         pieces, below = [], 0
         if count >= _MANY:  # the nodes cost less than to pick the components of some rows
