@@ -260,10 +260,10 @@ def _narrow(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """index_select, index_add, index_copy, index_fill; torch.vmap takes an index of no axes for a number."""
+    """index_select, index_add, index_copy; torch.vmap takes an index of no axes for a number."""
     index = value_of(args[2] if len(args) > 2 else kwargs["index"])
     if isinstance(index, torch.Tensor) and not index.ndim:
-        kwargs = dict(zip(("input", "dim", "index", _SOURCES.get(func.__name__, "")), args, strict=False)) | kwargs
+        kwargs = dict(zip(("input", "dim", "index", "source"), args, strict=False)) | kwargs
         source = kwargs.get("source")
         if isinstance(source, torch.Tensor) and not source.ndim:
             kwargs["source"] = source.reshape(1)
@@ -272,9 +272,8 @@ def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return _INDEXED(func, args, kwargs)
 
 
-_SOURCES = {"index_fill": "value", "index_add": "source", "index_copy": "source"}
 _INDEXED = _law.TaggedRule.of("Linear", None, "Opaque", "Linear")
-_INDEXED.by_key.update({"source": "Linear", "value": "Linear"})
+_INDEXED.by_key["source"] = "Linear"
 
 
 def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -287,6 +286,15 @@ def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_of
     numbers = torch.arange(input.numel(), device=input.device).reshape(tuple(input.shape))
     places = numbers.as_strided(size, stride, storage_offset or 0).reshape(-1)
     return input.reshape(-1).index_copy(0, places, src.reshape(-1)).reshape(tuple(input.shape))
+
+
+def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """By torch.where: torch.vmap, over the components of the value, gives all of them those of the last."""
+    rows = torch.zeros(input.shape[dim] if input.ndim else 1, dtype=torch.bool, device=input.device)
+    rows[value_of(index).long()] = True
+    shape = [-1 if axis == dim % input.ndim else 1 for axis in range(input.ndim)]
+    value = value.to(input.dtype) if isinstance(value, torch.Tensor) else value
+    return torch.where(~rows.reshape(shape), input, value)
 
 
 def _bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -337,12 +345,13 @@ RULES: dict[Function, Function] = {
     **dict.fromkeys([torch.narrow, torch.Tensor.narrow], _narrow),
     **{
         getattr(owner, name): _with_index
-        for name in ("index_select", "index_add", "index_copy", "index_fill")
+        for name in ("index_select", "index_add", "index_copy")
         for owner in (torch, torch.Tensor)
     },
     **dict.fromkeys([torch.tensor_split, torch.Tensor.tensor_split], _tensor_split),
     torch.as_strided_scatter: by_formula(_as_strided_scatter),
     torch.Tensor.as_strided_scatter: by_formula(_as_strided_scatter),
+    **dict.fromkeys([torch.index_fill, torch.Tensor.index_fill], by_formula(_index_fill)),
     torch.bincount: by_formula(_bincount),
     torch.Tensor.bincount: by_formula(_bincount),
     **dict.fromkeys(

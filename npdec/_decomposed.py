@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -24,6 +25,7 @@ __all__ = [
     "carries",
     "decompose_storage",
     "each_once",
+    "link",
     "expand_components",
     "is_broadcast",
     "union",
@@ -76,6 +78,7 @@ class DecomposedTensor(torch.Tensor):
     whole: bool
     blocks: _blocks.Blocks | None = None  # where the components are zero, if np.decompose made them
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
+    views: Views | None = None  # the decomposed tensors over the same memory
 
     @staticmethod
     def __new__(
@@ -159,6 +162,43 @@ class DecomposedTensor(torch.Tensor):
         return DecomposedTensor(
             self.value.clone(), self.residual.clone(), self.components.clone(), self.labels, self.whole
         )
+
+
+class Views(list["ref[DecomposedTensor]"]):
+    """Weak references to the decomposed tensors over one memory; dead ones are dropped when it has doubled.
+
+    `loose` says that some have their values in common, but not their residuals or components: a view of a tensor whose
+    parts do not lie in memory as its value does may be a copy of them.
+    """
+
+    __slots__ = ("limit", "loose")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit, self.loose = 16, False
+
+    def living(self) -> list[DecomposedTensor]:
+        return [tensor for member in self if (tensor := member()) is not None]
+
+
+def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
+    """Make it known that `view` looks at the memory of `source`, if it does: what is written into one is in both."""
+    if view is source or not _share(view.value, source.value):
+        return
+    views = source.views
+    if views is None:
+        views = source.views = Views()
+        views.append(ref(source))
+    view.views = views
+    views.append(ref(view))
+    views.loose |= not (_share(view.residual, source.residual) and _share(view.components, source.components))
+    if len(views) > views.limit:
+        views[:] = [member for member in views if member() is not None]
+        views.limit = max(16, 2 * len(views))
+
+
+def _share(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 # Set once by `npdec._dispatch`, which imports this module.

@@ -284,9 +284,21 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
             result = rule(func, args, kwargs)
     else:
         result = rule(func, args, kwargs)
+    if not tracing():
+        _link_views(result, args)
     if _checking.is_on(func):
         _checking.check(func, args, result)
     return result
+
+
+def _link_views(result: Any, args: Sequence[Any]) -> None:
+    """Views of the first argument know of each other, so that all follow what is written into one."""
+    if type(result) is DecomposedTensor:
+        if args and type(args[0]) is DecomposedTensor:
+            _decomposed.link(result, args[0])
+    elif type(result) is tuple or type(result) is list:
+        for item in result:
+            _link_views(item, args)
 
 
 _load_rules()

@@ -3,13 +3,22 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed import DecomposedTensor, carries, expand_components, is_broadcast, union
+from npdec._decomposed import (
+    DecomposedTensor,
+    carries,
+    decompose_storage,
+    expand_components,
+    is_broadcast,
+    link,
+    union,
+)
 from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import tracing
@@ -46,7 +55,14 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     target = args[0]
     if any(isinstance(arg, DecomposedTensor) and arg.whole for arg in args):
         args[0] = target.clone()  # backward will want what is overwritten
-    return assign(target, function(*args, **kwargs))
+    result = function(*args, **kwargs)
+    _check_cast(result, target)
+    return assign(target, result)
+
+
+def _check_cast(result: Any, target: torch.Tensor) -> None:
+    if isinstance(result, torch.Tensor) and not torch.can_cast(result.dtype, target.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
 
 
 def flagged(position: int, rule: Function) -> Function:
@@ -85,26 +101,52 @@ def write_outputs(result: Any, out: Any) -> Any:
         return type(out)(write_outputs(r, o) for o, r in zip(out, result, strict=True))
     if not out.numel() and type(out) is torch.Tensor:
         out.resize_(result.shape)  # as torch does with an empty one
+    _check_cast(result, out)
     return assign(out, result)
 
 
 def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
     """Copy `source`, which broadcasts, into all the parts of `target`."""
+
+    def copy(part: torch.Tensor, its: Any) -> None:
+        part.copy_(its)
+
+    def copy_components(components: torch.Tensor, its: torch.Tensor | None) -> None:
+        if its is None:
+            components.zero_()
+        else:
+            components.copy_(lead(its, components.ndim - 1))
+
+    return _written(target, source, copy, copy_components)
+
+
+def _written(target: torch.Tensor, source: Any, write: Function, write_components: Function) -> torch.Tensor:
+    """The target, into each part of which the same part of the source was written; no components are written as None.
+
+    Where the value cannot be written, nothing is.
+    """
     source = _fitting(target, source)
-    if isinstance(source, DecomposedTensor):
-        target = ready(target, source)
-    if not isinstance(target, DecomposedTensor):
-        target.copy_(source)
+    its = source if isinstance(source, DecomposedTensor) else None
+    if its is None and not isinstance(target, DecomposedTensor):
+        write(target, source)
         return target
-    _own(target)
-    if not isinstance(source, DecomposedTensor):
-        target.value.copy_(source)
-        target.residual.copy_(source)
-        target.components.zero_()
-        return target
-    target.value.copy_(source.value)
-    target.residual.copy_(source.residual)
-    target.components.copy_(lead(expand_components(source.components, source.labels, target.labels), target.value.ndim))
+    undo = ready(target, its)
+    assert isinstance(target, DecomposedTensor)
+    done = False
+    try:
+        write(target.value, source if its is None else its.value)
+        done = True
+    finally:
+        if not done:
+            undo()
+    write(target.residual, source if its is None else its.residual)
+    if its is None:
+        write_components(target.components, None)
+    else:
+        components = expand_components(its.components, its.labels, target.labels)
+        if tracing() or _share_memory(components, target.components):
+            components = components.clone()  # `y[0] += 1` writes what it is a view of
+        write_components(target.components, components.to(target.dtype))
     return target
 
 
@@ -119,29 +161,70 @@ def _fitting(target: torch.Tensor, source: Any) -> Any:
     return source.value
 
 
-def ready(target: torch.Tensor, source: DecomposedTensor) -> DecomposedTensor:
-    """`target` able to hold the contributions of `source`: decomposed, under all its labels.
+def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[], None]:
+    """Make `target` able to hold the contributions of `source`, if there are any: decomposed, under all its labels,
+    with parts that can be written and that its views have in common. What is returned makes it what it was.
 
     Raises RuntimeError where that would leave another tensor over the same memory behind.
     """
-    if isinstance(target, DecomposedTensor):
-        if not target.covers(source.labels):
+    if not isinstance(target, DecomposedTensor):
+        assert source is not None
+        return _become_decomposed(target, source)
+    missing = source is not None and not target.covers(source.labels)
+    views = target.views
+    members = [target] if views is None else views.living()
+    for member in members:
+        member.origin = None
+    before = [(member, member.residual, member.components, member.labels) for member in members]
+    loose = views is not None and views.loose
+    if missing:
+        base = target.value._base
+        known = [tensor for member in members for tensor in (member, member.value)]
+        _check_alone(target.value, len(known) + (base is not None and all(base is not tensor for tensor in known)))
+    if len(members) > 1 and (missing or loose or target.has_broadcast_parts()):
+        made = decompose_storage(members, target.labels, target if source is None else source)
+        for member, its in zip(members, made, strict=True):
+            member.residual, member.components, member.labels = its.residual, its.components, its.labels
+    else:
+        if missing and source is not None:
             labels = union([target, source])
-            _check_alone(target.value, holders=2)  # the tensor and its value
-            target.components = expand_components(target.components, target.labels, labels)
-            target.labels = labels
-        return target
-    _check_alone(target, holders=1)
-    plain = target.as_subclass(torch.Tensor) if type(target) is not torch.Tensor else target.view_as(target)
-    target.__class__ = DecomposedTensor
-    assert isinstance(target, DecomposedTensor)
-    target.value = plain
-    target.residual = plain.clone()
-    target.components = plain.new_zeros((len(source.labels), *plain.shape))
-    target.labels = source.labels
-    target.whole = source.whole
-    target.origin = None
-    return target
+            target.components, target.labels = expand_components(target.components, target.labels, labels), labels
+        _own(target)
+    if views is not None:
+        views.loose = False
+
+    def undo() -> None:
+        for member, residual, components, labels in before:
+            member.residual, member.components, member.labels = residual, components, labels
+        if views is not None:
+            views.loose = loose
+
+    return undo
+
+
+def _become_decomposed(target: torch.Tensor, source: DecomposedTensor) -> Callable[[], None]:
+    """Turn a plain tensor, and the one that it is a view of, into decomposed ones, without contributions as yet."""
+    base = target._base
+    members = [target] if base is None or base is target else [base, target]
+    _check_alone(target, holders=len(members))
+    kinds = [type(member) for member in members]
+    plain = [member.as_subclass(torch.Tensor) if kind is not torch.Tensor else member.view_as(member)
+             for member, kind in zip(members, kinds, strict=True)]  # fmt: skip
+    for member, value, its in zip(members, plain, decompose_storage(plain, source.labels, source), strict=True):
+        member.__class__ = DecomposedTensor
+        assert isinstance(member, DecomposedTensor)
+        member.value, member.residual, member.components = value, its.residual, its.components
+        member.labels, member.whole = source.labels, source.whole
+        member.origin = member.blocks = member.views = None
+    if len(members) > 1:
+        link(members[1], members[0])  # type: ignore[arg-type]
+
+    def undo() -> None:
+        for member, kind in zip(members, kinds, strict=True):
+            member.__class__ = kind
+            vars(member).clear()
+
+    return undo
 
 
 def _own(target: DecomposedTensor) -> None:
@@ -161,10 +244,9 @@ def _check_alone(value: torch.Tensor, holders: int) -> None:
             "(torch.cat, torch.where, torch.index_copy), or decompose the target before"
         )
     storage = value.untyped_storage()
-    users = torch._C._storage_Use_Count(storage._cdata) - 1  # `storage` itself is one
-    if users > holders + (value._base is not None) or (
-        value._base is not None and value._base.numel() != value.numel()
-    ):
+    if torch._C._storage_Use_Count(storage._cdata) - 1 > holders:  # `storage` itself is one
+        gc.collect()  # tensors in dead cycles look at nothing
+    if torch._C._storage_Use_Count(storage._cdata) - 1 > holders:
         raise RuntimeError(
             "writing decomposed numbers into a tensor that shares its memory with another one (a view of it, or its "
             "base), which would not know of them. Write before taking views, or use npdec arrays, whose views follow"
@@ -174,35 +256,17 @@ def _check_alone(value: torch.Tensor, holders: int) -> None:
 def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
     index = _plain_index(index)
-    source = _fitting(target, source)
-    if isinstance(source, DecomposedTensor):
-        target = ready(target, source)
-    if isinstance(target, DecomposedTensor):
-        _own(target)
-    if not isinstance(target, DecomposedTensor):
-        target[index] = source
-    elif isinstance(source, DecomposedTensor):
-        target.value[index] = source.value
-        target.residual[index] = source.residual
-        _set_components(target, index, expand_components(source.components, source.labels, target.labels))
-    else:
-        target.value[index] = source
-        target.residual[index] = source
-        _set_components(target, index, None)
-
-
-def _set_components(target: DecomposedTensor, index: Any, components: torch.Tensor | None) -> None:
-    """Write components (zero for None) at an index of the value, which the components' axis precedes."""
-    if components is not None and (tracing() or _share_memory(components, target.components)):
-        components = components.clone()  # `y[0] += 1` writes what it is a view of
     items = index if isinstance(index, tuple) else (index,)
-    if all(isinstance(item, (int, slice)) or item is None or item is Ellipsis for item in items):
-        place = (slice(None), *items)
-        region = target.components[place]
-        target.components[place] = 0 if components is None else lead(components, region.ndim - 1)
-        return
-    for i in range(len(target.labels)):
-        target.components[i][index] = 0 if components is None else components[i]
+    every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
+
+    def write(part: torch.Tensor, its: Any) -> None:
+        part[index] = its
+
+    def write_components(components: torch.Tensor, its: torch.Tensor | None) -> None:
+        """They are moved behind the axes that the index is for."""
+        components.movedim(0, -1)[every] = 0 if its is None else its.movedim(0, -1)
+
+    _written(target, source, write, write_components)
 
 
 def _share_memory(a: torch.Tensor, b: torch.Tensor) -> bool:

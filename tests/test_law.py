@@ -242,11 +242,8 @@ def test_writes_on_the_torch_face():
     assert torch.equal(out.value, out.c_sum())
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: torch.zeros(3), lambda: np.decompose(torch.zeros(3)) * 1], ids=["plain", "decomposed"]
-)
-def test_a_write_that_views_would_miss_raises(make):
-    out = make()
+def test_a_write_that_views_would_miss_raises():
+    out = torch.zeros(3)
     view = out[1:]
     with pytest.raises(RuntimeError, match="shares its memory"):
         out[0] = np.decompose(torch.tensor(5.0), axis=())
