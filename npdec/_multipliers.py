@@ -123,7 +123,9 @@ def _block(
     leaves: list[_Panels] = []
     for depth in range(_DEEPEST + 1):
         parts = _along(function, fixed_start, fixed_step, panels, graph=False)
-        moved = [p * d[panels.row] for p, d in zip(parts, fixed_step, strict=True)]
+        # What does not move may have no derivative: the exponent of a negative number.
+        steps = [d[panels.row] for d in fixed_step]
+        moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
         change = sum(map(_sum, moved), torch.zeros_like(panels.low))
         missing = panels.high - panels.low - change.to(panels.low.dtype)
         missing = torch.where((panels.high == panels.low) & ~torch.isfinite(panels.high), 0, missing)

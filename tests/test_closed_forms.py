@@ -254,6 +254,15 @@ def test_logaddexp_of_far_numbers():
     assert (np.abs(np.completeness(y)) <= 1e-15 * np.abs(y.value)).all()
 
 
+def test_powers_of_negative_numbers_whose_exponents_stay():
+    a, b = np.decompose(
+        (np.array([-2.0, 3.0]), np.array([3.0, 2.0])), baseline=(np.array([-3.0, 1.0]), np.array([3.0, 1.0]))
+    )
+    y = np.power(a, b)
+    assert components(y)[:, 0] == pytest.approx([19.0, 0.0, 0.0, 0.0])
+    assert np.completeness(y) == pytest.approx(0, abs=1e-12)
+
+
 def test_complex_powers_are_pointwise():
     z, r = numpy.array([1 + 2j, 0.3 - 1j]), numpy.array([2 + 1j, 0.5 + 0.1j])
     y = np.decompose(np.array(z), baseline=np.array(r)) ** np.array(1.5 + 0.5j)
