@@ -1,4 +1,4 @@
-"""The law for factorisations of which torch has no derivative, by formulas that it can differentiate."""
+"""The law for factorisations: formulas where torch has no derivative, and signs that do not change along the path."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
-from npdec import _law
+from npdec import _closed_forms, _law
 from npdec._call import Call
 from npdec._closed import read
+from npdec._decomposed import DecomposedTensor
+from npdec._gradients import no_graph
+from npdec._tracing import tracing
 
 __all__ = ["RULES"]
 
@@ -36,13 +39,128 @@ def _reflections(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return q, torch.triu(r)
 
 
+# -- vectors up to their signs ----------------------------------------------------------------------------------------
+
+# The signs of eigenvectors and singular vectors, and the order of eigenvalues, are LAPACK's choice, which may change
+# anywhere on the path. Along the path, and in the residual, they are those that agree with the value's.
+
+
+def _agreeing(dot: torch.Tensor) -> torch.Tensor:
+    return torch.where(dot.detach() < 0, -1.0, 1.0).to(dot.dtype)
+
+
+def _rest(q: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Columns that complete the orthonormal ones of q to a basis: those nearest to the ones that complete `like`."""
+    near = like[..., q.shape[-1] :]
+    near = near - q @ (q.mT @ near)
+    root = torch.linalg.cholesky(near.mT @ near)
+    return torch.linalg.solve_triangular(root, near.mT, upper=False).mT
+
+
+def _eigh_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    return made[0], made[1] * _agreeing((made[1] * like[1]).sum(-2, keepdim=True))
+
+
+def _svd_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (u, s, vh), (u_like, _, vh_like) = made, like
+    k = s.shape[-1]
+    signs = _agreeing((u * u_like[..., :k]).sum(-2) + (vh * vh_like[..., :k, :]).sum(-1))
+    u, vh = u * signs.unsqueeze(-2), vh * signs.unsqueeze(-1)
+    if u_like.shape[-1] > k:
+        u = torch.cat([u, _rest(u, u_like)], -1)
+    if vh_like.shape[-2] > k:
+        vh = torch.cat([vh, _rest(vh.mT, vh_like.mT).mT], -2)
+    return u, s, vh
+
+
+def _qr_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (q, r), (_, r_like) = made, like
+    signs = _agreeing(r.diagonal(dim1=-2, dim2=-1) * r_like.diagonal(dim1=-2, dim2=-1))
+    return (q * signs.unsqueeze(-2) if q.numel() else q), r * signs.unsqueeze(-1)
+
+
+def _order(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """For each of the eigenvalues `like` the place of the one that is nearest, if all of them have their own."""
+    places = torch.arange(values.shape[-1], device=values.device).expand(values.shape)
+    nearest = (values.detach().unsqueeze(-1) - like.unsqueeze(-2)).abs().argmin(-2)
+    own = (torch.sort(nearest, -1).values == places).all(-1, keepdim=True)
+    return torch.where(own, nearest, places)
+
+
+def _eig_order(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    order = _order(made[0], like[0])
+    vectors = torch.take_along_dim(made[1], order.unsqueeze(-2), -1)
+    return torch.take_along_dim(made[0], order, -1), vectors * _agreeing((vectors.conj() * like[1]).sum(-2, True).real)
+
+
+def _eigvals_order(made: torch.Tensor, like: Sequence[torch.Tensor]) -> torch.Tensor:
+    return torch.take_along_dim(made, _order(made, like[0]), -1)
+
+
+def _aligned(func: Function, signs: Function, like: Any) -> Function:
+    """The function with the signs that agree with these results."""
+
+    def aligned(*args: Any, **kwargs: Any) -> Any:
+        return signs(func(*args, **kwargs), like)
+
+    aligned.__name__ = getattr(func, "__name__", "")
+    return aligned
+
+
+def _with_signs(signs: Function, inner: Function) -> Function:
+    """The rule of a factorisation of real matrices; `inner` answers the call of a function in its place."""
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if not args:
+            args, kwargs = (kwargs["A"],), {key: item for key, item in kwargs.items() if key != "A"}
+        x = args[0]
+        if not isinstance(x, DecomposedTensor) or x.value.is_complex() or tracing() or not x.value.numel():
+            return inner(func, args, kwargs)
+        with no_graph(x.whole):
+            found = func(x.value, *args[1:], **kwargs)
+            like = [out.detach() for out in (found if isinstance(found, tuple) else (found,))]
+        return inner(_aligned(func, signs, like), args, kwargs)
+
+    return rule
+
+
+def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return _law.quadrature(Call(func, None, args, kwargs))
+
+
+def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """svd: of the vectors that complete a basis torch has no derivative, and any will do."""
+    x, full = read(args or (kwargs["A"],), kwargs, full_matrices=True)
+    if not full or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
+        return _svd_reduced(func, (x, full), {})
+    with no_graph(x.whole):
+        value = func(x.value)
+    thin = _aligned(lambda a: torch.linalg.svd(a, full_matrices=False), _svd_signs, [out.detach() for out in value])
+    thin.__name__ = func.__name__
+    made = _by_quadrature(thin, (x,), {})
+    return tuple(
+        DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
+        for v, part in zip(value, made, strict=True)
+    )
+
+
 def _qr(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """qr: of the columns that complete a basis torch has no derivative, and the reflections have."""
     x, mode = read(args or (kwargs["A"],), kwargs, mode="reduced")
-    call = Call(func, None, (x, mode), {})
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
-        return _law.quadrature(call, lambda a, mode: _reflections(a))
-    return _law.quadrature(call)
+        return _law.quadrature(Call(func, None, (x, mode), {}), lambda a, mode: _reflections(a))
+    return _qr_reduced(func, (x, mode), {})
 
 
-RULES: dict[Function, Function] = {torch.linalg.qr: _qr}
+_qr_reduced = _with_signs(_qr_signs, _by_quadrature)
+_svd_reduced = _with_signs(_svd_signs, _by_quadrature)
+_EIGH = _closed_forms.RULES[torch.linalg.eigh]
+_EIG = _closed_forms.RULES[torch.linalg.eig]
+
+RULES: dict[Function, Function] = {
+    torch.linalg.qr: _qr,
+    torch.linalg.eig: _with_signs(_eig_order, _EIG),
+    torch.linalg.eigvals: _with_signs(_eigvals_order, _by_quadrature),
+    torch.linalg.eigh: _with_signs(_eigh_signs, _EIGH),
+    torch.linalg.svd: _svd,
+}

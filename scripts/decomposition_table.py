@@ -252,6 +252,8 @@ MORE = """## Beyond these tables
   are dropped: scale and shift standard variates to keep them.
 - Infinite changes: where one component makes a number infinite, the change of the result is that component's alone,
   infinite or not; a component that does not move an element contributes zero to it, whatever the slope.
+- Signs of eigenvectors, singular vectors and the columns of `qr`, the order of eigenvalues, and what completes a basis in
+  a full `svd` are free: in the residual, and along the path, they are those that agree with the value's.
 - A complex number has complex components. Functions with a complex derivative use its slope; others (`abs`, `angle`,
   `real`) are functions of the two parts. Where the path of `arctan2` or `angle` crosses the negative axis, the jump is
   the imaginary part's, which crosses; where it passes through zero, the two parts move in both orders.

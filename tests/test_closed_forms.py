@@ -165,6 +165,55 @@ def test_a_singular_baseline_says_so(function, text):
         function(np.decompose(np.eye(2)))
 
 
+def matrices(kind: str, seed: int):
+    source = numpy.random.default_rng(seed)
+    a, step = source.normal(size=(2, 4, 4))
+    if kind == "symmetric":
+        a, step = a + a.T + numpy.diag([0.0, 6, 12, 18]), 0.3 * (step + step.T)
+    elif kind == "apart":
+        a, step = a + numpy.diag([0.0, 5, 10, 20]), 0.1 * step
+    else:
+        a, step = a[:, : int(kind)], 0.1 * step[:, : int(kind)]
+    return np.decompose(np.array(a), baseline=np.array(a + step)), a + step
+
+
+def rebuilt(name: str, x):
+    if name == "eigh":
+        w, v = np.linalg.eigh(x)
+        return (v * w) @ v.T
+    if name == "eig":
+        w, v = np.linalg.eig(x)
+        return v @ (w[:, None] * np.linalg.inv(v))
+    if name == "qr":
+        q, r = np.linalg.qr(x)
+        return q @ r
+    u, s, vh = np.linalg.svd(x, full_matrices=name == "full svd")
+    return (u[:, : len(s)] * s) @ vh
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("eigh", "symmetric"),
+        ("eig", "apart"),
+        ("svd", "3"),
+        ("full svd", "2"),
+        ("full svd", "3"),
+        ("qr", "3"),
+        ("qr", "4"),
+    ],
+)
+def test_factors_keep_their_signs_and_order_along_the_path(name, kind, seed):
+    """LAPACK's change anywhere: without warnings, and the product of the residuals is the baseline."""
+    x, base = matrices(kind, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.DecompositionWarning)
+        y = rebuilt(name, x)
+    numpy.testing.assert_allclose(y.residual.tensor.numpy().real, base, atol=1e-12)
+    assert float(np.abs(np.completeness(y)).max()) < 1e-11
+
+
 # -- angles ------------------------------------------------------------------------------------------------------------
 
 
