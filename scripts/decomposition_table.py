@@ -29,6 +29,7 @@ import samples  # noqa: E402
 from npdec import _dispatch, _law, _scope  # noqa: E402
 from npdec._checking import relative_error  # noqa: E402
 from npdec._decomposed import DecomposedTensor  # noqa: E402
+from npdec._impl import torch_linear_impl  # noqa: E402
 from npdec._signature import LAW_TAGS, read_parameters  # noqa: E402
 
 PAGE = ROOT / "docs" / "decomposition.md"
@@ -65,12 +66,12 @@ FORMS = {
     **dict.fromkeys("sort topk kthvalue median nanmedian mode msort unique unique_dim _unique2".split(), "order"),
     **dict.fromkeys("prod cumprod det linalg_det slogdet linalg_slogdet logdet".split(), "others' product"),
     **dict.fromkeys("norm vector_norm linalg_vector_norm linalg_norm var std abs absolute".split(), "norm"),
-    **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad".split(), "linear"),
+    **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad index_select index_add index_copy".split(), "linear"),
     **dict.fromkeys("floor_divide remainder fmod".split(), "two orders"),
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
 # Formulas of which the quadrature is asked.
-FACTORISATIONS = "linalg_eigh linalg_eigvalsh linalg_cholesky linalg_eig linalg_pinv linalg_qr".split()
+FACTORISATIONS = "eigh eigvalsh eig eigvals svd qr cholesky pinv".split()
 
 
 class Steps:
@@ -85,9 +86,13 @@ class Steps:
             self.words |= tagged(inner.by_key, args, kwargs)
         elif name in ("abs", "absolute") and not args[0].value.is_complex():
             self.words.add("slope")
-        elif name in FORMS:
-            self.words.add(FORMS[name])
-        elif inner.__module__ != _dispatch.__name__ and name not in FACTORISATIONS and not _law.is_default(func):
+        elif name in FORMS or name in torch_linear_impl.LINEAR:
+            self.words.add(FORMS.get(name, "linear"))
+        elif (
+            inner.__module__ != _dispatch.__name__
+            and name.removeprefix("linalg_") not in FACTORISATIONS
+            and not _law.is_default(func)
+        ):
             self.words.add("closed form")
         return rule(func, args, kwargs)
 
@@ -252,8 +257,8 @@ MORE = """## Beyond these tables
   are dropped: scale and shift standard variates to keep them.
 - Infinite changes: where one component makes a number infinite, the change of the result is that component's alone,
   infinite or not; a component that does not move an element contributes zero to it, whatever the slope.
-- Signs of eigenvectors, singular vectors and the columns of `qr`, the order of eigenvalues, and what completes a basis in
-  a full `svd` are free: in the residual, and along the path, they are those that agree with the value's.
+- Signs of eigenvectors, singular vectors and the columns of `qr`, the order of eigenvalues, and what completes a basis
+  in a full `svd` are free: in the residual, and along the path, they are those that agree with the value's.
 - A complex number has complex components. Functions with a complex derivative use its slope; others (`abs`, `angle`,
   `real`) are functions of the two parts. Where the path of `arctan2` or `angle` crosses the negative axis, the jump is
   the imaginary part's, which crosses; where it passes through zero, the two parts move in both orders.
