@@ -187,7 +187,10 @@ def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
     if isinstance(dtype, torch.dtype) and not carries(dtype):
         return args[0].value.view(dtype)
-    return _law.TaggedRule.of("Linear")(func, args, kwargs)
+    return _LINEAR(func, args, kwargs)
+
+
+_LINEAR = _law.TaggedRule.of("Linear")
 
 
 def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -25,6 +25,8 @@ Function = Callable[..., Any]
 def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """One mask for all parts: the mask is drawn by dropping out ones."""
     x, *rest = args
+    if not (args[2] if len(args) > 2 else kwargs.get("training", kwargs.get("train", True))):
+        return x
     return torch.mul(x, func(torch.ones_like(x.value), *rest, **kwargs))
 
 
