@@ -66,7 +66,8 @@ FORMS = {
     **dict.fromkeys("sort topk kthvalue median nanmedian mode msort unique unique_dim _unique2".split(), "order"),
     **dict.fromkeys("prod cumprod det linalg_det slogdet linalg_slogdet logdet".split(), "others' product"),
     **dict.fromkeys("norm vector_norm linalg_vector_norm linalg_norm var std abs absolute".split(), "norm"),
-    **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad index_select index_add index_copy".split(), "linear"),
+    **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad".split(), "linear"),
+    **dict.fromkeys("index_select index_add index_copy".split(), "linear"),
     **dict.fromkeys("floor_divide remainder fmod".split(), "two orders"),
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
