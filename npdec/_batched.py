@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ELEMENTWISE", "LEADING", "apply"]
 
+_REAL: Any = torch.Tensor.real
+_IMAG: Any = torch.Tensor.imag
 # Functions of broadcasting tensors: components need their axis in front of the axes of the result.
 ELEMENTWISE = frozenset(
     {torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.mul, torch.Tensor.mul, torch.neg, torch.Tensor.neg,
      torch.Tensor.to, torch.Tensor.double, torch.Tensor.float, torch.div, torch.Tensor.div, torch.true_divide,
      torch.Tensor.__rsub__, torch.clone, torch.Tensor.clone, torch.where, torch.real, torch.imag, torch.conj,
      torch.Tensor.conj, torch.resolve_conj, torch.Tensor.resolve_conj, torch.resolve_neg, torch.Tensor.resolve_neg,
-     torch.Tensor.real.__get__, torch.Tensor.imag.__get__}
+     _REAL.__get__, _IMAG.__get__}
 )  # fmt: skip
 # Functions of which the first argument may have any number of leading axes.
 LEADING = frozenset({F.linear})

@@ -53,10 +53,10 @@ class Call:
     def _scan(self, key: int | str, arg: Any, tag: str | None) -> None:
         kind = type(arg)
         if kind is DecomposedTensor:
-            if tag is None or tag == "Opaque":
+            if tag == "Opaque":
                 self._put(key, arg.value)
-            else:
-                self.leaves.append(_Leaf(key, None, tag, arg))
+            else:  # of an argument without a tag nothing is known but that it may matter
+                self.leaves.append(_Leaf(key, None, tag or "Smooth", arg))
         elif kind is tuple or kind is list or kind is torch.Size:
             found = False
             for i, item in enumerate(arg):
@@ -65,10 +65,10 @@ class Call:
                         arg = list(arg)
                         self._put(key, arg)
                         found = True
-                    if tag is None or tag == "Opaque":
+                    if tag == "Opaque":
                         arg[i] = item.value
                     else:
-                        self.leaves.append(_Leaf(key, i, tag, item))
+                        self.leaves.append(_Leaf(key, i, tag or "Smooth", item))
             if arg and not any(type(item) is DecomposedTensor for item in arg):
                 self._constant(key, tag)
         elif tag is not None and isinstance(arg, (torch.Tensor, int, float, complex)):

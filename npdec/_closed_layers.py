@@ -57,9 +57,10 @@ def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float)
     rows = torch.unique(index)
     shrunk = weight.index_copy(0, rows, torch.renorm(weight.index_select(0, rows), norm_type, 0, max_norm))
     with torch.no_grad():
-        parts = [t.detach().clone() for t in (value_of(weight), residual_of(weight))]
-        numbers = [torch.embedding_renorm_(t, index, max_norm, norm_type) for t in parts]
-    return _inplace.assign(weight, with_numbers(*numbers, shrunk))
+        value, residual = value_of(weight).detach().clone(), residual_of(weight).detach().clone()
+        torch.embedding_renorm_(value, index, max_norm, norm_type)
+        torch.embedding_renorm_(residual, index, max_norm, norm_type)
+    return _inplace.assign(weight, with_numbers(value, residual, shrunk))
 
 
 def _embedding_renorm_(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

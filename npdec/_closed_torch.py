@@ -78,6 +78,10 @@ def _running(sign: int) -> Function:
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
     """log(exp(x_1) + ... + exp(x_k)) for each k."""
+    if input.is_complex():
+        raise NotImplementedError(
+            f"logcumsumexp: contributions of {value_of(input).dtype} do not pass through it: use log(cumsum(exp(x)))"
+        )
     if not input.ndim:
         return input.clone()
     x = input.movedim(dim, -1)

@@ -103,7 +103,7 @@ def _kind(function: Any, name: str) -> tuple[str, str]:
         for kind in ("Stepwise", "Pointwise", "Multilinear", "Linear"):
             if kind in tags:
                 return kind.lower(), ""
-        return "quadrature", ""
+        return ("quadrature", "") if tags else ("looked at", "")
     if getattr(rule, "refused", None):
         return "refused", rule.refused
     if rule is _dispatch._refuse_numpy:

@@ -395,6 +395,18 @@ def test_labels_of_two_decompositions_unite() -> None:
         torch.testing.assert_close(made.c_sum(), made.value)
 
 
+def test_arguments_that_no_rule_names_keep_their_contributions() -> None:
+    """The window of istft, which divides; the bounds of a clamp; what is only looked at for its shape has none."""
+    x = torch.complex(_n(5, 6), _n(5, 6))
+    window = np.decompose(torch.hann_window(8, dtype=D) + 0.3, baseline=torch.ones(8, dtype=D))
+    made = torch.istft(x, 8, 4, window=window)
+    torch.testing.assert_close(made.c_sum(), made.value)
+    assert made.components.any()
+    d = np.decompose(_n(4))
+    assert torch.equal(torch.ones(4, dtype=D).view_as(d), torch.ones(4, dtype=D))
+    assert torch.equal((d * 2).reshape_as(d).components, (d * 2).components)
+
+
 @pytest.mark.parametrize("read", [lambda d: d.numpy(), lambda d: d.__array__(), lambda d: d.__dlpack__()])
 def test_memory_of_others_holds_no_contributions(read: Function) -> None:
     with pytest.raises((TypeError, NotImplementedError), match=r"\.value"):

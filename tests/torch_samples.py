@@ -348,7 +348,8 @@ OWN: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "local_response_norm": (lambda x: F.local_response_norm(x, 2), (_n(2, 4, 3),)),
     "triplet_margin_with_distance_loss": (
         lambda a, p, n: F.triplet_margin_with_distance_loss(
-            a, p, n, distance_function=lambda u, v: (u - v).abs().sum(-1), swap=True), (_n(3, 4), _n(3, 4) + 1, _n(3, 4) - 1)),
+            a, p, n, distance_function=lambda u, v: (u - v).abs().sum(-1), swap=True),
+        (_n(3, 4), _n(3, 4) + 1, _n(3, 4) - 1)),
     "softmin": (lambda x: F.softmin(x, 0), (_n(3, 4),)),
     "xlogy": (lambda x, y: x.xlogy(y), (_p(3), _p(3))),
     "arctan2": (lambda x, y: x.arctan2(y), (_p(3), _p(3))),
@@ -393,6 +394,7 @@ OWN: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "segment_reduce": (lambda x: torch.segment_reduce(x, "max", lengths=I([2, 0, 3]), initial=0.1), (_n(5, 2),)),
     "__floordiv__ __rfloordiv__": (lambda x, y: (x // y, 2.0 // y), (_p(3), _p(3))),
     "__reversed__": (torch.Tensor.__reversed__, (_n(3, 2),)),
+    "istft": (lambda x, w: torch.istft(x, 8, 4, window=w), (torch.complex(_n(5, 6), _n(5, 6)), _p(8))),
     "lp_pool2d": (lambda x: F.lp_pool2d(x, 2, 2), (_n(1, 4, 4),)),
     "unique along an axis": (lambda x: torch.unique(torch.cat([x, x.detach()]), dim=0), (_n(3, 2),)),
 }  # fmt: skip

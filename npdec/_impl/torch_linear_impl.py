@@ -27,7 +27,7 @@ LINEAR = """
     fft ifft rfft irfft hfft ihfft fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift
     fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_irfft2
     fft_rfftn fft_irfftn fft_fftshift fft_ifftshift
-    hfft2 ihfft2 hfftn ihfftn fft_hfft2 fft_ihfft2 fft_hfftn fft_ihfftn istft
+    hfft2 ihfft2 hfftn ihfftn fft_hfft2 fft_ihfft2 fft_hfftn fft_ihfftn
     combinations conj_physical affine_grid_generator im2col col2im pin_memory ipu xpu mtia
     _autocast_to_full_precision _autocast_to_reduced_precision
     reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
@@ -53,6 +53,10 @@ def together(*tensors: Linear, **kwargs: Any): ...
 @torch_rule(torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract,
             torch.Tensor.__rsub__, torch.rsub)  # fmt: skip
 def added(input: Linear, other: Linear, *, alpha: Any = 1): ...
+
+
+@torch_rule(torch.Tensor.view_as, torch.Tensor.reshape_as, torch.Tensor.expand_as, torch.Tensor.type_as)
+def like_another(self: Linear, other: Opaque): ...
 
 
 @torch_rule(torch.where)
