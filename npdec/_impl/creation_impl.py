@@ -103,8 +103,8 @@ def zeros(
     `dtype` is float64 unless given; `order` is "C" (row major) or "F" (column major); `device` is one of torch's.
     Raises ValueError for a negative size.
 
-    `c_num`, which NumPy does not have, gives what PyDec's function of this name gives: a decomposed tensor of zeros with
-    that many components, of torch's default dtype unless one is given (see `npdec.pydec`).
+    `c_num`, which NumPy does not have, gives what PyDec's function of this name gives: a decomposed tensor of zeros
+    with that many components, of torch's default dtype unless one is given (see `npdec.pydec`).
 
     >>> np.zeros(2)
     array([0., 0.])
