@@ -11,7 +11,7 @@ import math as _math
 import sys as _sys
 from typing import Any as _Any
 
-from npdec import _absent, _batches, _dispatch, _host_side, _main, _wrap, exceptions, extend, overrides
+from npdec import _absent, _batches, _decomposed, _host_side, _main, _wrap, exceptions, extend
 from npdec._array_api import __array_api_version__, __array_namespace_info__
 from npdec._checking import check_completeness
 from npdec._composition import Composition
@@ -44,7 +44,6 @@ from npdec._scalars import bool_ as bool
 from npdec._text_files import *
 from npdec._ufunc import ufunc
 from npdec._vectorize import vectorize
-from npdec.attribution import Attribution, attribute
 from npdec.exceptions import DecompositionWarning
 
 __version__ = "0.1.0"
@@ -56,12 +55,19 @@ inf, nan = _math.inf, _math.nan
 
 globals().update(_main.functions.ufuncs)
 _wrap.NAMESPACE.append(_sys.modules[__name__])
+_decomposed.first_use.append(lambda: _importlib.import_module("npdec.overrides"))
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
 # Imported when first used, which keeps the import of npdec short.
-_LAZY = ("char", "dtypes", "emath", "func", "lib", "polynomial", "pydec", "strings", "testing", "typing")
-_FUNC = ("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap")  # of npdec.func
+_LAZY = (
+    "attribution", "char", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings", "testing",
+    "typing",
+)  # fmt: skip
+_MEMBERS = {
+    **dict.fromkeys(("Attribution", "attribute"), "attribution"),
+    **dict.fromkeys(("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"), "func"),
+}
 # Names of PyDec that NumPy does not have: npdec serves its programs as well (see npdec.pydec).
 _PYDEC = frozenset(
     "as_composition c_apply c_cat c_index_select c_map c_masked_fill c_numel c_stack c_sum cat core decOVF "
@@ -74,8 +80,8 @@ def __getattr__(name: str) -> _Any:
         return _main.functions.resolve(name, globals())
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
-    if name in _FUNC:
-        return globals().setdefault(name, getattr(_importlib.import_module("npdec.func"), name))
+    if name in _MEMBERS:
+        return globals().setdefault(name, getattr(_importlib.import_module(f"npdec.{_MEMBERS[name]}"), name))
     if name in _PYDEC:
         return getattr(_importlib.import_module("npdec.pydec"), name)
     if name in _host_side.HOSTED:
@@ -86,8 +92,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_main.functions, *_LAZY, *_FUNC, *_host_side.HOSTED})
+    return sorted({*globals(), *_main.functions, *_LAZY, *_MEMBERS, *_host_side.HOSTED})
 
 
 del annotations
-__all__ = [name for name in {**globals(), **dict.fromkeys((*_main.functions, *_FUNC))} if not name.startswith("_")]
+__all__ = [name for name in {**globals(), **dict.fromkeys((*_main.functions, *_MEMBERS))} if not name.startswith("_")]

@@ -8,7 +8,7 @@ the components (one more axis, in front) and their labels. Every torch function 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -96,6 +96,8 @@ class DecomposedTensor(torch.Tensor):
                 f"components of shape {(len(labels), *shape)}, "
                 f"not {tuple(residual.shape)} and {tuple(components.shape)}"
             )
+        if not dispatch:
+            first_use[0]()
         # torch.compile knows no subclass of one of its inputs, but of a view
         self = (value.view_as(value) if tracing() else value).as_subclass(cls)
         self.value = value
@@ -201,8 +203,10 @@ def _share(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
-# Set once by `npdec._dispatch`, which imports this module.
+# Set once by `npdec._dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes nothing
+# waits for the rules of torch's functions, or finds a class of torch's changed.
 dispatch: list[Any] = []
+first_use: list[Callable[[], Any]] = []
 
 
 def carries(dtype: torch.dtype) -> bool:
