@@ -61,7 +61,9 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 
 def _check_cast(result: Any, target: torch.Tensor) -> None:
-    if isinstance(result, torch.Tensor) and not torch.can_cast(result.dtype, target.dtype):
+    if not isinstance(result, torch.Tensor) or result.dtype is target.dtype:  # torch.compile does not trace can_cast
+        return
+    if not torch.can_cast(result.dtype, target.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
 
 
