@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
+from npdec._formula import own_numbers
 from npdec._gradients import no_graph
 from npdec._impl import _util
 from npdec._impl.segments_impl import mean_jacobian
@@ -274,6 +275,8 @@ def _with_statistics(function: Function, by_channel: bool) -> Function:
         if functional:
             del given["cudnn_enabled"]
         weight, bias, eps = given["weight"], given["bias"], given["eps"]
+        if not given[own] and any(isinstance(given[key], DecomposedTensor) for key in _STATISTICS):
+            return own_numbers(func, args, kwargs, _scaled(x, given))
         given |= {key: _plain(given[key]) for key in _STATISTICS}
         once = {**given, **_STATISTICS} if given[own] else given  # the running statistics see the value alone
         shape = tuple(x.shape)
@@ -292,6 +295,8 @@ def _with_statistics(function: Function, by_channel: bool) -> Function:
                 return t.reshape((*t.shape[:lead], *shape))
             return t.reshape((*t.shape[:lead], shape[1], shape[0], *shape[2:])).transpose(lead, lead + 1)
 
+        if not any(isinstance(t, DecomposedTensor) for t in (x, weight, bias)):
+            return call(x, weight, bias)
         layer = _Layer(name, call, again, rows, shaped, _channels(shape), eps, True)
         if not given[own]:
             scale = (given["running_var"].double() + eps).rsqrt().reshape(layer.weight_shape)
@@ -299,6 +304,15 @@ def _with_statistics(function: Function, by_channel: bool) -> Function:
         return _normalise(layer, x, weight, bias)
 
     return rule
+
+
+def _scaled(x: Any, given: dict[str, Any]) -> Any:
+    """Normalisation by statistics that carry contributions themselves."""
+    shape = [1, -1, *[1] * (x.ndim - 2)]
+    made = (x - given["running_mean"].reshape(shape)) * torch.rsqrt(given["running_var"].reshape(shape) + given["eps"])
+    if given["weight"] is not None:
+        made = made * given["weight"].reshape(shape)
+    return made if given["bias"] is None else made + given["bias"].reshape(shape)
 
 
 def _same(t: torch.Tensor, lead: int) -> torch.Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils import rnn
 
@@ -143,7 +144,7 @@ OTHERS: dict[str, tuple[Function, tuple[torch.Tensor, ...]]] = {
                            (_n(1, 1, 2, 2, 2),)),
     "Upsample linear": (lambda: nn.Upsample(scale_factor=1.5, mode="linear"), (_n(1, 2, 4),)),
     "Upsample antialias": (
-        lambda: _with_options(nn.functional.interpolate, size=(3, 3), mode="bilinear", antialias=True),
+        lambda: _with_options(F.interpolate, size=(3, 3), mode="bilinear", antialias=True),
         (_n(1, 1, 5, 4),)),
     "UpsamplingBilinear2d": (lambda: nn.UpsamplingBilinear2d(scale_factor=2), (_n(1, 2, 2, 3),)),
     "UpsamplingNearest2d": (lambda: nn.UpsamplingNearest2d(scale_factor=2), (_n(1, 2, 2, 3),)),
@@ -358,6 +359,16 @@ def test_the_fused_kernel_of_transformers_differs_by_rounding(norm_first: bool, 
         finally:
             torch.backends.mha.set_fastpath_enabled(before)
         torch.testing.assert_close(made.value[~padding], fused[~padding], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [F.batch_norm, F.instance_norm])
+def test_statistics_that_are_decomposed(function: Function) -> None:
+    """In evaluation they scale the input; in training they are only written."""
+    x, mean, var, weight, bias = _n(3, 2, 4), _n(2), _n(2).abs() + 0.5, _n(2), _n(2)
+    _check(lambda x, m, v, w: function(x, m, v.abs(), w, bias, False), x, mean, var, weight)
+    _check(lambda m, v: function(x, m, v.abs(), weight, bias, False), mean, var)
+    marked_mean = np.decompose(mean.clone())
+    assert not is_decomposed(function(x, marked_mean, var.clone(), weight, bias, True))
 
 
 # -- what cannot be ----------------------------------------------------------------------------------------------------
