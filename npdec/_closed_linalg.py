@@ -101,7 +101,9 @@ def _aligned(func: Function, signs: Function, like: Any) -> Function:
     """The function with the signs that agree with these results."""
 
     def aligned(*args: Any, **kwargs: Any) -> Any:
-        return signs(func(*args, **kwargs), like)
+        found = func(*args, **kwargs)
+        made = signs(found, like)
+        return type(found)(made) if isinstance(found, tuple) else made
 
     aligned.__name__ = getattr(func, "__name__", "")
     return aligned
@@ -138,9 +140,11 @@ def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     thin = _aligned(lambda a: torch.linalg.svd(a, full_matrices=False), _svd_signs, [out.detach() for out in value])
     thin.__name__ = func.__name__
     made = _by_quadrature(thin, (x,), {})
-    return tuple(
-        DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
-        for v, part in zip(value, made, strict=True)
+    return type(value)(
+        [
+            DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
+            for v, part in zip(value, made, strict=True)
+        ]
     )
 
 
