@@ -237,6 +237,20 @@ def test_nine_tenths_of_the_differentiable_operators_are_checked() -> None:
     assert len(checked) >= 0.9 * len(differentiable)
 
 
+# In-place functions that are no other function written in place.
+ONLY_IN_PLACE = frozenset(
+    "copy_ fill_ zero_ fill_diagonal_ set_ random_ normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ "
+    "log_normal_ requires_grad_ detach_ rename_ embedding_renorm_".split()
+)
+
+
+def test_in_place_functions_are_others_written_in_place() -> None:
+    kinds = {row.name: row.kind for row in TABLE}
+    for row in TABLE:
+        if row.kind == "in place" and not row.name.startswith("__") and row.name not in ONLY_IN_PLACE:
+            assert kinds.get(row.name[:-1]) not in (None, "refused"), f"{row.name}: nothing to write"
+
+
 def test_refusals_have_reasons() -> None:
     x = np.decompose(torch.ones(2, dtype=torch.float64))
     refused = [row for row in TABLE if row.kind == "refused" and hasattr(_law.rules.get(row.function), "refused")]
