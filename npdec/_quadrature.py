@@ -18,7 +18,6 @@ import torch
 
 from npdec._impl import _util
 from npdec._settings import settings
-from npdec._traced_quadrature import integrate_traced
 from npdec._tracing import constant_when_traced, tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -88,6 +87,12 @@ def _jvp(function: Function, points: tuple[torch.Tensor, ...], tangents: tuple[t
             outputs, vjp = pulled
             pulled = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
             return pulled[1](tangents)[0]
+
+
+@constant_when_traced
+def _load_traced() -> None:
+    """Register the operator that graphs use, which takes longer than it may with the import of npdec."""
+    import npdec._traced_quadrature  # noqa: F401
 
 
 def _at(start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], t: float) -> tuple[torch.Tensor, ...]:
@@ -186,6 +191,9 @@ def integrate(
         return [out.new_zeros((count, *out.shape)) for out in result]
     step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
     if tracing():
+        _load_traced()
+        from npdec._traced_quadrature import integrate_traced
+
         bound = rtol or max(tolerance(out.dtype) for out in result)
         return integrate_traced(
             name,
