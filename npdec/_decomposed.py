@@ -184,8 +184,17 @@ class Views(list["ref[DecomposedTensor]"]):
 
 
 def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
-    """Make it known that `view` looks at the memory of `source`, if it does: what is written into one is in both."""
-    if view is source or not _share(view.value, source.value):
+    """Make it known that `view` looks at the memory of `source`, if it does: what is written into one is in both.
+
+    If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
+    """
+    if view is source:
+        return
+    if not _share(view.value, source.value):
+        if _share(view.residual, source.residual):
+            view.residual = _copied(view.residual)
+        if _share(view.components, source.components):
+            view.components = _copied(view.components)
         return
     views = source.views
     if views is None:
@@ -197,6 +206,11 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     if len(views) > views.limit:
         views[:] = [member for member in views if member() is not None]
         views.limit = max(16, 2 * len(views))
+
+
+def _copied(part: torch.Tensor) -> torch.Tensor:
+    with torch.set_grad_enabled(part.requires_grad):
+        return part.clone()
 
 
 def _share(a: torch.Tensor, b: torch.Tensor) -> bool:

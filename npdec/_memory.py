@@ -353,7 +353,7 @@ def _is_decomposed_beside(member: Composition, array: Composition) -> bool:
 
 
 def _drop_covered(array: Composition, family: Family) -> None:
-    """Drop the contributions of what was written as another dtype: all elements in whose bytes the array lies."""
+    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies."""
     if type(array._t) is DecomposedTensor or not array._t.numel():
         return
     covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
@@ -363,10 +363,12 @@ def _drop_covered(array: Composition, family: Family) -> None:
         tensor = member._t
         if not _is_decomposed_beside(member, array) or not isinstance(tensor, DecomposedTensor):
             continue
-        place = each_once(tensor.value)
-        hit = _bytes_in(covered, tensor.value)[place].any(-1)
-        tensor.residual[place][hit] = tensor.value[place][hit]
-        tensor.components[(slice(None), *place)].masked_fill_(hit, 0)
+        parts = [tensor.value, tensor.residual, tensor.components]
+        value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
+        place = each_once(value)
+        hit = _bytes_in(covered, value)[place].any(-1)
+        residual[place][hit] = value[place][hit]
+        components[(slice(None), *place)].masked_fill_(hit, 0)
         dropped |= bool(hit.any())
     if dropped:
         _util.warn("writing into memory that is seen as another dtype drops contributions", DecompositionWarning)

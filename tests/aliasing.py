@@ -41,7 +41,9 @@ class Pair:
         return getattr(self.array, "is_decomposed", False)
 
     def taken(self):
-        """The parts as they are now."""
+        """The parts as they are now. What carries no contributions, bits of decomposed numbers too, has none."""
+        if isinstance(self.value, numpy.ndarray) and not self.carries:
+            return {name: part.copy() for name, part in constant(self.value).items()}
         return {name: part.copy() if isinstance(part, numpy.ndarray) else part for name, part in self.parts.items()}
 
 

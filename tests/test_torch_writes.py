@@ -109,3 +109,12 @@ def test_components_are_filled_each_with_its_own():
     filled = torch.index_fill(torch.zeros(2, 2), 0, torch.tensor([1]), value)
     assert filled.components[:, 1, 0].tolist() == [5, 6]
     assert F.relu(filled, inplace=True) is filled
+
+
+def test_a_copy_has_no_part_in_common():
+    """The residual of this sum lies in row-major order, its value does not: contiguous() copies the value alone."""
+    x = decomposed(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, labels="abcdef").reshape(2, 3).T + torch.ones(3, 2)
+    for copy in (x.contiguous(), x.reshape(-1), np.asarray(x).ravel().tensor):
+        copy[0] = 0.0
+        assert is_complete(x, copy)
+    assert x.residual.tolist() == [[1, 1]] * 3
