@@ -173,7 +173,7 @@ def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[],
         assert source is not None
         return _become_decomposed(target, source)
     missing = source is not None and not target.covers(source.labels)
-    views = target.views
+    views = None if tracing() else target.views
     members = [target] if views is None else views.living()
     for member in members:
         member.origin = None
