@@ -17,7 +17,7 @@ from npdec._multipliers import combined
 from npdec._secant import lead
 from npdec._tracing import mapped, tracing
 
-__all__ = ["CLOSED_FORMS", "by_position", "read", "routed"]
+__all__ = ["CLOSED_FORMS", "MAGNITUDES", "by_position", "read", "routed"]
 
 Function = Callable[..., Any]
 
@@ -279,8 +279,6 @@ CLOSED_FORMS: dict[str, Function] = {
         "true_divide": _divide,
         "__rtruediv__": _divide,
         "__rdiv__": _divide,
-        "abs": _abs,
-        "absolute": _abs,
         "amax": _extremum_along(1),
         "amin": _extremum_along(-1),
         "max": _max_or_min(1),
@@ -307,3 +305,8 @@ CLOSED_FORMS: dict[str, Function] = {
         "clamp_max": _clamp_one("max"),
     }.items()
 }
+
+# Before the tags of the ufunc that they are.
+MAGNITUDES: dict[Function, Function] = dict.fromkeys(
+    (torch.abs, torch.absolute, torch.Tensor.abs, torch.Tensor.absolute, torch.Tensor.__abs__), by_position(_abs)
+)

@@ -102,7 +102,7 @@ def _load_rules() -> None:
     rules = _law.rules
     rule: Function
     rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
-    rules.update(_closed_linalg.RULES)
+    rules.update({**_closed.MAGNITUDES, **_closed_linalg.RULES})
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)
     closed = (_closed, _closed_nn, _closed_products)
