@@ -188,8 +188,8 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
 
     If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
     """
-    if view is source:
-        return
+    if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
+        return  # within torch.vmap and its like a tensor has no memory to be looked at
     if not _share(view.value, source.value):
         if _share(view.residual, source.residual):
             view.residual = _copied(view.residual)
