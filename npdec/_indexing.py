@@ -28,8 +28,10 @@ _INVALID = (
 
 
 def _index(bound: Any) -> int | None:
-    if bound is None or hasattr(bound, "__index__"):
-        return None if bound is None else operator.index(bound)
+    if bound is None:
+        return None
+    if hasattr(bound, "__index__"):
+        return operator.index(bound)
     raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
