@@ -37,7 +37,7 @@ from npdec._impl import (
     statistics_impl,
     windows_impl,
 )
-from npdec._normalizer import kernels_of, publish
+from npdec._normalizer import Published, kernels_of
 from npdec._operators import attach_matmul, attach_methods, attach_operators
 
 __all__ = ["functions"]
@@ -77,7 +77,7 @@ CHAPTERS = (
     windows_impl,
 )
 
-functions = publish("npdec", *CHAPTERS)
+functions = Published("npdec", *CHAPTERS)
 for name, kernel in functions.kernels.items():
     folded = kernel.__npdec__.folds  # type: ignore[attr-defined]
     if folded is not None:

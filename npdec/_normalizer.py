@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -29,7 +29,7 @@ from npdec._tags import NoValue, Spec
 from npdec._ufunc import make_gufunc, make_ufunc, ufunc
 from npdec._ufunc_call import choose, deliver_stacks
 
-__all__ = ["compile_function", "compile_method", "publish"]
+__all__ = ["Published", "compile_function", "compile_method", "kernels_of"]
 
 _Kind = inspect.Parameter
 
@@ -389,7 +389,7 @@ class Published(Mapping[str, Any]):
     is first asked for, which keeps the import of npdec short.
     """
 
-    def __init__(self, namespace: str, modules: Iterable[ModuleType]) -> None:
+    def __init__(self, namespace: str, *modules: ModuleType) -> None:
         self._namespace = namespace
         self.kernels: dict[str, Callable[..., Any]] = {}
         self._compiled: dict[Callable[..., Any], Any] = {}
@@ -421,8 +421,3 @@ class Published(Mapping[str, Any]):
             raise AttributeError(f"module {self._namespace!r} has no attribute {name!r}")
         function = scope[name] = self[name]
         return function
-
-
-def publish(namespace: str, *modules: ModuleType) -> Published:
-    """The public functions of the kernels in the modules."""
-    return Published(namespace, modules)

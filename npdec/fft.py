@@ -3,9 +3,9 @@
 from typing import Any as _Any
 
 from npdec._impl import fft_impl as _fft
-from npdec._normalizer import publish as _publish
+from npdec._normalizer import Published as _Published
 
-_functions = _publish("npdec.fft", _fft)
+_functions = _Published("npdec.fft", _fft)
 
 
 def __getattr__(name: str) -> _Any:
