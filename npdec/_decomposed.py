@@ -15,7 +15,7 @@ from weakref import ref
 import torch
 
 from npdec import _blocks, _components
-from npdec._tracing import Nested, tracing
+from npdec._tracing import Nested, constant_when_traced, tracing
 
 __all__ = [
     "DecomposedTensor",
@@ -34,6 +34,11 @@ __all__ = [
 Labels = tuple[Hashable, ...]
 
 
+@constant_when_traced
+def _number(label: InputLabel) -> int:
+    return id(label.source)
+
+
 class InputLabel:
     """The label of a component that was given none: which input, and which element or index of it.
 
@@ -47,7 +52,10 @@ class InputLabel:
         self.index = index
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, InputLabel) and self.source is other.source and self.index == other.index
+        if not isinstance(other, InputLabel) or self.index != other.index:
+            return False
+        # A graph would not notice that two sources, different ones when it was made, are one.
+        return _number(self) == _number(other) if tracing() else self.source is other.source
 
     def __hash__(self) -> int:
         return hash((id(self.source), self.index))
@@ -250,7 +258,11 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
 
 def _are_equal(labels: Labels, others: Labels) -> bool:
     """torch.compile cannot see whether two tuples are one."""
-    return labels == others if tracing() else labels is others or labels == others
+    if not tracing():
+        return labels is others or labels == others
+    if len(labels) != len(others):
+        return False
+    return all(label is other or label == other for label, other in zip(labels, others, strict=True))
 
 
 def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) -> torch.Tensor:

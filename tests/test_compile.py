@@ -132,6 +132,19 @@ def test_two_inputs_decomposed_apart():
     assert torch.equal(made.components, plain.components)
 
 
+def test_labels_that_meet_are_looked_at_again():
+    """A graph that was made for labels of two inputs does not serve one label of both, nor the other way about."""
+    product = torch.compile(torch.mul, fullgraph=True, backend="eager")
+    a, b = torch.randn(2, dtype=DOUBLE), torch.randn(2, dtype=DOUBLE)
+    together, apart = lambda: np.decompose((a, b), axis=0), lambda: (np.decompose(a), np.decompose(b))
+    named = lambda: (np.decompose(a, labels=["p", "q"]), np.decompose(b, labels=["q", "p"]))  # noqa: E731
+    for make in (together, apart, apart, together, named):
+        x, y = make()
+        made, plain = product(x, y), x * y
+        assert made.labels == plain.labels
+        assert torch.equal(made.components, plain.components)
+
+
 def test_a_tuple_is_the_first_that_is_seen():
     """In a process in which nothing of npdec has been compiled yet."""
     program = (
