@@ -179,7 +179,9 @@ def _slogdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 
 
 def _logdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """logdet of matrices whose determinants stay positive; NaN otherwise."""
+    """logdet of real matrices whose determinants stay positive; NaN otherwise."""
+    if args[0].is_complex():  # the logarithm of a determinant, which has a phase
+        return _law.quadrature(Call(func, None, args, kwargs))
     made = torch.linalg.slogdet(args[0])
     result = made[1]
     with no_graph(result.whole):

@@ -232,7 +232,7 @@ def pointwise_in_all(call: Call) -> Any:
             for parts in ([t.value for t in tensors], [t.residual for t in tensors])
         ]
         means: Sequence[torch.Tensor]
-        if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0:
+        if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
             means = MEANS[func](*ends[0], *ends[1], call, value, residual)
         else:
             name = getattr(func, "__name__", str(func))

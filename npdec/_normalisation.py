@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
+from npdec import _law
+from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
 from npdec._formula import own_numbers
@@ -225,6 +227,8 @@ def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     x, shape, weight, eps = read(args, kwargs, normalized_shape=None, weight=None, eps=None)
+    if x.is_complex():  # torch's mean square of complex numbers is no length
+        return _law.quadrature(Call(func, None, args, kwargs))
 
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
         return torch.rms_norm(x, shape, weight, eps)

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
+from npdec import _law
+from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
@@ -322,6 +324,8 @@ def _dots(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
 def _logsumexp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """logsumexp, along one axis or several."""
     x, dim, _ = read(args, kwargs, dim=None, keepdim=False)
+    if x.value.is_complex():  # the largest is what complex numbers have not
+        return _law.quadrature(Call(func, None, args, kwargs))
     with no_graph(x.whole):
         value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
     if not x.value.numel() or not x.labels:

@@ -417,3 +417,18 @@ def test_gradients_flow_through_the_components(name, case):
         return FUNCTIONS[name](np.DecomposedTensor(x, r, parts, ("a", "b"))).components
 
     assert torch.autograd.gradcheck(function, (x.requires_grad_(), r.requires_grad_()))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [torch.logdet, lambda x: torch.logsumexp(x, 1), lambda x: torch.logaddexp(x, 2 * x)],
+    ids=["logdet", "sum", "two"],
+)
+def test_complex_numbers_have_no_largest_one(f):
+    """Where the closed form is one of real numbers, the path integral is."""
+    generator = torch.Generator().manual_seed(0)
+    x, r = (torch.randn(3, 3, dtype=torch.complex128, generator=generator) + 3 * torch.eye(3) for _ in range(2))
+    y = f(np.decompose(x, baseline=r))
+    assert torch.equal(y.value, f(x))
+    assert torch.allclose(y.residual, f(r), rtol=1e-12)
+    assert torch.allclose(y.c_sum(), y.value, rtol=1e-11)
