@@ -98,8 +98,11 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 
 
 def _load_rules() -> None:
-    """Fill the registry with npdec's own rules. Signatures come before names, so that they win."""
+    """Fill the registry with npdec's own rules. Signatures come before names, so that they win, and both before the
+    tags of ufuncs, which are there already."""
     rules = _law.rules
+    of_ufuncs = dict(rules)
+    rules.clear()
     rule: Function
     rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
     rules.update({**_closed.MAGNITUDES, **_closed_linalg.RULES})
@@ -134,6 +137,8 @@ def _load_rules() -> None:
             getter = getattr(getattr(torch.Tensor, name, None), "__get__", None)
             if getter is not None:
                 rules.setdefault(getter, rule)
+    for function, rule in of_ufuncs.items():
+        rules.setdefault(function, rule)
     for function in vars(F).values():
         if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
             position = list(inspect.signature(function).parameters).index("inplace")

@@ -98,6 +98,7 @@ class _Source:
             "_wrap_array": _results.wrap_array,
             "_wrap_view": _results.wrap_view,
             "_wrap_flat": _results.wrap_flat,
+            "_counting": _results.counting,
             "_wrap_frozen": _results.wrap_frozen,
             "_wrap_mirror": _results.wrap_mirror,
             "_wrap_scalar": _wrap.wrap_scalar,
@@ -232,6 +233,8 @@ class _Source:
             lines.append(f"{first.name} = self")
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
+        if self.returns == "Flat":
+            lines.append("if order == 'A': order = _counting(_source, order)")
         for p in self.parameters:
             if p.tag == "Coefficients":
                 test = f"type({p.name}) is not _Array and isinstance({p.name}, _Poly1d)"

@@ -12,7 +12,7 @@ from npdec._base import ArrayBase
 from npdec._decomposed import is_broadcast
 from npdec._dtypes import dtype as dtype_class
 
-__all__ = ["wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+__all__ = ["counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
 
 
 def wrap_result(result: Any) -> Any:
@@ -53,6 +53,13 @@ def wrap_flat(source: Any, result: torch.Tensor) -> Any:
     if type(source) is _wrap.ARRAY and not _memory.follow_each_other(made):
         return _wrap.wrap_array(result.clone())
     return made
+
+
+def counting(source: Any, order: str) -> str:
+    """Order "A", in which the first axis is fastest where it is so in memory: not in that of a copy that stands for a
+    view."""
+    reversed_view = type(source) is _wrap.ARRAY and not _memory.follow_each_other(source, "F")
+    return "C" if reversed_view else order
 
 
 def wrap_frozen(source: Any, result: torch.Tensor) -> Any:

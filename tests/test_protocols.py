@@ -19,6 +19,7 @@ FUNCTIONS = {
     ".".join([*function.__module__.split(".")[1:], function.__name__]): function
     for function in numpy.testing.overrides.get_overridable_numpy_array_functions()
     if function.__module__ != "numpy.lib.recfunctions"  # of records, which torch has not
+    and not function.__name__.startswith("_")
 }
 UFUNCS = {
     ufunc.__name__: ufunc

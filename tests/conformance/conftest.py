@@ -133,6 +133,7 @@ class Conformance:
         import npdec
 
         numpy_face.Absent.running = True
+        buffer = npdec.getbufsize()  # which a test that fails may leave behind
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(SECONDS)
         try:
@@ -141,6 +142,7 @@ class Conformance:
                 return (yield)
         finally:
             signal.alarm(0)
+            npdec.setbufsize(buffer)
             numpy_face.Absent.running = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
