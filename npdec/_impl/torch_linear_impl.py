@@ -15,7 +15,7 @@ from npdec._tags import Linear, Multilinear, Opaque, torch_rule
 
 # Names in torch, torch.Tensor, torch.nn.functional, torch.fft, torch.linalg: each is registered wherever it exists.
 LINEAR = """
-    sum mean cumsum neg negative positive trace sum_to_size
+    sum mean cumsum neg negative positive deg2rad rad2deg trace sum_to_size
     reshape view_as reshape_as expand expand_as broadcast_to permute transpose t swapaxes swapdims moveaxis movedim
     flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
     masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit

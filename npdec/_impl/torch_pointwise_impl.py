@@ -19,7 +19,7 @@ POINTWISE = """
     sigmoid expit logsigmoid threshold softshrink hardshrink
     abs absolute exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal sin cos tan asin acos atan arcsin
     arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh erf erfc erfinv erfcx lgamma gammaln digamma
-    psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit round floor ceil trunc fix frac sign sgn deg2rad rad2deg nan_to_num
+    psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit round floor ceil trunc fix frac sign sgn nan_to_num
     mvlgamma entr bessel_j0 bessel_j1 angle
 """.split()
 
