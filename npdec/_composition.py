@@ -32,7 +32,7 @@ from npdec._tags import NoValue
 
 __all__ = ["Composition"]
 
-_new = object.__new__
+_new, _Tensor = object.__new__, torch.Tensor
 
 
 class Composition(ArrayBuffer, ArrayMethods):
@@ -154,10 +154,10 @@ class Composition(ArrayBuffer, ArrayMethods):
                 tensor = self._t.reshape(length, width)
         except (TypeError, RuntimeError):
             return super().reshape(*_lengths(length, width, more))
-        if type(tensor) is DecomposedTensor:
+        if type(tensor) is not _Tensor:
+            if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
+                return super().reshape(*_lengths(length, width, more))
             return _memory.view(self, tensor)
-        if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
-            return super().reshape(*_lengths(length, width, more))
         result = _new(Composition)
         result._t = tensor
         result._d = self._d
