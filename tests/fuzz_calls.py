@@ -215,8 +215,8 @@ def function_program(b: Builder, name: str, canonical: str) -> Program:
             key = b.pick(free)
             free.remove(key)
             drawn = hint(b, name, key, *parameters[key])
-            kind = inspect.signature(function).parameters[key].kind
-            if drawn is not None and kind in (kind.KEYWORD_ONLY, kind.POSITIONAL_OR_KEYWORD):
+            shown = inspect.signature(function).parameters.get(key)  # a keyword that is taken may be left out
+            if drawn is not None and (shown is None or shown.kind in (shown.KEYWORD_ONLY, shown.POSITIONAL_OR_KEYWORD)):
                 keywords[key] = drawn
     words = [*words, *(f"{key}={value}" for key, value in keywords.items())]
     if "out" in inspect.signature(function).parameters and "out" not in keywords and b.chance(5):

@@ -282,6 +282,15 @@ def _undefined_cast(d: Difference) -> bool:
 
 
 @rule(
+    "out= has the shape of the result; the last step of some of NumPy's functions broadcasts to a larger one",
+    "fix",
+    "a = np.array(0.5); b = np.ones(3)\nr = np.fix(a, out=b)",
+)
+def _larger_out(d: Difference) -> bool:
+    return "out=" in d.program.call and isinstance(d.got, ValueError) and "output array has" in str(d.got)
+
+
+@rule(
     "complex numbers of which a part is not finite have no one product, nor one order",
     "geomspace",
     "a = np.array([complex(np.inf, -0.0)])\nr = np.geomspace(a, 3.0, 5)",
