@@ -25,15 +25,6 @@ _DTYPES = {
     "complex64": torch.complex64,
     "complex128": torch.complex128,
 }
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
 _WITHOUT_DOUBLES = ("mps",)  # the kinds of devices that have neither float64 nor complex128
 
 
@@ -92,9 +83,9 @@ class __array_namespace_info__:
         wide = _device(device).type not in _WITHOUT_DOUBLES
         letters = "biufc" if kind is None else ""
         for word in () if kind is None else kind if isinstance(kind, tuple) else (kind,):
-            if word not in _KINDS:
+            if word not in dtypes_impl.KINDS:
                 raise ValueError(f"unsupported kind: {word!r}")
-            letters += _KINDS[word]
+            letters += dtypes_impl.KINDS[word]
         return {
             name: dtype_class(found)
             for name, found in _DTYPES.items()

@@ -178,17 +178,6 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return second is generic or issubclass(first, second)  # NumPy's own scalar types are below generic too
 
 
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
-
-
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API standard, or is another dtype, or either of those in a tuple.
 
@@ -204,9 +193,9 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     answers = []
     for item in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(item, str):
-            if item not in _KINDS:
+            if item not in dtypes_impl.KINDS:
                 raise ValueError(f"kind argument is a string, but {item!r} is not a known kind name.")
-            answers.append(dtypes_impl.kind(found) in _KINDS[item])
+            answers.append(dtypes_impl.kind(found) in dtypes_impl.KINDS[item])
         elif isinstance(item, type) and issubclass(item, generic):
             answers.append(item is SCALARS[found])
         else:

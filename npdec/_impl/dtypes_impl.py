@@ -42,6 +42,7 @@ from npdec._impl._promotion import (
 )
 
 __all__ = [
+    "KINDS",
     "LOOPS",
     "Loops",
     "can_cast",
@@ -58,6 +59,18 @@ __all__ = [
 ]
 
 _TORCH_INTEGERS = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+# The letters of NumPy's kinds of dtypes, by the names that the array API standard has for them.
+KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
 
 
 class Loops:
