@@ -27,3 +27,19 @@ def _torch_state() -> Iterator[None]:
     dtype = torch.get_default_dtype()
     yield
     assert torch.get_default_dtype() is dtype, "the test (or the library) changed torch's default dtype"
+
+
+@pytest.fixture
+def nothing_stays_registered() -> Iterator[None]:
+    """Take away what a test has registered for good in npdec.overrides."""
+    from npdec import _law
+    from npdec.overrides import _calls
+
+    rules, defaults, opened = dict(_law.rules), set(_law.defaults), set(_calls._opened)
+    yield
+    for cls in set(_calls._opened) - opened:
+        _calls.close_class(cls)
+    _law.rules.clear()
+    _law.rules.update(rules)
+    _law.defaults.clear()
+    _law.defaults.update(defaults)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,23 +10,11 @@ import torch
 import torch.utils.checkpoint
 
 import npdec as np
-from npdec import _law
-from npdec.overrides import _calls as calls
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "extending").glob("*.py"))
 F64 = torch.float64
 
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    rules, defaults, opened = dict(_law.rules), set(_law.defaults), set(calls._opened)
-    yield
-    for cls in set(calls._opened) - opened:
-        calls.close_class(cls)
-    _law.rules.clear()
-    _law.rules.update(rules)
-    _law.defaults.clear()
-    _law.defaults.update(defaults)
+pytestmark = pytest.mark.usefixtures("nothing_stays_registered")
 
 
 # torch.func.jvp compiles formulas with what torch has deprecated, when it is first used.

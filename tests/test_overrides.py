@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -14,22 +13,11 @@ from npdec import _law
 from npdec.overrides import Linear, Multilinear, Opaque, Pointwise, Smooth
 from npdec.overrides import _calls as calls
 
+pytestmark = pytest.mark.usefixtures("nothing_stays_registered")
+
 torch.manual_seed(0)
 X = torch.tensor([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]], dtype=torch.float64)
 R = torch.tensor([[0.5, 1.0, -0.5], [1.0, -0.25, 2.0]], dtype=torch.float64)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    """Take away what a test has registered for good."""
-    rules, defaults, opened = dict(_law.rules), set(_law.defaults), set(calls._opened)
-    yield
-    for cls in set(calls._opened) - opened:
-        calls.close_class(cls)
-    _law.rules.clear()
-    _law.rules.update(rules)
-    _law.defaults.clear()
-    _law.defaults.update(defaults)
 
 
 def decomposed() -> np.DecomposedTensor:
