@@ -422,6 +422,13 @@ rules: dict[Any, Function] = {}
 defaults: set[Any] = set()
 
 
+def innermost(rule: Any) -> Any:
+    """The rule within those that handle an argument `inplace`, were registered, or look on."""
+    while (within := getattr(rule, "inner", None) or getattr(rule, "rule", None)) is not None:
+        rule = within
+    return rule
+
+
 def is_default(function: Any) -> bool:
     return function in defaults
 

@@ -117,8 +117,7 @@ def _described(rule: Any, quadrature: bool) -> str:
         return f"registered: {rule.description}"
     if quadrature:
         return "quadrature"
-    rule = getattr(rule, "rule", rule)  # with an argument `inplace`
-    rule = getattr(rule, "inner", rule)
+    rule = _law.innermost(rule)
     if isinstance(rule, _law.TaggedRule):
         return ", ".join(f"{key}: {tag}" for key, tag in rule.by_key.items() if isinstance(key, str))
     return "value only" if getattr(rule, "opaque", False) else "closed form"

@@ -307,8 +307,7 @@ class _Check:
         """The tags of the decomposed arguments that say Linear or Multilinear."""
         kernel = getattr(self.f, "__kernel__", None)
         rule = _law.rules.get(self.f) if kernel is None else _law.TaggedRule(read_parameters(kernel))
-        rule = getattr(rule, "inner", rule)
-        rule = getattr(rule, "rule", rule)  # of one that was registered
+        rule = _law.innermost(rule)
         if not isinstance(rule, _law.TaggedRule):
             return {}
         return {i: rule.by_key[i] for i in self.places if rule.by_key.get(i) in ("Linear", "Multilinear")}
