@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._closed_steps import in_closed_form, walk
 from npdec._formula import by_formula, own_numbers, same_draws, value_of, with_numbers
 
 __all__ = ["RULES"]
@@ -61,7 +62,7 @@ _STEPS: dict[str, Step] = {
 
 
 def _one_direction(
-    step: Step, data: Any, sizes: list[int], state: State, weights: Sequence[Any], backward: bool
+    kind: str, data: Any, sizes: list[int], state: State, weights: Sequence[Any], backward: bool
 ) -> tuple[Any, State]:
     """The states after each step, one after the other as in `data`, and the last one of each sequence.
 
@@ -70,28 +71,13 @@ def _one_direction(
     into, *rest = weights
     biases = rest[1:3] if len(rest) > 2 else []
     own = [rest[0], biases[1] if biases else None, *rest[3 if biases else 1 :]]
-    gates = F.linear(data, into, biases[0] if biases else None).split(sizes)
-    outputs: list[Any] = [None] * len(sizes)
-    start, finished = state, []
-    state = tuple(s[: sizes[-1 if backward else 0]] for s in state)
-    order = range(len(sizes))
-    for t in reversed(order) if backward else order:
-        now, size = len(state[0]), sizes[t]
-        if size < now:
-            finished.append(tuple(s[size:] for s in state))
-            state = tuple(s[:size] for s in state)
-        elif size > now:  # backwards, the shorter sequences begin later
-            state = tuple(torch.cat([s, s0[now:size]]) for s, s0 in zip(state, start, strict=True))
-        state = step(gates[t], state, own)
-        outputs[t] = state[0]
-    return torch.cat(outputs), _joined(state, finished)
-
-
-def _joined(state: State, finished: list[State]) -> State:
-    """The sequences in their order: those that went on longest come first."""
-    if not finished:
-        return state
-    return tuple(torch.cat(parts) for parts in zip(state, *reversed(finished), strict=True))
+    enter = (into, biases[0] if biases else None)
+    made = in_closed_form(kind, data, enter, sizes, state, own, backward)
+    if made is None:
+        parts, step = F.linear(data, *enter).split(sizes), _STEPS[kind]
+        outputs, last = walk(lambda t, now: step(parts[t], now, own), sizes, state, backward)
+        made = torch.cat(outputs), last
+    return made
 
 
 def _layers(
@@ -115,7 +101,7 @@ def _layers(
             place = layer * directions + direction
             weights = params[place * count : (place + 1) * count]
             state = tuple(h[place] for h in hx)
-            made, last = _one_direction(_STEPS[kind], data, sizes, state, weights, direction == 1)
+            made, last = _one_direction(kind, data, sizes, state, weights, direction == 1)
             outputs.append(made)
             finals.append(last)
         data = torch.cat(outputs, -1) if bidirectional else outputs[0]

@@ -15,6 +15,8 @@ from npdec import _law
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
+from npdec._rules import residuals_are_of_the_baseline
+from npdec._tracing import tracing
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
 
@@ -58,10 +60,15 @@ def same_draws(
 
 
 def with_numbers(value: Any, residual: Any, made: Any) -> Any:
-    """The contributions of `made`, with another value and residual: a tensor, or sequences of them."""
+    """The contributions of `made`, with another value and residual: a tensor, or sequences of them.
+
+    Under a rule whose residuals are no function of the baseline (`np.rule("scaling")`), that of `made` stays.
+    """
     if isinstance(value, torch.Tensor):
         if not isinstance(made, DecomposedTensor) or not carries(value.dtype):
             return value
+        if not (tracing() or residuals_are_of_the_baseline()):
+            residual = made.residual.reshape(value.shape)
         if not value.numel():
             empty = value.new_zeros((len(made.labels), *value.shape))
             return DecomposedTensor(value, residual, empty, made.labels, made.whole)

@@ -18,7 +18,7 @@ from npdec._secant import lead, narrowed, secant
 from npdec._settings import Settings, current, settings
 from npdec._tracing import count_contexts
 
-__all__ = ["current_rule", "register_rule", "rule"]
+__all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
 
 PointwiseRule = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
@@ -141,6 +141,13 @@ def accepted(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def has_reverse_mode(name: str) -> bool:
     """Whether the components that the named rule gives are linear in those that it takes, as reverse mode needs."""
     return name not in ("abs_affine", "hybrid_affine")
+
+
+def residuals_are_of_the_baseline() -> bool:
+    """Whether the residual of a result is, by the rules that hold here, the function of the arguments' residuals."""
+    here = settings("a formula")
+    kept = here.rule in ("affine", "abs_affine", "hybrid_affine")
+    return kept and not here.frozen_normalisation and not here.frozen_attention
 
 
 def current_rule(reverse: bool) -> tuple[PointwiseRule, Mapping[str, Any]]:

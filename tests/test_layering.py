@@ -29,6 +29,7 @@ LAW = {
     "_closed_nn",
     "_closed_products",
     "_closed_recurrent",
+    "_closed_steps",
     "_closed_torch",
     "_components",
     "_decomposed",

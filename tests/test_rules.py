@@ -246,3 +246,20 @@ def test_quadrature_aims_at_the_tolerance():
         error = (made.value - made.c_sum()).abs().max() / made.value.abs().max()
         assert float(error) < (rtol or 1e-12)
     assert counts[0] < counts[1]
+
+
+@pytest.mark.parametrize("name", ["scaling", "none", "frozen"])
+def test_formulas_are_complete_under_rules_with_residuals_of_their_own(name):
+    """Functions that are written with others (a cell of a network, layer_norm with its statistics) miss nothing."""
+    source = torch.Generator().manual_seed(0)
+    x, weight = (torch.randn(4, 4, generator=source, dtype=torch.float64) for _ in range(2))
+    marked = np.decompose(x, axis=0, baseline=torch.full_like(x, 0.3))
+    with np.rule(normalisation="frozen") if name == "frozen" else np.rule(name):
+        made = [
+            torch.ldexp(x, marked),
+            torch.native_layer_norm(marked, (4,), None, None, 1e-5)[0],
+            torch.rnn_tanh_cell(marked, x, weight, weight),
+            torch.native_group_norm(marked, None, None, 4, 4, 1, 2, 1e-5)[0],
+        ]
+    for one in made:
+        torch.testing.assert_close(one.c_sum(), one.value)
