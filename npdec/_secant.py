@@ -206,7 +206,7 @@ def _quick(
         # Digits are lost where |fx − fr| is small beside |fx + fr|.
         excess = (fx + fr).abs_().sub_(difference.abs(), alpha=_KEPT)
         some = bool(excess.amax() >= 0)
-        chosen = ((excess >= 0) if some else excess[:0]).reshape(-1).nonzero().squeeze(1)
+        chosen = ((excess >= 0) if some else excess.reshape(-1)[:0]).reshape(-1).nonzero().squeeze(1)
     if len(chosen):
         flat = slope.reshape(-1)
         ends = [t.reshape(-1).index_select(0, chosen) for t in (x, r, fx, fr, flat)]
