@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from npdec import _law
 from npdec._decomposed import DecomposedTensor, align
 from npdec._gradients import no_graph
-from npdec._rules import affine, current_rule
+from npdec._rules import is_affine
 from npdec._scope import scope
 from npdec._secant import secant
 from npdec._tracing import mapped, tracing
@@ -207,7 +207,7 @@ def _serves(data: Any, state: State, weights: Sequence[Any], whole: bool) -> boo
         return False
     if any(hasattr(_law.rules.get(f), "description") for f in (F.linear, torch.sigmoid, torch.tanh, torch.relu)):
         return False  # a rule that a user has registered describes itself
-    return current_rule(whole)[0] is affine
+    return is_affine(whole)
 
 
 def in_closed_form(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd.function import once_differentiable
 
-__all__ = ["graft", "no_graph", "stand_in"]
+from npdec import _checking
+from npdec._tracing import tracing
+
+__all__ = ["graft", "is_pulled", "no_graph", "pulled", "stand_in"]
 
 
 class no_graph:
@@ -49,3 +54,41 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     carrier = components.squeeze(0)
     carrier.data = value
     return carrier
+
+
+class _Pulled(torch.autograd.Function):
+    """A tensor on the graph of another one, with a derivative that is given."""
+
+    @staticmethod
+    def forward(ctx: Any, carrier: torch.Tensor, made: list[torch.Tensor], pull: Any) -> torch.Tensor:
+        ctx.pull = pull
+        return made.pop()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return ctx.pull(grads[0]), None, None
+
+
+def is_pulled(whole: bool) -> bool:
+    """Whether the component of a result may be made by `pulled`: in reverse mode, where nothing looks closely."""
+    return (
+        whole
+        and not tracing()
+        and not torch._C._are_functorch_transforms_active()
+        and _checking.current.get() is None  # which is about the contributions themselves
+    )
+
+
+def pulled(
+    value: torch.Tensor,
+    base: torch.Tensor,
+    components: torch.Tensor,
+    pull: Callable[[torch.Tensor], torch.Tensor],
+    difference: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The component of a result in reverse mode, `value - base`, from the one of an argument: `pull` takes gradients of
+    the former, (1, *shape), to those of the latter. `difference` is value − base, if nobody needs it any more."""
+    made = value.detach() - base.detach() if difference is None else difference
+    found: torch.Tensor = _Pulled.apply(components, [made.unsqueeze_(0)], pull)
+    return found

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from npdec._gradients import no_graph
-from npdec._secant import lead, narrowed, secant
+from npdec._gradients import is_pulled, no_graph, pulled
+from npdec._secant import Slope, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
 from npdec._tracing import count_contexts
 
@@ -158,7 +158,13 @@ def current_rule(reverse: bool) -> tuple[PointwiseRule, Mapping[str, Any]]:
             f"the rule {name!r} is not linear in the components, so it has no reverse mode: decompose the input "
             "(np.decompose) and read the components of the result"
         )
-    return _rules[name], options
+    found = _rules[name]
+    return affine_in_reverse if found is affine and is_pulled(reverse) else found, options
+
+
+def is_affine(reverse: bool) -> bool:
+    """Whether the law itself holds here."""
+    return current_rule(reverse)[0] in (affine, affine_in_reverse)
 
 
 def _reverse(value: torch.Tensor, components: torch.Tensor) -> bool:
@@ -176,13 +182,43 @@ def affine(
     others: tuple[torch.Tensor, ...],
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """c_i · (f(x) − f(r)) / (x − r)."""
+    f_residual, slope = _sloped(f, value, residual, components, f_value, others)
+    return f_residual, slope.apply(components)
+
+
+def affine_in_reverse(
+    f: Callable[..., torch.Tensor],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    components: torch.Tensor,
+    f_value: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for the only component, which is known to be the whole change."""
+    f_residual, slope = _sloped(f, value, residual, components, f_value, others)
+    multiplier = slope.multiplier
+    if slope.extreme is not None or slope.singular is not None or f_value.shape != value.shape:
+        return f_residual, slope.apply(components)
+    if f_value.dtype is not components.dtype or f_value.is_complex():
+        return f_residual, slope.apply(components)
+    return f_residual, pulled(f_value, f_residual, components, lambda grad: grad * multiplier, slope.difference)
+
+
+def _sloped(
+    f: Callable[..., torch.Tensor],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    components: torch.Tensor,
+    f_value: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> tuple[torch.Tensor, Slope]:
+    """The function of the residual, and its slope."""
     with no_graph(_reverse(value, components)):
         if others:
             f_residual = f(residual, *others)
         else:  # equal rows need one of them
             f_residual = f(narrowed(residual, residual.ndim)).expand(f_value.shape)
-        slope = secant(f, value, residual, f_value, f_residual, others)
-    return f_residual, slope.apply(components)
+        return f_residual, secant(f, value, residual, f_value, f_residual, others)
 
 
 def _magnitudes(components: torch.Tensor, change: torch.Tensor) -> torch.Tensor:

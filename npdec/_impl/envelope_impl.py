@@ -7,7 +7,11 @@ fraction of the path that it leads. Equal lines share evenly.
 
 from __future__ import annotations
 
+import itertools
+
 import torch
+
+_FEW = 4  # lines, up to which each is compared with each
 
 
 def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
@@ -20,33 +24,104 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
     if torch.compiler.is_compiling():
         residual = residual.expand(value.shape)
         return _walked(value, residual, _first(value, residual, dim), dim)
+    value, residual = value.movedim(dim, 0), residual.movedim(dim, 0)
     # Where all lines start as one, the highest at the end leads.
-    fractions = _shared(value == value.amax(dim, keepdim=True), value.dtype, dim)
-    apart = (residual != residual.narrow(dim, 0, 1)).any(dim)
-    if not bool(apart.any()):
-        return fractions
-    residual = residual.expand(value.shape).movedim(dim, 0)
-    value, first = value.movedim(dim, 0), fractions.movedim(dim, 0)
-    apart = apart.expand(value.shape[1:])
-    first[:, apart] = _from_apart(value[:, apart], residual[:, apart])
-    return fractions
+    same = value.clone(memory_format=torch.contiguous_format).eq_(value.amax(0, keepdim=True))
+    fractions = _shared(same)
+    apart = (residual != residual[:1]).any(0)
+    if bool(apart.any()):
+        _put_from_apart(fractions, value, residual, apart)
+    return fractions.movedim(0, dim)
 
 
-def _shared(same: torch.Tensor, dtype: torch.dtype, dim: int) -> torch.Tensor:
-    """Even shares for those that are equal."""
-    shares = same.to(dtype)
-    return shares / shares.sum(dim, keepdim=True)
+def _shared(same: torch.Tensor) -> torch.Tensor:
+    """Even shares for those that are equal: ones among zeros, which are overwritten."""
+    return same.div_(same.sum(0, keepdim=True))
+
+
+def _put_from_apart(fractions: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, apart: torch.Tensor) -> None:
+    """Overwrite the fractions where the lines start apart. What the residual is broadcast over is one axis then."""
+    count, first = len(value), 1
+    while first < residual.ndim and residual.shape[first] == 1:
+        first += 1
+    lead, rest = value.shape[1:first].numel(), value.shape[first:]
+    apart = torch.broadcast_to(apart, (*apart.shape[: first - 1], *rest)).reshape(-1)
+    chosen = apart.nonzero().squeeze(1)
+    low = residual.expand(count, *residual.shape[1:first], *rest).reshape(count, 1, -1).index_select(2, chosen)
+    order = low.argsort(0, descending=True)
+    low = low.gather(0, order)
+    # Where the chosen are in memory, line by line in the order in which they start.
+    turns = torch.arange(lead, device=value.device).unsqueeze(1)
+    places = (order * (lead * len(apart)) + (turns * len(apart) + chosen)).reshape(-1)
+    high = value.reshape(-1).index_select(0, places).reshape(count, lead, -1)
+    fractions.view(-1).index_copy_(0, places, _from_apart(high, low).reshape(-1))
 
 
 def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    """The fractions along the first of two axes."""
+    """The fractions along the first of three axes, on which the lines have the order in which they start."""
+    if len(value) <= _FEW and _is_tame(value) and _is_tame(residual):
+        return _compared(value, residual)
+    shape = value.shape
+    value, residual = value.flatten(1), residual.expand(shape).flatten(1)
     height, pitch, goal = _first(value, residual, 0)
-    fractions = _shared((residual == height) & (value - residual == pitch), value.dtype, 0)
+    fractions = _shared(((residual == height) & (value - residual == pitch)).to(value.dtype))
     moving = (goal != value.amax(0, keepdim=True))[0]
     if bool(moving.any()):
         value, residual, *start = (t[:, moving] for t in (value, residual, height, pitch, goal))
         fractions[:, moving] = _walked(value, residual, (start[0], start[1], start[2]), 0)
-    return fractions
+    return fractions.reshape(shape)
+
+
+def _is_tame(numbers: torch.Tensor) -> bool:
+    """Whether differences of the numbers are finite."""
+    most = torch.finfo(numbers.dtype).max / 4
+    return bool(numbers.amax() < most) and bool(numbers.amin() > -most)
+
+
+def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """The fractions of few lines in the order in which they start: each leads from where it has crossed those before it
+    until those after it cross it. (By arithmetic, as selection takes several times as long.)
+
+    A time is kept as its distance from the start and from the end of the path, which may be small beside the path.
+    """
+    count = len(value)
+    pairs = list(itertools.combinations(range(count), 2))
+    gaps = torch.stack([residual[i] - residual[j] for i, j in pairs])
+    ties = (gaps == 0).to(gaps.dtype)
+    gaps, some = gaps + ties, ties.flatten(1).amax(1).tolist()
+    high = value.unbind()
+    start, end = [torch.zeros_like(high[0])] * count, [torch.ones_like(high[0])] * count
+    until, rest = list(end), list(start)
+    equal: list[tuple[int, int, torch.Tensor]] = []
+    for gap, tie, any_tie, (i, j) in zip(gaps, ties, some, pairs, strict=True):
+        change = high[j] - high[i]
+        gain = change.clamp(min=0)
+        both = gain + gap
+        crossing, left = gap / both, gain.div_(both)
+        if any_tie:  # of two that start as one the steeper leads, and of equal ones the first, for the time being
+            apart, lower = 1 - tie, change.clone().le_(0)
+            crossing.mul_(apart).addcmul_(lower, tie)
+            left.mul_(apart).addcmul_(1 - lower, tie)
+            equal.append((i, j, change.eq_(0).mul_(tie)))
+        until[i], rest[i] = torch.minimum(until[i], crossing), torch.maximum(rest[i], left)
+        start[j], end[j] = torch.maximum(start[j], crossing), torch.minimum(end[j], left)
+    # The first starts with the path, and the last ends with it.
+    fractions = [until[0], *[_between(*times) for times in zip(start, end, until, rest, strict=True)][1:-1], end[-1]]
+    if equal:
+        shares = [torch.ones_like(high[0]) for _ in high]
+        totals = [fraction.clone() for fraction in fractions]
+        for i, j, same in equal:
+            for a, b in ((i, j), (j, i)):
+                shares[a].add_(same)
+                totals[a].addcmul_(same, fractions[b])
+        fractions = [total.div_(share) for total, share in zip(totals, shares, strict=True)]
+    return torch.stack(fractions)
+
+
+def _between(start: torch.Tensor, end: torch.Tensor, until: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
+    """How long it is from one time to another, zero if that is earlier."""
+    early = start.clone().lt_(0.5)
+    return (end - rest).mul_(1 - early).addcmul_(until - start, early).clamp_(min=0)
 
 
 def _first(value: torch.Tensor, residual: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
