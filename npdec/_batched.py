@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
-from npdec import _blocks
+from npdec import _windowed
 from npdec._secant import lead
 from npdec._tracing import constant_when_traced
+from npdec._windows import Windows
 
 if TYPE_CHECKING:
     from npdec._call import Call
@@ -56,26 +57,35 @@ def leading_axes(call: Call, tensor: torch.Tensor) -> int:
 def apply(
     call: Call,
     function: Callable[..., Any],
-    components: Sequence[torch.Tensor],
+    components: Sequence[Any],
     value: Any,
-    keys: Sequence[int | str],
+    places: Sequence[int],
+    held: Sequence[Any],
 ) -> Any:
-    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs.
+    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or windows.
 
-    `keys` are the places of the components among the arguments of the call.
+    `components`, tensors or windows, are those of the decomposed arguments of the numbers `places`; the others are
+    `held`.
     """
     count = len(components[0])
+    if any(type(c) is Windows for c in components):
+        made = None
+        if len(components) == 1:
+            made = _windowed.moved(call, places[0], components[0], held, value)
+        elif isinstance(value, torch.Tensor):
+            made = _windowed.summed(call, components, value)
+        if made is not None:
+            return made
+        components = [
+            call.tensors[i].components if type(c) is Windows else c for i, c in zip(places, components, strict=True)
+        ]
     if not count:
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
         return [v.new_zeros((0, *v.shape)) for v in value]
     if is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor):
         return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
-    if len(components) == 1 and components[0] is call.leaves[0].tensor.components:
-        made = _blocks.product(call, components[0])
-        if made is not None:
-            return made
-    if is_among(call.func, "LEADING") and list(keys) == [0]:
+    if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
         return function(*components)
     if count == 1:
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)

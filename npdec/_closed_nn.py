@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,8 @@ from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._secant import narrowed
 from npdec._tracing import name_of
+from npdec._windowed import fitted, reach
+from npdec._windows import Windows, known
 
 __all__ = ["CLOSED_FORMS"]
 
@@ -58,14 +60,45 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         high, low = (torch.stack(list(_looked_at(part, places))) for part in (x.value, row))
         fractions = leading_fractions(high, low, 0)
         residual = low.amax(0).expand(value.shape)
-    # Place by place, so that the components are never there for all places at once.
-    terms = zip(_looked_at(x.components, places), fractions, strict=True)
-    seen, fraction = next(terms)
-    components = seen * fraction
-    for seen, fraction in terms:
-        components.addcmul_(seen, fraction)
+    windows = None if x.whole or name.startswith("adaptive") else known(x)
+    components: Any = None if windows is None else _of_windows(windows, value, places, settings, fractions)
+    if components is None:
+        components = _shared_out(_looked_at(x.components, places), fractions)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
+
+
+def _of_windows(
+    windows: Windows,
+    value: torch.Tensor,
+    places: Sequence[list[list[int]]],
+    settings: Sequence[list[int]],
+    fractions: torch.Tensor,
+) -> Windows | None:
+    """Windows of the maxima; None where some of a pool's windows hang over the end of that axis."""
+    dim = windows.axis - value.ndim + len(places)
+    parts, layout = windows.parts, windows.layout
+    if dim >= 0:
+        kernel, stride, padding, dilation = (setting[dim] for setting in settings)
+        outputs = value.shape[windows.axis]
+        found = reach(layout, outputs, kernel, stride, padding, dilation)
+        if padding or found is None or (outputs - 1) * stride + dilation * (kernel - 1) >= layout.n:
+            return None
+        parts, layout = fitted(windows, found.starts, found.width), found.layout
+        places = list(places)
+        places[dim] = [[k * dilation + stride * j for j in range(layout.width)] for k in range(kernel)]
+    seen = (layout.seen(fraction, windows.axis) for fraction in fractions)
+    return Windows(_shared_out(_looked_at(parts, places), seen), windows.axis, layout)
+
+
+def _shared_out(seen: Iterator[torch.Tensor], fractions: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Place by place, so that the components are never there for all places at once."""
+    terms = zip(seen, fractions, strict=True)
+    first, fraction = next(terms)
+    components = first * fraction
+    for part, fraction in terms:
+        components.addcmul_(part, fraction)
+    return components
 
 
 def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Iterator[torch.Tensor]:

@@ -14,7 +14,7 @@ from weakref import ref
 
 import torch
 
-from npdec import _blocks, _components
+from npdec import _components, _windows
 from npdec._tracing import Nested, constant_when_traced, tracing
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "decompose_storage",
     "each_once",
     "link",
+    "shares_memory",
     "expand_components",
     "is_broadcast",
     "union",
@@ -81,24 +82,25 @@ class DecomposedTensor(torch.Tensor):
 
     value: torch.Tensor
     residual: torch.Tensor
-    components: torch.Tensor
+    components: Any = _windows.Components()  # a tensor; made of the windows when first read, if it has those
     labels: Labels
     whole: bool
-    blocks: _blocks.Blocks | None = None  # where the components are zero, if np.decompose made them
+    windows: _windows.Windows | _windows.Marked | None = None  # where alone the components are not zero, if known
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
     views: Views | None = None  # the decomposed tensors over the same memory
+    leaf: tuple[torch.Tensor, torch.Tensor | None]  # of a pytree, that it is made of, and the components that it gives
 
     @staticmethod
     def __new__(
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor,
+        components: torch.Tensor | _windows.Windows,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
         shape = value.shape
-        if residual.shape != shape or components.shape[1:] != shape or components.shape[0] != len(labels):
+        if residual.shape != shape or components.shape != (len(labels), *shape):
             raise ValueError(
                 f"a decomposition of shape {tuple(shape)} with {len(labels)} labels needs a residual of that shape and "
                 f"components of shape {(len(labels), *shape)}, "
@@ -110,7 +112,10 @@ class DecomposedTensor(torch.Tensor):
         self = (value.view_as(value) if tracing() else value).as_subclass(cls)
         self.value = value
         self.residual = residual
-        self.components = components
+        if type(components) is _windows.Windows:
+            self.windows = components
+        else:
+            self.components = components
         self.labels = labels
         self.whole = whole
         self.origin = None
@@ -198,10 +203,11 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     """
     if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
         return  # within torch.vmap and its like a tensor has no memory to be looked at
-    if not _share(view.value, source.value):
-        if _share(view.residual, source.residual):
+    lazy = "components" not in view.__dict__  # components made of windows are a view's, if it has a source
+    if not shares_memory(view.value, source.value):
+        if shares_memory(view.residual, source.residual):
             view.residual = _copied(view.residual)
-        if _share(view.components, source.components):
+        if not lazy and shares_memory(view.components, source.components):
             view.components = _copied(view.components)
         return
     views = source.views
@@ -210,7 +216,9 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
         views.append(ref(source))
     view.views = views
     views.append(ref(view))
-    views.loose |= not (_share(view.residual, source.residual) and _share(view.components, source.components))
+    views.loose |= not (
+        shares_memory(view.residual, source.residual) and (lazy or shares_memory(view.components, source.components))
+    )
     if len(views) > views.limit:
         views[:] = [member for member in views if member() is not None]
         views.limit = max(16, 2 * len(views))
@@ -221,7 +229,8 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
         return part.clone()
 
 
-def _share(a: torch.Tensor, b: torch.Tensor) -> bool:
+def shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have one storage."""
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
@@ -279,12 +288,14 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     return full.index_copy(0, index, components)
 
 
-def align(parts: Sequence[DecomposedTensor]) -> tuple[Labels, list[torch.Tensor]]:
-    """The union of the labels, and the components of each tensor under it."""
-    if len(parts) == 1:
-        return parts[0].labels, [parts[0].components]
-    labels = union(parts)
-    return labels, [expand_components(part.components, part.labels, labels) for part in parts]
+def align(parts: Sequence[DecomposedTensor], sparse: bool = False) -> tuple[Labels, list[Any]]:
+    """The union of the labels, and the components of each tensor under it; if `sparse`, windows where known."""
+    labels = parts[0].labels if len(parts) == 1 else union(parts)
+    return labels, [
+        (sparse and _are_equal(part.labels, labels) and _windows.known(part))
+        or expand_components(part.components, part.labels, labels)
+        for part in parts
+    ]
 
 
 def decompose_storage(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _blocks, _memory, _wrap
+from npdec import _memory, _windows, _wrap
 from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
@@ -324,5 +324,5 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     scatter = torch.scatter if mapped() else torch.Tensor.scatter_  # torch.vmap has the first only
     components = scatter(zeros, 0, index, change[None]) if len(labels) else zeros
     made = DecomposedTensor(value, residual, components, labels)
-    _blocks.mark(made, member.to(change.device))
+    _windows.mark(made, member.to(change.device))
     return made

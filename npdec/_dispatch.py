@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,6 +30,8 @@ from npdec import (
     _norms,
     _softmax,
     _torch_rules,
+    _trees,
+    _windowed,
     _written_out,
 )
 from npdec._call import Call
@@ -70,24 +71,6 @@ def _look_for_compiler(func: Function, args: Sequence[Any], kwargs: dict[str, An
     """Tensor._is_view, which the compiler asks of each of its inputs."""
     mend_compiler()
     return _opaque(func, args, kwargs)
-
-
-def _dim(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The number of axes; asked by torch.vmap, which then takes the value for all of its argument, an error."""
-    if tracing():
-        return _opaque(func, args, kwargs)
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("npdec."):
-        frame = frame.f_back
-    if frame.f_globals.get("__name__") == "torch._functorch.vmap":
-        raise NotImplementedError(
-            "torch.vmap: the contributions of a decomposed tensor do not pass through its arguments. Decompose within "
-            "the function that is mapped, or map over .value, .residual and .components"
-        )
-    return _opaque(func, args, kwargs)
-
-
-_dim.opaque = True  # type: ignore[attr-defined]
 
 
 def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -143,13 +126,14 @@ def _load_rules() -> None:
         if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
             position = list(inspect.signature(function).parameters).index("inplace")
             rules[function] = _inplace.flagged(position, rules.get(function) or _body(function))
-    rules[torch.Tensor.dim] = _dim
     data: Any = torch.Tensor.data
     rules[data.__get__] = _closed.CLOSED_FORMS["detach"]
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
     for function, rule in _inplace.RULES.items():
         rules[function] = rule
     rules[torch.Tensor._is_view] = _look_for_compiler
+    for function in (F.layer_norm, torch.layer_norm, F.rms_norm, torch.rms_norm):
+        rules[function] = _windowed.by_rows(rules[function])
     rules.update(_written_out.recognising(rules))
 
 
@@ -307,4 +291,5 @@ def _link_views(result: Any, args: Sequence[Any]) -> None:
 
 
 _load_rules()
+_trees.register()
 _decomposed.dispatch.append(dispatch)

@@ -146,7 +146,9 @@ def _written(target: torch.Tensor, source: Any, write: Function, write_component
         write_components(target.components, None)
     else:
         components = expand_components(its.components, its.labels, target.labels)
-        if tracing() or _share_memory(components, target.components):
+        # Within torch.vmap and its like a tensor has no memory to be looked at.
+        unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
+        if unknown or _share_memory(components, target.components):
             components = components.clone()  # `y[0] += 1` writes what it is a view of
         write_components(target.components, components.to(target.dtype))
     return target
@@ -217,7 +219,7 @@ def _become_decomposed(target: torch.Tensor, source: DecomposedTensor) -> Callab
         assert isinstance(member, DecomposedTensor)
         member.value, member.residual, member.components = value, its.residual, its.components
         member.labels, member.whole = source.labels, source.whole
-        member.origin = member.blocks = member.views = None
+        member.origin = member.windows = member.views = None
     if len(members) > 1:
         link(members[1], members[0])  # type: ignore[arg-type]
 
@@ -239,11 +241,12 @@ def _own(target: DecomposedTensor) -> None:
 
 def _check_alone(value: torch.Tensor, holders: int) -> None:
     """Raise RuntimeError if more tensors than `holders` (and the base of a view) look at the memory of `value`."""
-    if tracing():
+    traced = tracing()
+    if traced or torch._C._functorch.is_functorch_wrapped_tensor(value):
         raise NotImplementedError(
             "writing decomposed numbers into a plain tensor, or into one without their labels (an assignment, out=, an "
-            "in-place method), is not possible in code that torch.compile traces: make a new tensor "
-            "(torch.cat, torch.where, torch.index_copy), or decompose the target before"
+            f"in-place method), is not possible in code that torch.{'compile traces' if traced else 'func transforms'}"
+            ": make a new tensor (torch.cat, torch.where, torch.index_copy), or decompose the target before"
         )
     storage = value.untyped_storage()
     if torch._C._storage_Use_Count(storage._cdata) - 1 > holders:  # `storage` itself is one

@@ -7,7 +7,6 @@ tags allow (the README has their table); the general case is `npdec._quadrature`
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,11 +22,13 @@ from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
 from npdec._multipliers import combined, mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
-from npdec._rules import current_rule
+from npdec._rules import affine, current_rule
 from npdec._scope import scope
 from npdec._secant import lead, narrowed
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import constant_when_traced, tracing
+from npdec._windowed import total
+from npdec._windows import known
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
@@ -91,14 +92,9 @@ def linear(call: Call) -> Any:
             _warn_dropped(call, value)
             return value
         residual = _residual(call, tensors)
-    labels, components = align(tensors)
-    return pack(
-        value,
-        residual,
-        _batched.apply(call, call.linear_part, components, value, [leaf.key for leaf in call.leaves]),
-        labels,
-        call.whole,
-    )
+    labels, components = align(tensors, sparse=not call.whole)
+    made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:
@@ -123,12 +119,12 @@ def multilinear(call: Call) -> Any:
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         residual = call(*[t.residual for t in tensors])
-    labels, components = align(tensors)
+    labels, components = align(tensors, sparse=not call.whole)
 
     def moving(i: int, held: Sequence[torch.Tensor]) -> Any:
         """The function of components of argument i, the other arguments held."""
         return _batched.apply(
-            call, lambda c: call.linear_part(*held[:i], c, *held[i + 1 :]), [components[i]], value, [call.leaves[i].key]
+            call, lambda c: call.linear_part(*held[:i], c, *held[i + 1 :]), [components[i]], value, [i], held
         )
 
     terms: list[Any] = []
@@ -139,7 +135,7 @@ def multilinear(call: Call) -> Any:
     for node, weight in gauss_legendre((len(factors) + 1) // 2):
         points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
         terms += [_scaled(moving(i, points), weight) for i in factors]
-    return pack(value, residual, functools.reduce(_added, terms), labels, call.whole)
+    return pack(value, residual, total(terms), labels, call.whole)
 
 
 def is_reverse(args: Sequence[Any]) -> bool:
@@ -161,11 +157,7 @@ def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
 def _scaled(term: Any, weight: float) -> Any:
     if weight == 1.0:
         return term
-    return term * weight if isinstance(term, torch.Tensor) else [t * weight for t in term]
-
-
-def _added(a: Any, b: Any) -> Any:
-    return a + b if isinstance(a, torch.Tensor) else [x + y for x, y in zip(a, b, strict=True)]
+    return [_scaled(t, weight) for t in term] if isinstance(term, list) else term * weight
 
 
 def _is_holomorphic(func: Function) -> bool:
@@ -187,7 +179,9 @@ def pointwise(call: Call) -> Any:
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
             return value
-        residual, components = rule(f, tensor.value, tensor.residual, tensor.components, value, others, **options)
+        sparse = rule is affine and not tensor.whole
+        given = (sparse and known(tensor)) or tensor.components
+        residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
         return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
 
     if isinstance(value, torch.Tensor):

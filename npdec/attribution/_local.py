@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from npdec import _blocks, _checking
+from npdec import _checking, _windows
 from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
@@ -144,7 +144,7 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             components = torch.cat([components, torch.where(member < 0, change, 0)[None]])
         marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
         if not rest:
-            _blocks.mark(marked[-1], member)
+            _windows.mark(marked[-1], member)
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]
     if not several:

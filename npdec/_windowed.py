@@ -1,0 +1,373 @@
+"""Linear functions of windows: what products, convolutions, sums and views make of components known by their windows.
+
+Each form is called as `form(call, place, windows, others, value)`: the argument at `place` has the windows, `others`
+are all arguments with numbers in place of what is decomposed beside it, and `value` is the value of the result. It
+returns the windows of the result, its dense components, or None, where the components have to be dense already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import torch
+import torch.nn.functional as F
+
+from npdec import _windows
+from npdec._decomposed import DecomposedTensor, shares_memory
+from npdec._windows import Layout, Windows
+
+if TYPE_CHECKING:
+    from npdec._call import Call
+
+__all__ = ["Reach", "by_rows", "fitted", "moved", "reach", "total"]
+
+Function = Callable[..., Any]
+Made = Windows | torch.Tensor | list[Any] | None
+
+
+def moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
+    """What the function makes of the windows of argument number `at`, the other decomposed ones held."""
+    leaf, form = call.leaves[at], FORMS.get(call.func)
+    if form is None or leaf.place is not None:
+        return None
+    others: dict[int | str, Any] = dict(enumerate(call.args))
+    others.update(call.kwargs)
+    for other, tensor in zip(call.leaves, held, strict=True):
+        if other.place is not None:
+            return None
+        if other is not leaf:
+            others[other.key] = tensor
+    made = form(call, leaf.key, windows, others, value)
+    source = leaf.tensor
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    if isinstance(made, torch.Tensor) or made is None or not any(shares_memory(v, source.value) for v in values):
+        return made
+    # What is a view has components that are views.
+    for i, item in enumerate(made if isinstance(made, list) else [made]):
+        item.source, item.view = source, _part(torch.vmap(call.linear_part), i if isinstance(made, list) else None)
+    return made
+
+
+def _part(function: Function, index: int | None) -> Function:
+    return function if index is None else lambda components: function(components)[index]
+
+
+def total(terms: Sequence[Any]) -> Any:
+    """The sum of components, of which some may be windows; of lists of them, item by item."""
+    first, *rest = terms
+    if isinstance(first, list):
+        return [total(items) for items in zip(*terms, strict=True)]
+    for term in rest:
+        if isinstance(first, torch.Tensor) and isinstance(term, torch.Tensor):
+            first = first + term
+        elif isinstance(first, torch.Tensor):
+            first = term.added_to(first)
+        elif isinstance(term, torch.Tensor):
+            first = first.added_to(term)
+        elif term.layout is first.layout and term.axis == first.axis:
+            first = first.like(first.parts + term.parts)
+        else:
+            dense = first.dense()
+            first = term.layout.add(dense, term.parts.to(dense.dtype), term.axis)
+    return first
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def _linear(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    weight = others.get(1, others.get("weight"))
+    if place not in (0, "input") or not isinstance(weight, torch.Tensor) or weight.ndim != 2:
+        return None
+    return _left_product(windows, weight.t(), value)
+
+
+def _product(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """matmul and its kin, of two arguments; `others` has the place of the windows as well."""
+    left = place in (0, "input", "self")
+    names = (1, "other", "mat2", "tensor2") if left else (0, "input", "self")
+    other = next((others[name] for name in names if name in others), None)
+    if not isinstance(other, torch.Tensor) or other.ndim < 2 or windows.parts.ndim - 1 != value.ndim:
+        return None
+    if left:
+        return _left_product(windows, other, value)
+    last = value.ndim - 1
+    axis = {last: last - 1, last - 1: last}.get(windows.axis, windows.axis)
+    made = _left_product(Windows(windows.parts.mT, axis, windows.layout), other.mT, value.mT)
+    if isinstance(made, Windows):
+        axis = {last: last - 1, last - 1: last}.get(made.axis, made.axis)
+        return Windows(made.parts.mT, axis, made.layout)
+    return made.mT if isinstance(made, torch.Tensor) else None
+
+
+def _plain_sum(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """addmm: a product, to which a constant is added."""
+    if place not in (1, "mat1") or "beta" in others or "alpha" in others or 2 not in others or value.ndim != 2:
+        return None
+    return _left_product(windows, others[2], value)
+
+
+def _left_product(windows: Windows, other: torch.Tensor, value: torch.Tensor) -> Made:
+    """Windows of the left factor, times the right one (..., k, n)."""
+    parts, axis, layout = windows.parts, windows.axis, windows.layout
+    ndim, batched = parts.ndim - 1, other.ndim > 2
+    if batched and (other.ndim != ndim or other.shape[:-2] != value.shape[:-2]):
+        return None
+    if axis == ndim - 1:  # of the sums that the product is, each component has some terms only
+        seen = layout.seen(other, other.ndim - 2)
+        if batched:
+            return _by_owner(layout, torch.matmul(parts, seen))
+        flat = torch.bmm(parts.reshape(len(parts), -1, parts.shape[-1]), seen)
+        return _by_owner(layout, flat.reshape(*parts.shape[:-1], flat.shape[-1]))
+    if not batched:
+        return windows.like(torch.matmul(parts, other))
+    if axis < ndim - 2:
+        return windows.like(torch.matmul(parts, layout.seen(other, axis)))
+    rows = parts.movedim(0, -3)
+    made = torch.matmul(rows.flatten(-3, -2), other)
+    return windows.like(made.unflatten(-2, rows.shape[-3:-1]).movedim(-3, 0))
+
+
+def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
+    """Dense components of what each window contributes."""
+    if layout.direct:
+        return made
+    owners = torch.tensor(layout.owners, device=made.device)
+    return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, owners, made)
+
+
+# -- convolutions ------------------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """Which results windows reach: `layout`, windows of the results; and what those look at: `width` positions from
+    each of `starts` on, which may lie outside."""
+
+    layout: Layout
+    starts: list[int]
+    width: int
+
+
+def reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> Reach | None:
+    """The results of a kernel that moves along the axis; None if windows would not pay."""
+    if layout.starts is None:
+        return None
+    extent = dilation * (kernel - 1)
+    width = (layout.width - 1 + extent) // stride + 1
+    if width > outputs * 0.75:
+        return None
+    firsts = [min(max(-((extent - s - padding) // stride), 0), outputs - width) for s in layout.starts]
+    made = Layout.contiguous(outputs, width, firsts, layout)
+    return Reach(made, [first * stride - padding for first in firsts], (width - 1) * stride + extent + 1)
+
+
+def fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor:
+    """The components within other windows, of `width` positions from each of `starts` on: zero outside their own."""
+    parts, dim, layout = windows.parts, windows.axis + 1, windows.layout
+    assert layout.starts is not None
+    shifts = [there - here for here, there in zip(layout.starts, starts, strict=True)]
+    if len(set(shifts)) == 1:
+        around = (-shifts[0], width + shifts[0] - layout.width)
+        return F.pad(parts, [*[0, 0] * (parts.ndim - 1 - dim), *around])
+    shape = list(parts.shape)
+    shape[dim] = width
+    made = parts.new_zeros(shape)
+    for shift in dict.fromkeys(shifts):
+        which = [i for i, s in enumerate(shifts) if s == shift]
+        first, last = max(0, -shift), min(width, layout.width - shift)
+        if first >= last:
+            continue
+        rows: Any = which
+        if which == list(range(which[0], which[-1] + 1)):
+            rows = slice(which[0], which[-1] + 1)
+        made.narrow(dim, first, last - first)[rows] = parts.narrow(dim, first + shift, last - first)[rows]
+    return made
+
+
+def _convolution(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+    given = {names[key] if isinstance(key, int) else key: item for key, item in others.items()}
+    weight, spatial = given["weight"], windows.axis - 2
+    if place not in (0, "input") or not isinstance(weight, torch.Tensor) or value.ndim != weight.ndim or spatial < 0:
+        return None
+    count = weight.ndim - 2
+    stride, padding, dilation = (
+        given.get(name, usual) for name, usual in (("stride", 1), ("padding", 0), ("dilation", 1))
+    )
+    if isinstance(padding, str):
+        return None
+    strides, paddings, dilations = (
+        [item] * count if isinstance(item, int) else list(item) * (count if len(item) == 1 else 1)
+        for item in (stride, padding, dilation)
+    )
+    found = reach(
+        windows.layout, value.shape[windows.axis], weight.shape[windows.axis], strides[spatial], paddings[spatial],
+        dilations[spatial],
+    )  # fmt: skip
+    if found is None:
+        return None
+    parts = fitted(windows, found.starts, found.width)
+    paddings[spatial] = 0
+    rest = (strides, paddings, dilations, given.get("groups", 1))
+    made = call.func(parts.flatten(0, 1), weight, None, *rest)
+    return Windows(made.unflatten(0, parts.shape[:2]), windows.axis, found.layout)
+
+
+# -- element by element ------------------------------------------------------------------------------------------------
+
+
+def _scaled(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A product or quotient with numbers, element by element."""
+    other = others.get(1 if place == 0 else 0, others.get("other"))
+    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"}:
+        return None
+    ndim = value.ndim
+    if isinstance(other, torch.Tensor) and other.ndim >= ndim - windows.axis and other.ndim:
+        seen = other.reshape([1] * (ndim - other.ndim) + list(other.shape))
+        if seen.shape[windows.axis] != 1:
+            other = windows.layout.seen(seen, windows.axis)
+    elif not isinstance(other, (torch.Tensor, int, float, complex)):
+        return None
+    parts = call.func(windows.parts, other) if place == 0 else call.func(other, windows.parts)
+    expected = list(value.shape)
+    expected[windows.axis] = windows.layout.width
+    return windows.like(parts) if list(parts.shape[1:]) == expected else None
+
+
+def _added(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A sum or difference with numbers, which have no components."""
+    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or windows.shape[1:] != value.shape:
+        return None
+    parts = windows.parts.to(value.dtype)
+    taken = call.func is torch.Tensor.__rsub__ if place == 0 else call.func in _DIFFERENCES
+    return windows.like(-parts if taken else parts)
+
+
+def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
+    """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
+    if call.func not in {*_SUMS, *_DIFFERENCES} or len(components) != 2 or len(call.args) != 2 or call.kwargs:
+        return None
+    if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
+        return None
+    first, second = components
+    if call.func not in _SUMS:
+        second = second.like(-second.parts) if isinstance(second, Windows) else -second
+    return total([first, second])
+
+
+def _each(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A function of each element alone, which leaves it on its device."""
+    if place != 0 or value.device != windows.parts.device:
+        return None
+    return windows.like(call.linear_part(windows.parts))
+
+
+# -- views -------------------------------------------------------------------------------------------------------------
+
+
+def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A function that takes elements elsewhere: where it leaves the axis whole, it does the same with the windows."""
+    axis, layout, shape = windows.axis, windows.layout, windows.shape[1:]
+    if place != 0:
+        return None
+    if call.func in _PIECES and others.get(2, others.get("dim", 0)) % len(shape) == axis:
+        return None
+    if call.func is torch.Tensor.__getitem__ and not _is_basic(others[1]):
+        return None
+    # A tensor that has a step along the axis alone tells where that goes.
+    probe = torch.empty(layout.n, device="meta").as_strided(shape, [int(i == axis) for i in range(len(shape))])
+    marks = call.linear_part(probe)
+    axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
+    if None in axes:
+        return None
+    made = torch.vmap(call.linear_part)(windows.parts)
+    if isinstance(made, torch.Tensor):
+        return Windows(made, cast(int, axes[0]), layout)
+    return [Windows(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]
+
+
+def _is_basic(key: Any) -> bool:
+    """Whether a key is of numbers and slices, so that it gives a view."""
+    items = key if isinstance(key, tuple) else (key,)
+    return all(item is None or item is Ellipsis or isinstance(item, (int, slice)) for item in items)
+
+
+def _marked_axis(view: torch.Tensor, n: int) -> int | None:
+    """The axis of length n that alone has a step, of one."""
+    moving = [i for i, (length, step) in enumerate(zip(view.shape, view.stride(), strict=True)) if step and length > 1]
+    whole = len(moving) == 1 and view.stride(moving[0]) == 1 and view.shape[moving[0]] == n
+    return moving[0] if whole and not view.storage_offset() else None
+
+
+def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """Another shape in which the axis is one as before."""
+    if place != 0 or value.dtype is not windows.parts.dtype:
+        return None
+    shape, axis = torch.Size(windows.shape[1:]), windows.axis
+    before = shape[:axis].numel()
+    for new in range(value.ndim):
+        if value.shape[new] == shape[axis] and value.shape[:new].numel() == before:
+            parts = windows.parts.reshape(
+                len(windows.parts), *value.shape[:new], windows.layout.width, *value.shape[new + 1 :]
+            )
+            return Windows(parts, new, windows.layout)
+    return None
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def by_rows(rule: Function) -> Function:
+    """The rule of a function of the rows of the last axes, `normalized_shape`, which needs those in windows alone."""
+
+    def apply(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        x = args[0] if args else None
+        windows = _windows.known(x) if type(x) is DecomposedTensor and not x.whole else None
+        shape = args[1] if len(args) > 1 else kwargs.get("normalized_shape", ())
+        others = [*args[1:], *kwargs.values()]
+        if windows is None or any(type(other) is DecomposedTensor for other in others):
+            return rule(func, args, kwargs)
+        assert isinstance(x, DecomposedTensor)
+        if windows.axis >= x.ndim - len(shape):
+            return rule(func, args, kwargs)
+        layout, axis = windows.layout, windows.axis
+        ends = [layout.seen(part, axis) for part in (x.value, x.residual)]
+        made = rule(func, (DecomposedTensor(ends[0], ends[1], windows.parts[None], ("",)), *args[1:]), kwargs)
+        value, residual = (func(part, *args[1:], **kwargs) for part in (x.value, x.residual))
+        return DecomposedTensor(value, residual, windows.like(made.components.squeeze(0)), x.labels)
+
+    apply.inner = rule  # type: ignore[attr-defined]
+    return apply
+
+
+_PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
+_CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
+_SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
+_DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
+
+
+def _functions(names: str) -> list[Function]:
+    """The functions and methods of these names."""
+    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
+    return [f for f in found if callable(f)]
+
+
+FORMS: dict[Function, Callable[..., Made]] = {
+    F.linear: _linear,
+    **dict.fromkeys(_functions("matmul bmm mm __matmul__ __rmatmul__"), _product),
+    **dict.fromkeys(_functions("addmm"), _plain_sum),
+    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    **dict.fromkeys(_functions("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
+    **dict.fromkeys((*_SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
+    **dict.fromkeys(_functions("clone contiguous neg negative to float double"), _each),
+    **dict.fromkeys(
+        _functions(
+            "transpose permute t swapaxes swapdims moveaxis movedim squeeze unsqueeze unbind chunk split "
+            "split_with_sizes select __getitem__ adjoint"
+        ),
+        _viewed,
+    ),
+    **dict.fromkeys((getattr(torch.Tensor, name).__get__ for name in ("T", "mT")), _viewed),
+    **dict.fromkeys(_functions("reshape view flatten unflatten"), _reshaped),
+}
