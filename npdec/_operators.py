@@ -46,6 +46,13 @@ def operator(self):
 def operator(self, other):
     return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
 """,
+    # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
+    "power": """
+def operator(self, other):
+    if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
+        self = self.astype(_int8)
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+""",
     "reflected": """
 def operator(self, other):
     return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
@@ -175,8 +182,11 @@ def attach_operators(functions: Iterable[Any]) -> None:
             unlike = {"eq": False, "ne": True}.get(stem)
             _attach(ArrayMethods, plain, _fast(function, _make("comparison", function, plain, _unlike=unlike)))
             continue
-        more = {"_accepts": _accepts_factor} if stem == "mul" else {}
-        _attach(ArrayMethods, plain, _fast(function, _make("binary", function, plain, **more)))
+        more: dict[str, Any] = {"_accepts": _accepts_factor} if stem == "mul" else {}
+        kind = "binary"
+        if stem == "pow":
+            kind, more = "power", {"_bool": torch.bool, "_int8": torch.int8}
+        _attach(ArrayMethods, plain, _fast(function, _make(kind, function, plain, **more)))
         slow = _make("reflected", function, reflected, **more)
         if stem in _COMMUTATIVE:
             slow = _fast(function, slow, without=_COMPLEX)

@@ -1,4 +1,5 @@
-"""`choose` and `clip` as methods and functions, and what they take for choices, bounds and casting."""
+"""Selecting and sorting: `choose`, `clip`, `extract`, `compress`, `trim_zeros`, and what they take for choices, bounds,
+casting and kinds."""
 
 import numpy
 import pytest
@@ -30,6 +31,38 @@ CALLS = {
     "casting None of a ufunc": lambda np: np.add(1, 2, casting=None),
     "casting None of clip": lambda np: np.clip(np.arange(3), 0, 1, np.arange(3), casting=None),
     "casting unknown": lambda np: np.can_cast("i4", "f4", casting="f"),
+    "extract from nothing": lambda np: np.extract([True], np.array([])),
+    "extract nothing": lambda np: np.extract([False, False], np.array([])),
+    "extract beyond": lambda np: np.extract([False, True, True], np.array([1, 2])),
+    "compress nothing": lambda np: np.compress([True], np.array([])),
+    "compress nothing along an axis": lambda np: np.compress([False, True], np.ones((2, 0)), 1),
+    "trim a list": lambda np: np.trim_zeros([0, 1, 0, 2, 0]),
+    "trim the front of a tuple": lambda np: np.trim_zeros((0.0, 1.0, 0.0), "f"),
+    "trim a range": lambda np: np.trim_zeros(range(3)),
+    "trim a list of zeros": lambda np: np.trim_zeros([0, 0], "b"),
+    "trim a list of lists": lambda np: np.trim_zeros([[0, 1]]),
+    "trim a number": lambda np: np.trim_zeros(0),
+    "trim an array": lambda np: np.trim_zeros(np.array([[0, 0, 0], [0, 1, 0]])),
+    "trim an array along an axis": lambda np: np.trim_zeros(np.array([[0, 0, 0], [0, 1, 0]]), axis=1),
+    **{
+        f"{name} by {kind!r}": lambda np, name=name, kind=kind: getattr(np, name)(
+            np.array([2.0, 1.0, 3.0]), *[1] * ("partition" in name), kind=kind
+        )
+        for name in ("sort", "argsort", "partition", "argpartition")
+        for kind in ("quick", "Q", "stab", b"heapsort", "timsort", "", "introselect", b"introselect", "i", 1, 2.5)
+    },
+    "the square of booleans": lambda np: np.array([True, False]) ** 2,
+    "the square of a boolean array without axes": lambda np: np.array(True) ** 2,
+    "the square of a boolean": lambda np: np.bool_(True) ** 2,
+    "booleans to the power of an array": lambda np: np.array([True, False]) ** np.int64(2),
+    "booleans to a float": lambda np: np.array([True, False]) ** 2.0,
+    "the power of booleans": lambda np: np.power(np.array([True, False]), 2),
+    "shapes of arrays": lambda np: np.broadcast_shapes(np.array(3), np.array([2, 1]), np.int64(1)),
+    "the shape of a float": lambda np: np.broadcast_shapes(2.0),
+    "the shape of an array of a float": lambda np: np.broadcast_shapes(np.array(3.0)),
+    "fix into more": lambda np: np.fix(np.array([1.5, -1.5]), out=np.zeros((3, 2))),
+    "nanmedian into more": lambda np: np.nanmedian(np.array([1.5, np.nan]), out=np.zeros((3, 2), dtype=int)),
+    "nanmedian of columns into more": lambda np: np.nanmedian(np.eye(2), axis=0, out=np.zeros((3, 2))),
 }
 
 
@@ -37,7 +70,7 @@ def outcome(np, call):
     """What a call gives, with its dtype, or its error."""
     try:
         made = call(np)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, IndexError) as error:
         return type(error).__name__, str(error)
     return (made.dtype.name, made.tolist()) if hasattr(made, "dtype") else made
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _host, _util, dtypes_impl
 from npdec._impl.getitem_impl import broadcast_input, fit_indexed, fit_leading, setitem, shape_text
 from npdec._impl.index_tricks_impl import coordinates
 from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
@@ -92,11 +93,11 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
 
 
 @public
-def putmask(a: InPlace, /, mask: Opaque, values: ArrayLikeOrScalar) -> None:
+def putmask(a: InPlace, /, mask: Opaque, values: object) -> None:
     """Write values where a mask of the array's size is true: at each place the value of the same row-major number.
 
     Too few values are repeated; none write nothing. Raises ValueError if the mask has another size, TypeError for
-    values of a kind that the dtype of the array cannot hold.
+    an array of a dtype that does not cast safely (of a list, each number has to fit).
 
     >>> x = np.array([1, 2, 3, 4])
     >>> np.putmask(x, x > 2, [10, 20])
@@ -105,28 +106,31 @@ def putmask(a: InPlace, /, mask: Opaque, values: ArrayLikeOrScalar) -> None:
     """
     if mask.numel() != a.numel():
         raise ValueError("putmask: mask and data must be the same size")
-    _check_kind(values, a)
-    values = _values(values, a)
+    values = _given(values, a, "safe")
     if values.numel() and a.numel():
         full = _repeated(values, torch.arange(a.numel(), device=a.device)).reshape(a.shape)
         a.copy_(torch.where((mask != 0).reshape(a.shape), full, a))
 
 
-def _check_kind(values: Any, a: torch.Tensor) -> None:
-    """Refuse to write floats into integers. (NumPy also refuses int64 into int8, but not a list of numbers.)"""
-    if isinstance(values, torch.Tensor) and values.numel():
-        order = "bui"
-        both_integers = dtypes_impl.kind(values.dtype) in order and dtypes_impl.kind(a.dtype) in "ui"
-        if not both_integers and not dtypes_impl.can_cast(values.dtype, a.dtype, "same_kind"):
-            _check_cast(values.dtype, a, "safe")
+def _given(values: Any, a: torch.Tensor, casting: str) -> torch.Tensor:
+    """What is to be written into `a`, in its dtype. An array casts by the rule; the numbers of a list, or one number,
+    become of that dtype as `np.array(values, dtype)` makes them."""
+    if type(values) in (bool, int, float, complex):
+        return _values(values, a)
+    if isinstance(values, Sequence):
+        return _host.as_tensor(values, a.dtype).to(a.device)
+    made = _host.as_tensor(values)
+    if hasattr(values, "__setitem__"):  # not a scalar
+        _check_cast(made.dtype, a, casting, "array data" if made.ndim else "scalar")
+    return _values(made, a)
 
 
 @public
-def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar) -> None:
+def place(arr: InPlace, mask: Opaque, vals: object) -> None:
     """Write the values one after the other to the places where a mask of the array's size is true.
 
     Too few values are repeated. Raises ValueError if the mask has another size or if there is no value to write,
-    TypeError for values of a kind that the dtype of the array cannot hold.
+    TypeError for an array of a dtype that does not cast safely (of a list, each number has to fit).
 
     >>> x = np.array([1, 2, 3, 4])
     >>> np.place(x, x > 2, [10, 20])
@@ -135,8 +139,7 @@ def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar) -> None:
     """
     if mask.numel() != arr.numel():
         raise ValueError("place: mask and data must be the same size")
-    _check_kind(vals, arr)
-    values = _values(vals, arr)
+    values = _given(vals, arr, "safe")
     chosen = (mask != 0).reshape(-1)
     if not values.numel():
         if _util.is_known_true(chosen.any()):
@@ -148,7 +151,7 @@ def place(arr: InPlace, mask: Opaque, vals: ArrayLikeOrScalar) -> None:
 
 
 @public
-def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise") -> None:
+def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
     """Write values at indices that count the elements in row-major order.
 
     Too few values are repeated; none write nothing. Of several values for one element the last stays. `mode` says what
@@ -161,7 +164,7 @@ def put(a: InPlace, ind: Opaque, v: ArrayLikeOrScalar, mode: str = "raise") -> N
            [0, 8]])
     """
     index = as_integers(ind, "safe").reshape(-1)
-    values = _values(v, a)
+    values = _given(v, a, "unsafe")
     if index.numel() and not a.numel():
         raise IndexError("cannot replace elements of an empty array")
     check_mode(mode)
@@ -179,7 +182,7 @@ def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> Non
 
 
 @public
-def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axis: int | None) -> None:
+def put_along_axis(arr: InPlace, indices: Opaque, values: object, axis: int | None) -> None:
     """Write into every vector along an axis at its own indices: the inverse of `np.take_along_axis`.
 
     The values are broadcast to the indices. Raises IndexError for an index out of range, ValueError for shapes that
@@ -191,7 +194,7 @@ def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axi
     array([[10, 99, 20]])
     """
     index, axis_index = along_index(arr, indices, axis)
-    new = _values(values, arr)
+    new = _given(values, arr, "unsafe")
     if axis is None:
         new = fit_indexed(new, tuple(index.shape)).expand(index.shape)
         if index.numel():
@@ -207,7 +210,7 @@ def put_along_axis(arr: InPlace, indices: Opaque, values: ArrayLikeOrScalar, axi
 
 
 @public
-def fill_diagonal(a: InPlace, val: ArrayLikeOrScalar, wrap: bool = False) -> None:
+def fill_diagonal(a: InPlace, val: object, wrap: bool = False) -> None:
     """Write a value, or values one after the other, to the main diagonal of an array of at least two axes.
 
     With more than two axes all must be of one length, and the diagonal is where all indices are equal. With `wrap` the
@@ -224,7 +227,7 @@ def fill_diagonal(a: InPlace, val: ArrayLikeOrScalar, wrap: bool = False) -> Non
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    values = _values(val, a)
+    values = _given(val, a, "unsafe")
     if not a.numel() or not values.numel():
         return
     rows, columns = a.shape[0], a.shape[1]

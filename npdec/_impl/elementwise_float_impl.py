@@ -17,6 +17,7 @@ from npdec._tags import (
     Pointwise,
     Stepwise,
     View,
+    out_casting,
     public,
     ufunc,
     writes_back,
@@ -61,6 +62,7 @@ def trunc(x: Pointwise):
 
 
 @public
+@out_casting("same_kind", broadcasts=True)
 def fix(x: Pointwise, out: OutArray | None = None):
     """The integer next to x in the direction of 0, as `trunc` gives it. TypeError for complex numbers.
 

@@ -84,7 +84,7 @@ def median(
 
 
 @public(errors=_flags.NAN_MEAN)
-@out_casting("unsafe")
+@out_casting("unsafe", broadcasts=True)
 def nanmedian(
     a: ArrayLike,
     axis: AxisLike | None = None,

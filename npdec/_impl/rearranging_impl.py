@@ -7,6 +7,7 @@ result is a copy: torch has no negative strides.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ import torch
 from npdec._impl import _host, _storage, _util, joining_impl, shape_impl
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import broadcast_input, check_bounds, fit_indexed, shape_text, wrap_negative
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, View, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 
 # --- tiling -----------------------------------------------------------------------------------------------------------
 
@@ -318,23 +319,29 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
 
 
 @public
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike | None = None) -> View:
-    """The array without the slices of zeros at the front ("f") and back ("b") of the given axes, or of all: a view.
+def trim_zeros(filt: object, trim: str = "fb", axis: AxisLike | None = None):
+    """`filt` without the slices of zeros at the front ("f") and back ("b") of the given axes, or of all.
 
-    Always an array, where NumPy returns a list for a list. Raises ValueError for other letters in `trim`.
+    Of an array it is a view, of a list a list (which has one axis), and so on. Raises ValueError for other letters in
+    `trim`.
 
-    >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
-    array([1, 0, 2])
+    >>> np.trim_zeros(np.array([0, 1, 0, 2, 0])), np.trim_zeros([0, 1, 0, 2, 0])
+    (array([1, 0, 2]), [1, 0, 2])
     """
+    x = _host.as_tensor(filt)
+    array = _host.as_array(x)
+    source: Any = filt if isinstance(filt, (Sequence, type(array))) else array
     letters = trim.lower()
     if letters not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = _util.normalize_axes(axis, filt.ndim, "axis")
-    key = [slice(None)] * filt.ndim
-    nonzero = filt != 0
+    axes = _util.normalize_axes(axis, x.ndim, "axis")
+    if not axes:
+        return source if hasattr(filt, "__setitem__") else filt
+    key = [slice(None)] * x.ndim
+    nonzero = x != 0
     for at in axes:
-        others = [i for i in range(filt.ndim) if i != at]
+        others = [i for i in range(x.ndim) if i != at]
         found = (nonzero.any(others) if others else nonzero).nonzero().reshape(-1)
-        start, stop = (int(found[0]), int(found[-1]) + 1) if len(found) else (filt.shape[at], 0)
-        key[at] = slice(start if "f" in letters else 0, stop if "b" in letters else filt.shape[at])
-    return filt[tuple(key)]
+        start, stop = (int(found[0]), int(found[-1]) + 1) if len(found) else (x.shape[at], 0)
+        key[at] = slice(start if "f" in letters else 0, stop if "b" in letters else x.shape[at])
+    return source[tuple(key) if len(key) > 1 else key[0]]

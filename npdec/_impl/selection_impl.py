@@ -142,6 +142,8 @@ def extract(condition: Opaque, arr: ArrayLike):
     """
     index, flat = flatnonzero(condition), arr.reshape(-1)
     if condition.numel() > len(flat) and _util.is_known_true(torch.any(index >= len(flat))):
+        if not len(flat):
+            raise IndexError("cannot do a non-empty take from an empty axes.")
         raise IndexError(f"index {int(index[-1])} is out of bounds for axis 0 with size {len(flat)}")
     return _order.pick(flat, index, 0)
 

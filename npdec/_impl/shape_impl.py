@@ -374,8 +374,16 @@ def broadcast_shapes(*args: Any):
     >>> np.broadcast_shapes((2, 1), 3)
     (2, 3)
     """
-    shapes = [tuple(map(operator.index, one)) if hasattr(one, "__iter__") else (operator.index(one),) for one in args]
-    return common_shape([check_shape(shape) for shape in shapes])
+    return common_shape([check_shape(_of_ints(one)) for one in args])
+
+
+def _of_ints(shape: Any) -> tuple[int, ...]:
+    if hasattr(shape, "__iter__") and getattr(shape, "ndim", 1):
+        return tuple(map(operator.index, shape))
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{shape!r}'") from None
 
 
 # --- parts of complex numbers -----------------------------------------------------------------------------------------

@@ -15,17 +15,20 @@ from npdec._impl.dtypes_impl import kind as dtype_kind
 from npdec._tags import ArrayLike, Opaque, public
 
 _COMPLEX64 = frozenset({torch.int8, torch.uint8, torch.int16, torch.uint16, torch.complex64})
-_KINDS = ("quick", "heap", "stable", "merge", "quicksort", "heapsort", "mergesort")
+_KINDS = ("q", "h", "m", "s")  # quick, heap, merge, stable: NumPy reads the first letter alone
 
 
-def _check_kind(kind: str | None, order: object, stable: object = None) -> None:
+def _check_kind(kind: str | bytes | None, order: object, stable: object = None) -> None:
     """Every kind names an algorithm whose result a stable sort gives too; what is no kind raises ValueError."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is not None:
         if stable is not None:
             raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
-        if kind.lower() not in _KINDS:
+        if not isinstance(kind, (str, bytes)):
+            raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+        text = kind if isinstance(kind, str) else kind.decode("latin-1")
+        if not text.lower().startswith(_KINDS):
             raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
 
 
@@ -115,9 +118,9 @@ def lexsort(keys: Sequence[Opaque], axis: int = -1):
 
 
 def _check_kth(kth: torch.Tensor, a: torch.Tensor, axis: int, kind: str, order: object) -> None:
-    if not isinstance(kind, str):
+    if not isinstance(kind, (str, bytes)):
         raise TypeError(f"select kind must be str, not {type(kind).__name__}")
-    if kind != "introselect":
+    if kind not in ("introselect", b"introselect"):
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     _check_kind(None, order)
     if kth.dtype is torch.bool:

@@ -1,0 +1,61 @@
+"""What `put`, `place`, `putmask`, `put_along_axis` and `fill_diagonal` write: arrays cast by a rule, numbers in lists
+have to fit."""
+
+import warnings
+
+import numpy
+import pytest
+
+import npdec
+from outcomes import described
+
+WRITERS = {
+    "put": lambda np, a, v: np.put(a, [0, 1], v),
+    "put method": lambda np, a, v: a.put([0, 1], v),
+    "place": lambda np, a, v: np.place(a, np.array([[True, False], [True, True]]), v),
+    "putmask": lambda np, a, v: np.putmask(a, np.array([[True, False], [True, True]]), v),
+    "put_along_axis": lambda np, a, v: np.put_along_axis(a, np.array([[0, 1]]), v, 1),
+    "fill_diagonal": lambda np, a, v: np.fill_diagonal(a, v),
+}
+DTYPES = ("bool", "int8", "uint8", "int64", "float32", "float64", "complex64")
+NUMBERS = [1, 1.5, 2j, 300, -1, True, float("nan"), [1], [1.5], [300], [2j], [1, 2], [], (1, 2), range(2), [[1], [2]]]
+SOURCES = ("bool", "int8", "uint8", "int64", "uint64", "float32", "float64", "complex128")
+
+
+def _outcome(lib, write, dtype, values):
+    array = lib.ones((2, 2), dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of casts
+        try:
+            write(lib, array, values)
+        except (TypeError, ValueError, OverflowError) as error:
+            return type(error).__name__
+    return described(lib, array)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers(name, dtype):
+    for values in NUMBERS:
+        want, got = (_outcome(lib, WRITERS[name], dtype, values) for lib in (numpy, npdec))
+        assert str(got) == str(want), values
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_and_scalars(name, dtype):
+    for source in SOURCES:
+        for make in (lambda lib, s: lib.array([1, 2], dtype=s), lambda lib, s: lib.array(1, dtype=s),
+                     lambda lib, s: lib.zeros(0, dtype=s), lambda lib, s: lib.dtype(s).type(1)):  # fmt: skip
+            want, got = (_outcome(lib, WRITERS[name], dtype, make(lib, source)) for lib in (numpy, npdec))
+            assert got == want, (source, make(numpy, source))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_contributions_are_written(name):
+    x = npdec.decompose(npdec.array([3.0, 4.0]))
+    for values in (x, [x[0], x[1]]):
+        array = npdec.zeros((2, 2))
+        WRITERS[name](npdec, array, values)
+        assert (array.components.sum((1, 2)) > 0).all()
+        assert (array.c_sum() == array).all()
