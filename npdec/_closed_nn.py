@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from npdec import _law
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
-from npdec._gradients import no_graph
+from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._secant import narrowed
 from npdec._tracing import name_of
@@ -62,6 +62,8 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         residual = low.amax(0).expand(value.shape)
     windows = None if x.whole or name.startswith("adaptive") else known(x)
     components: Any = None if windows is None else _of_windows(windows, value, places, settings, fractions)
+    if is_pulled(x.whole) and all(_is_regular(found) for axis in places for found in axis):
+        components = pulled(value, residual, x.components, _Spread(x.components, places, fractions))
     if components is None:
         components = _shared_out(_looked_at(x.components, places), fractions)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
@@ -101,17 +103,42 @@ def _shared_out(seen: Iterator[torch.Tensor], fractions: Iterable[torch.Tensor])
     return components
 
 
+class _Spread:
+    """The gradients of the maxima of windows, spread over what each of them looks at."""
+
+    def __init__(self, like: torch.Tensor, places: Sequence[list[list[int]]], fractions: torch.Tensor) -> None:
+        self.shape, self.places, self.fractions = like.shape, places, fractions
+
+    def __call__(self, grad: torch.Tensor) -> torch.Tensor:
+        seen = [[place for found in axis for place in found] for axis in self.places]
+        apart = all(len(axis) == len(set(axis)) for axis in seen)
+        whole = apart and all(len(axis) == n for axis, n in zip(seen, self.shape[-len(seen) :], strict=True))
+        made = grad.new_empty(self.shape) if whole else grad.new_zeros(self.shape)
+        for place, fraction in zip(_looked_at(made, self.places), self.fractions, strict=True):
+            if apart:
+                torch.mul(grad, fraction, out=place)
+            else:
+                place.addcmul_(grad, fraction)
+        return made
+
+
+def _is_regular(found: list[int]) -> bool:
+    """Whether places are one step apart, so that what is there is a view."""
+    start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
+    return step > 0 and found == [start + step * j for j in range(len(found))]
+
+
 def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Iterator[torch.Tensor]:
     """For each place within a window what all windows see there: the last axes have the shape of the output."""
     for rows in itertools.product(*places):
         taken = tensor
         for i, found in enumerate(rows):
             dim = i - len(places)
-            start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
-            if step > 0 and found == [start + step * j for j in range(len(found))]:
-                length = step * (len(found) - 1) + 1
-                view = taken.narrow(dim, start, length)
-                taken = view.movedim(dim, 0)[::step].movedim(0, dim)
+            if _is_regular(found):
+                start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
+                chosen = slice(start, start + step * (len(found) - 1) + 1, step)
+                index: Any = (..., chosen, *[slice(None)] * (-1 - dim))
+                taken = taken[index]
             else:  # windows that hang over
                 taken = taken.index_select(dim, torch.tensor(found, device=tensor.device))
         yield taken
