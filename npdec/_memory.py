@@ -18,6 +18,7 @@ from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries, decompose_storage, each_once
 from npdec._impl import _storage, _util
+from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
         if len(family) > family.limit:
             settle(source, result)
         if type(tensor) is DecomposedTensor and not (
-            type(source._t) is DecomposedTensor and _shares_parts(source._t, tensor)
+            tracing() or (type(source._t) is DecomposedTensor and _shares_parts(source._t, tensor))
         ):
             family.loose |= shares_storage(source._t, tensor)
     return result
@@ -95,6 +96,8 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
 def _shares_parts(a: DecomposedTensor, b: DecomposedTensor) -> bool:
     """Whether the residuals and the components of two decomposed tensors are in common: reshaping, where they do not
     lie in memory as the value does, may copy them and not it."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(a.value):
+        return True  # within torch.vmap and its like a tensor has no memory to be looked at
     return all(
         one.untyped_storage()._cdata == other.untyped_storage()._cdata
         for one, other in ((a.residual, b.residual), (a.components, b.components))

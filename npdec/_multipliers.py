@@ -49,6 +49,12 @@ def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 
 def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
     """The derivatives of each row's number by the row of each argument."""
+    found: Sequence[torch.Tensor | None]
+    if torch._C._are_functorch_transforms_active():  # those take no requires_grad_
+        with torch.enable_grad():
+            made, pull = torch.func.vjp(function, *[p if graph else p.detach() for p in points])
+            found = pull(torch.ones_like(made))
+        return [g.conj() if g.is_complex() else g for g in found]
     with torch.enable_grad():
         inputs = list(points) if graph else [p.detach().requires_grad_() for p in points]
         for i, p in enumerate(inputs):
@@ -57,9 +63,7 @@ def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> li
         made = function(*inputs)
         if not made.requires_grad:
             return [torch.zeros_like(p) for p in inputs]
-        found: Sequence[torch.Tensor | None] = torch.autograd.grad(
-            made, inputs, torch.ones_like(made), create_graph=graph, allow_unused=True
-        )
+        found = torch.autograd.grad(made, inputs, torch.ones_like(made), create_graph=graph, allow_unused=True)
     # torch's complex gradient is the conjugate of the derivative.
     return [
         torch.zeros_like(p) if g is None else g.conj() if g.is_complex() else g

@@ -6,21 +6,24 @@ pointwise function, the nodes of a quadrature), traced code computes both and se
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import torch
 
 __all__ = [
     "Nested",
+    "at_level_of",
     "bound_by",
     "constant_when_traced",
     "count_contexts",
     "count_registration",
+    "differentiated",
     "mapped",
     "mend_compiler",
     "name_of",
@@ -63,12 +66,37 @@ def bound_by(getter: Any) -> Any:
     return function if isinstance(function, types.FunctionType) else None
 
 
+@constant_when_traced
 def mapped() -> bool:
     """Whether torch.vmap is running the code: as in a trace, no branch may depend on numbers."""
     if not torch._C._are_functorch_transforms_active():
         return False
     vmap = torch._C._functorch.TransformType.Vmap
     return any(layer.key() == vmap for layer in torch._C._functorch.get_interpreter_stack() or ())
+
+
+@constant_when_traced
+def differentiated() -> bool:
+    """Whether torch.func.grad or its like is the innermost transform that runs the code."""
+    if not torch._C._are_functorch_transforms_active():
+        return False
+    top = torch._C._functorch.peek_interpreter_stack()
+    return top is not None and top.key() == torch._C._functorch.TransformType.Grad
+
+
+@contextlib.contextmanager
+def at_level_of(tensor: torch.Tensor) -> Iterator[None]:
+    """Where transforms of torch.func are nested, run by those alone that the tensor is of, and not by those within: a
+    view of it, made here, is at home where the tensor is."""
+    functorch = torch._C._functorch
+    level, above = functorch.maybe_get_level(tensor), []
+    try:
+        while (top := functorch.peek_interpreter_stack()) is not None and top.level() > level:
+            above.append(functorch.pop_dynamic_layer_stack())
+        yield
+    finally:
+        while above:
+            functorch.push_dynamic_layer_stack(above.pop())
 
 
 # How many contexts that change the law or watch it (np.rule, np.check_completeness) are entered, in all threads. The
@@ -123,18 +151,24 @@ _mended = False
 @constant_when_traced
 def mend_compiler() -> None:
     """Let torch.compile look for decomposed tensors in tuples, as in lists: it would take `torch.cat((x, y))` for a
-    function of their values alone. Called when it first looks at one of them, it starts that trace again.
+    function of their values alone. And let it take them for nodes of pytrees in tree_map, as elsewhere. Called when it
+    first looks at one of them, it starts that trace again.
 
     https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/torch_function.py (_flatten_vts)
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/tensor.py (call_tree_map)
     """
     global _mended  # noqa: PLW0603
     compiler = sys.modules.get("torch._dynamo.variables.torch_function")
     if _mended or compiler is None:
         return
     _mended = True
+    from torch._dynamo.variables.base import VariableTracker
     from torch._dynamo.variables.lists import TupleVariable
+    from torch.utils._pytree import SUPPORTED_NODES
 
     flatten: Callable[..., list[Any]] = compiler._flatten_vts
+    subclass: Any = compiler.TensorWithTFOverrideVariable
+    map_leaf: Callable[..., Any] = subclass.call_tree_map
 
     def flatten_tuples(variables: Any) -> list[Any]:
         found: list[Any] = []
@@ -142,7 +176,17 @@ def mend_compiler() -> None:
             found += flatten_tuples(variable.items) if isinstance(variable, TupleVariable) else [variable]
         return found
 
+    def map_node(self: Any, *args: Any) -> Any:
+        return (VariableTracker.call_tree_map if self.class_type in SUPPORTED_NODES else map_leaf)(self, *args)
+
+    def map_node_with_path(self: Any, *args: Any) -> Any:
+        known = self.class_type in SUPPORTED_NODES
+        branch: Callable[..., Any] = VariableTracker.call_tree_map_with_path_branch
+        return (VariableTracker._tree_map_with_path_fallback if known else branch)(self, *args)
+
     compiler._flatten_vts = flatten_tuples  # type: ignore[attr-defined]
+    subclass.call_tree_map = map_node
+    subclass.call_tree_map_with_path_branch = map_node_with_path
     if torch._guards.TracingContext.try_get() is not None:
         restart_trace("decomposed tensors in tuples")
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils import _pytree
+from torch.utils._pytree import tree_unflatten
 
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
+from npdec._trees import is_decomposed
 
 __all__ = ["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"]
 
@@ -29,6 +31,11 @@ _NUMBERS = (bool, int, float, complex)
 
 
 # -- from arrays to tensors and back -----------------------------------------------------------------------------------
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a nesting, of which a decomposed tensor is one, and how they are nested."""
+    return _pytree.tree_flatten(tree, is_leaf=is_decomposed)
 
 
 def _bare(leaf: Any) -> tuple[Any, int]:
@@ -49,11 +56,14 @@ def _all_dressed(tree: Any, kinds: Sequence[int]) -> Any:
     return tree_unflatten([_dressed(leaf, kind) for leaf, kind in zip(leaves, kinds, strict=True)], spec)
 
 
+_CARRYING = ("vmap", "jit")
+
+
 def _refuse_decomposed(name: str, tensor: Any) -> None:
-    if isinstance(tensor, DecomposedTensor):
+    if name not in _CARRYING and isinstance(tensor, DecomposedTensor):
         raise TypeError(
-            f"{name}: torch.func cannot carry the contributions of a decomposed array; give its .value, or use "
-            "np.attribute for an attribution"
+            f"{name}: a derivative with respect to a decomposed array, or of one, would be of its value, residual and "
+            "contributions apart; give its .value, or use np.attribute for an attribution"
         )
 
 

@@ -282,7 +282,6 @@ def test_compiled_code_makes_arrays_on_the_default_device():
         (lambda: np.grad(len)("text"), "only arrays and numbers"),
         (lambda: np.grad(lambda x: "text")(1.0), "returned 'str'"),
         (lambda: np.grad(np.sum)(np.decompose(np.ones(2))), "contributions"),
-        (lambda: np.vmap(np.sum)(np.decompose(np.ones((2, 2)))), "contributions"),
         (lambda: np.grad(lambda x: (np.decompose(np.ones(2)) * 2).sum())(1.0), "contributions"),
     ],
 )

@@ -50,6 +50,9 @@ LAW = {
     "_torch_rules",
     "_traced_quadrature",
     "_tracing",
+    "_trees",
+    "_windowed",
+    "_windows",
     "_written_out",
     "overrides",
 }

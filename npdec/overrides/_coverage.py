@@ -11,6 +11,7 @@ from torch.utils import _pytree
 from npdec import _law
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
+from npdec._trees import is_decomposed
 from npdec.overrides._registry import Registered
 from npdec.overrides._signatures import title
 from npdec.overrides._watchers import Recorder, prepared
@@ -86,7 +87,7 @@ def coverage(model: Callable[..., Any], *inputs: Any, **options: Any) -> Coverag
 
 
 def _nothing_decomposed(inputs: Any, options: Any) -> bool:
-    leaves = _pytree.tree_leaves((inputs, options))
+    leaves = _pytree.tree_leaves((inputs, options), is_leaf=is_decomposed)
     tensors = [leaf._t if isinstance(leaf, ArrayBase) else leaf for leaf in leaves]
     if any(type(t) is DecomposedTensor for t in tensors):
         return False

@@ -17,6 +17,7 @@ from npdec._base import ArrayBase
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, align, carries
 from npdec._scope import enter
+from npdec._trees import is_decomposed
 from npdec.overrides._registry import Registered
 
 __all__ = ["Recorder", "is_declared", "prepared", "target_of"]
@@ -115,7 +116,7 @@ def prepared(
     `decompose` says that inputs which are not decomposed are to be. Raises what copying raises.
     """
     inputs = _copied((list(args), kwargs))
-    inputs = _pytree.tree_map(lambda leaf: _bare(leaf, decompose), inputs)
+    inputs = _pytree.tree_map(lambda leaf: _bare(leaf, decompose), inputs, is_leaf=is_decomposed)
     if isinstance(model, torch.nn.Module):
         model = _watched_copy(model, recorder)
 
@@ -128,7 +129,7 @@ def prepared(
 
 def _copied(thing: Any) -> Any:
     memo: dict[int, Any] = {}
-    for leaf in _pytree.tree_leaves(thing):
+    for leaf in _pytree.tree_leaves(thing, is_leaf=is_decomposed):
         if isinstance(leaf, torch.Tensor) and type(leaf) is not DecomposedTensor:
             memo[id(leaf)] = leaf.detach().clone()  # deepcopy refuses what autograd has computed
     return copy.deepcopy(thing, memo)
