@@ -68,10 +68,12 @@ def apply(
     `held`.
     """
     count = len(components[0])
+    elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
+    endless = elementwise and len(components) == 1 and bool(call.constant_factors) and call.has_infinite_factor()
     if any(type(c) is Windows for c in components):
         made = None
         if len(components) == 1:
-            made = _windowed.moved(call, places[0], components[0], held, value)
+            made = None if endless else _windowed.moved(call, places[0], components[0], held, value)
         elif isinstance(value, torch.Tensor):
             made = _windowed.summed(call, components, value)
         if made is not None:
@@ -83,8 +85,11 @@ def apply(
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
         return [v.new_zeros((0, *v.shape)) for v in value]
-    if is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor):
-        return _expanded(function(*[lead(c, value.ndim) for c in components]), count, value)
+    if elementwise:
+        result = function(*[lead(c, value.ndim) for c in components])
+        if endless:  # what does not move contributes nothing, though its factor be infinite
+            result = torch.where(lead(components[0], value.ndim) == 0, 0, result)
+        return _expanded(result, count, value)
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
         return function(*components)
     if count == 1:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import cmath
 import copy
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
 
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
+from npdec._tracing import mapped, tracing
 
 __all__ = ["Call"]
 
@@ -97,6 +99,19 @@ class Call:
     def __call__(self, *tensors: Any) -> Any:
         """The function with these tensors in place of the decomposed ones."""
         return self._with(tensors, [], linear_only=False)
+
+    def has_infinite_factor(self) -> bool:
+        """Whether an argument that is not decomposed, and that components are multiplied with, holds an infinity."""
+        if tracing():
+            return False
+        for key in self.constant_factors:
+            factor = self.args[key] if isinstance(key, int) else self.kwargs[key]
+            if isinstance(factor, torch.Tensor):
+                if carries(factor.dtype) and not mapped() and bool(torch.isinf(factor).any()):
+                    return True
+            elif not isinstance(factor, (tuple, list)) and cmath.isinf(factor):
+                return True
+        return False
 
     def of(self, func: Function) -> Call:
         """The same call of another function."""

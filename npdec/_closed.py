@@ -32,7 +32,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
         made = _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
-        if isinstance(y, torch.Tensor) and not tracing() and not mapped() and bool((y == 0).any()):
+        if not tracing() and not mapped() and (bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0):
             still = lead(x.components, made.value.ndim) == 0
             made.components = torch.where(still, 0, made.components)
         return made

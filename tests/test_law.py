@@ -269,3 +269,29 @@ def test_an_infinity_that_stays_contributes_nothing(f):
     made = f(np.DecomposedTensor(x, base, components, ("a",)))
     assert made.components[0, ::2].tolist() == [0.0, 0.0]
     torch.testing.assert_close(made.components[0, 1], f(x)[1] - f(base)[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * math.inf,
+        lambda x: -math.inf * x,
+        lambda x: x * torch.tensor([math.inf, -math.inf, 1.0]),
+        lambda x: torch.tensor([[math.inf], [2.0]]) * x,
+        lambda x: x / 0.0,
+        lambda x: x / torch.tensor([0.0, -0.0, 1.0]),
+        lambda x: math.inf / (1 + x),
+    ],
+)
+def test_what_does_not_move_contributes_nothing_times_infinity(f):
+    x = np.decompose(torch.tensor([3.0, 1.0, 2.0]), baseline=torch.tensor([3.0, 0.5, 1.0]))
+    made = f(x)
+    moved = torch.eye(3, dtype=torch.bool) & torch.tensor([False, True, True])
+    own = torch.broadcast_to(moved if made.ndim == 1 else moved[:, None], made.components.shape)
+    assert (made.components[~own] == 0).all()
+    assert not torch.isnan(made.components).any()
+    assert (made.components[own] != 0).all()
+    marked = np.DecomposedTensor(
+        x.value, x.residual, (x.value - x.residual)[None].requires_grad_(), ("all",), whole=True
+    )
+    assert not torch.isnan(f(marked).components).any()

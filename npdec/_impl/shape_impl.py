@@ -378,7 +378,7 @@ def broadcast_shapes(*args: Any):
 
 
 def _of_ints(shape: Any) -> tuple[int, ...]:
-    if hasattr(shape, "__iter__") and getattr(shape, "ndim", 1):
+    if hasattr(shape, "__iter__") and getattr(shape, "ndim", None) != 0:
         return tuple(map(operator.index, shape))
     try:
         return (operator.index(shape),)
