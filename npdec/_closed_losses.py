@@ -259,64 +259,63 @@ def _ctc_rule(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
     call = Call(func, {0: "Smooth", "log_probs": "Smooth"}, args, kwargs)
     (x,) = call.tensors
     graph = torch.is_grad_enabled() and not x.whole and (x.value.requires_grad or x.residual.requires_grad)
-    return _law.quadrature(call, _ctc_loss if graph else _fast_ctc_loss)
+    return _law.quadrature(call, _DIFFERENTIABLE if graph else _FAST)
 
 
-def _fast_ctc_loss(
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: int = _MEAN,
-    zero_infinity: bool = False,
-) -> torch.Tensor:
-    single = log_probs.ndim == 2
-    if single:
-        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
-    lengths = [torch.as_tensor(n, device=targets.device).reshape(-1) for n in (input_lengths, target_lengths)]
-    losses: torch.Tensor = _Spelled.apply(log_probs, (targets, *lengths, blank))[0]
-    if single:
-        losses = losses.squeeze(0)
-    if zero_infinity:
-        losses = torch.where(torch.isinf(losses), 0, losses)
-    if reduction == _MEAN:
-        return (losses / lengths[1].clamp(min=1).to(losses.dtype)).mean()
-    return losses.sum() if reduction != _NONE else losses
+def _ctc(losses: Function) -> Function:
+    """ctc_loss by a function that gives the loss of each sequence, infinite where the targets do not fit into it."""
+
+    def ctc_loss(
+        log_probs: torch.Tensor,
+        targets: torch.Tensor,
+        input_lengths: Any,
+        target_lengths: Any,
+        blank: int = 0,
+        reduction: int = _MEAN,
+        zero_infinity: bool = False,
+    ) -> torch.Tensor:
+        single = log_probs.ndim == 2
+        if single:
+            log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+        steps, sizes = (torch.as_tensor(n, device=targets.device).reshape(-1) for n in (input_lengths, target_lengths))
+        found: torch.Tensor = losses(log_probs, targets, steps, sizes, blank)
+        if single:
+            found = found.squeeze(0)
+        if zero_infinity:
+            found = torch.where(torch.isinf(found), 0, found)
+        if reduction == _MEAN:
+            return (found / sizes.clamp(min=1).to(found.dtype)).mean()
+        return found.sum() if reduction != _NONE else found
+
+    return ctc_loss
 
 
-def _ctc_loss(
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: int = _MEAN,
-    zero_infinity: bool = False,
+def _by_torch(log_probs: torch.Tensor, *rest: Any) -> torch.Tensor:
+    made: tuple[torch.Tensor, ...] = _Spelled.apply(log_probs, rest)
+    return made[0]
+
+
+def _by_recursion(
+    log_probs: torch.Tensor, targets: torch.Tensor, steps: torch.Tensor, sizes: torch.Tensor, blank: int
 ) -> torch.Tensor:
     """Graves et al., "Connectionist temporal classification" (2006), equations 6 to 8: the probability of all the ways
     to spell the targets, with blanks between, as logarithms."""
-    single = log_probs.ndim == 2
-    lp = log_probs.unsqueeze(1) if single else log_probs
-    device = lp.device
-    steps = torch.as_tensor(input_lengths, device=device).reshape(-1)
-    sizes = torch.as_tensor(target_lengths, device=device).reshape(-1)
-    longest = int(sizes.max())
-    if targets.ndim == 2 or (single and targets.ndim == 1):
-        padded = targets.reshape(lp.shape[1], -1)[:, :longest]
+    device, count, longest = log_probs.device, log_probs.shape[1], int(sizes.max())
+    if targets.ndim == 2:
+        padded = targets[:, :longest]
     else:
         padded = torch.nn.utils.rnn.pad_sequence(list(targets.split(sizes.tolist())), True)
     inside = torch.arange(longest, device=device) < sizes[:, None]
     padded = torch.where(inside, padded, blank).long()
-    spelled = torch.full((lp.shape[1], 2 * longest + 1), blank, dtype=torch.int64, device=device)
+    spelled = torch.full((count, 2 * longest + 1), blank, dtype=torch.int64, device=device)
     spelled[:, 1::2] = padded
-    never = torch.finfo(lp.dtype).min / 8
+    never = torch.finfo(log_probs.dtype).min / 8
     jump = torch.zeros_like(spelled, dtype=torch.bool)
     jump[:, 2:] = (spelled[:, 2:] != blank) & (spelled[:, 2:] != spelled[:, :-2])
-    at = lp.gather(2, spelled.expand(lp.shape[0], *spelled.shape))
+    at = log_probs.gather(2, spelled.expand(log_probs.shape[0], *spelled.shape))
     places = torch.arange(spelled.shape[1], device=device)
     alpha = torch.where(places < 2, at[0], never)
-    for t in range(1, lp.shape[0]):
+    for t in range(1, log_probs.shape[0]):
         one = F.pad(alpha, (1, 0), value=never)[:, :-1]
         two = torch.where(jump, F.pad(alpha, (2, 0), value=never)[:, :-2], never)
         moved = (torch.logsumexp(torch.stack([alpha, one, two]), 0) + at[t]).clamp(min=never)
@@ -324,14 +323,10 @@ def _ctc_loss(
     last = alpha.gather(1, (2 * sizes)[:, None])
     before = torch.where((sizes > 0)[:, None], alpha.gather(1, (2 * sizes - 1).clamp(min=0)[:, None]), never)
     losses = -torch.logsumexp(torch.cat([last, before], 1), 1)
-    hopeless = losses.detach() > -never / 2
-    losses = torch.where(hopeless, 0 if zero_infinity else torch.inf, losses)
-    if reduction == _MEAN:
-        return (losses / sizes.clamp(min=1).to(losses.dtype)).mean()
-    if reduction == _NONE:
-        return losses.squeeze(0) if single else losses
-    return losses.sum()
+    return torch.where(losses.detach() > -never / 2, torch.inf, losses)
 
+
+_FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
 
 RULES: dict[Function, Function] = {
     torch._C._nn.l1_loss: by_formula(_l1_loss),
