@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -49,12 +49,11 @@ def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 
 def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
     """The derivatives of each row's number by the row of each argument."""
-    found: Sequence[torch.Tensor | None]
     if torch._C._are_functorch_transforms_active():  # those take no requires_grad_
         with torch.enable_grad():
-            made, pull = torch.func.vjp(function, *[p if graph else p.detach() for p in points])
-            found = pull(torch.ones_like(made))
-        return [g.conj() if g.is_complex() else g for g in found]
+            pair: tuple[Any, ...] = torch.func.vjp(function, *[p if graph else p.detach() for p in points])
+            pulled: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))
+        return [g.conj() if g.is_complex() else g for g in pulled]
     with torch.enable_grad():
         inputs = list(points) if graph else [p.detach().requires_grad_() for p in points]
         for i, p in enumerate(inputs):

@@ -60,7 +60,8 @@ def _leaves(tensor: DecomposedTensor) -> list[Any]:
 
 
 def _with_axis_last(components: torch.Tensor) -> torch.Tensor:
-    return components.movedim(0, -1)[(..., *[None] * (components.ndim - 1))]
+    ones = [1] * (components.ndim - 1)
+    return components.movedim(0, -1).unflatten(-1, (components.shape[0], *ones))
 
 
 def _taken_apart(tensor: DecomposedTensor) -> tuple[list[Any], Context]:
@@ -73,7 +74,7 @@ def _taken_apart_by_name(tensor: DecomposedTensor) -> tuple[list[tuple[_pytree.K
 
 
 def _with_axis_first(last: torch.Tensor, ndim: int) -> torch.Tensor:
-    return last[(..., *[0] * (last.ndim - ndim - 1))].movedim(-1, 0)
+    return last.flatten(ndim).movedim(-1, 0)
 
 
 class _Components:
@@ -195,7 +196,7 @@ def _mend_vmap() -> None:
         return unwrap((outputs,), dims, level, size, func)[0]
 
     vmap._process_batched_inputs = process_decomposed
-    vmap._unwrap_batched = unwrap_decomposed
+    vmap._unwrap_batched = unwrap_decomposed  # type: ignore[assignment]
 
 
 def _from_the_front(dims: Any, tree: Any, more: int) -> Any:
