@@ -17,7 +17,6 @@ LEAVES = {"_base", "_signature", "_tags", "exceptions"}
 LAW = {
     "_attention",
     "_batched",
-    "_blocks",
     "_call",
     "_checking",
     "_closed",
@@ -39,6 +38,7 @@ LAW = {
     "_inplace",
     "_law",
     "_multipliers",
+    "_names",
     "_normalisation",
     "_norms",
     "_quadrature",
