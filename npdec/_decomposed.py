@@ -95,7 +95,7 @@ class DecomposedTensor(torch.Tensor):
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor | _windows.Windows,
+        components: torch.Tensor | _windows.Windows | _windows.Marked,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
@@ -112,10 +112,10 @@ class DecomposedTensor(torch.Tensor):
         self = (value.view_as(value) if tracing() else value).as_subclass(cls)
         self.value = value
         self.residual = residual
-        if type(components) is _windows.Windows:
-            self.windows = components
-        else:
+        if isinstance(components, torch.Tensor):
             self.components = components
+        else:
+            self.windows = components
         self.labels = labels
         self.whole = whole
         self.origin = None
@@ -203,7 +203,8 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     """
     if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
         return  # within torch.vmap and its like a tensor has no memory to be looked at
-    lazy = "components" not in view.__dict__  # components made of windows are a view's, if it has a source
+    # Components that are yet to be made are a view, if they are to be.
+    lazy = "components" not in view.__dict__ or "components" not in source.__dict__
     if not shares_memory(view.value, source.value):
         if shares_memory(view.residual, source.residual):
             view.residual = _copied(view.residual)

@@ -18,7 +18,6 @@ from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_
 from npdec._impl import _util
 from npdec._listing import Contributions
 from npdec._secant import narrowed
-from npdec._tracing import mapped
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -319,10 +318,7 @@ def _places(ids: torch.Tensor, member: torch.Tensor) -> torch.Tensor:
 
 def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, labels: Labels) -> DecomposedTensor:
     change = value - residual
-    zeros = change.new_zeros((len(labels), *change.shape))
-    index = member.to(device=change.device, dtype=torch.int64)[None].contiguous()
-    scatter = torch.scatter if mapped() else torch.Tensor.scatter_  # torch.vmap has the first only
-    components = scatter(zeros, 0, index, change[None]) if len(labels) else zeros
-    made = DecomposedTensor(value, residual, components, labels)
-    _windows.mark(made, member.to(change.device))
-    return made
+    member, count = member.to(device=change.device, dtype=torch.int64), len(labels)
+    if _windows.is_worth(change, member, count):
+        return DecomposedTensor(value, residual, _windows.Marked(change, member, count), labels)
+    return DecomposedTensor(value, residual, _windows.scattered(change, member, count), labels)

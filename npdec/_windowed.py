@@ -88,7 +88,14 @@ def _product(call: Call, place: int | str, windows: Windows, others: dict[int | 
     left = place in (0, "input", "self")
     names = (1, "other", "mat2", "tensor2") if left else (0, "input", "self")
     other = next((others[name] for name in names if name in others), None)
-    if not isinstance(other, torch.Tensor) or other.ndim < 2 or windows.parts.ndim - 1 != value.ndim:
+    if not isinstance(other, torch.Tensor):
+        return None
+    if windows.parts.ndim == 2 and other.ndim <= 2:  # a vector, as one row
+        matrix = other[:, None] if other.ndim == 1 else other if left else other.mT
+        row = Windows(windows.parts[:, None], 1, windows.layout)
+        made = _left_product(row, matrix, value)
+        return made.reshape(windows.layout.count, *value.shape) if isinstance(made, torch.Tensor) else None
+    if other.ndim < 2 or windows.parts.ndim - 1 != value.ndim:
         return None
     if left:
         return _left_product(windows, other, value)
@@ -263,6 +270,24 @@ def _each(call: Call, place: int | str, windows: Windows, others: dict[int | str
     return windows.like(call.linear_part(windows.parts))
 
 
+def _total(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A sum or mean over axes."""
+    if place != 0 or set(others) - {0, 1, 2, "dim", "axis", "keepdim", "keepdims"}:
+        return None
+    ndim = windows.parts.ndim - 1
+    dims = others.get(1, others.get("dim", others.get("axis")))
+    dims = range(ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+    axes = [dim % ndim for dim in dims] or list(range(ndim))
+    keep = bool(others.get(2, others.get("keepdim", others.get("keepdims", False))))
+    parts = windows.parts.sum([axis + 1 for axis in axes], keepdim=keep)
+    if call.func in _MEANS:
+        parts = parts / torch.Size([windows.shape[1 + axis] for axis in axes]).numel()
+    if windows.axis in axes:
+        return _by_owner(windows.layout, parts)
+    lost = 0 if keep else sum(axis < windows.axis for axis in axes)
+    return Windows(parts, windows.axis - lost, windows.layout)
+
+
 # -- views -------------------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +368,7 @@ def by_rows(rule: Function) -> Function:
 
 _PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
 _CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
+_MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
 _SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
 _DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
 
@@ -355,11 +381,12 @@ def _functions(names: str) -> list[Function]:
 
 FORMS: dict[Function, Callable[..., Made]] = {
     F.linear: _linear,
-    **dict.fromkeys(_functions("matmul bmm mm __matmul__ __rmatmul__"), _product),
+    **dict.fromkeys(_functions("matmul bmm mm mv dot __matmul__ __rmatmul__"), _product),
     **dict.fromkeys(_functions("addmm"), _plain_sum),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
     **dict.fromkeys(_functions("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
     **dict.fromkeys((*_SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
+    **dict.fromkeys((torch.sum, torch.Tensor.sum, *_MEANS), _total),
     **dict.fromkeys(_functions("clone contiguous neg negative to float double"), _each),
     **dict.fromkeys(
         _functions(

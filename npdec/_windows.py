@@ -14,26 +14,37 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._secant import narrowed
-from npdec._tracing import tracing
+from npdec._tracing import mapped, tracing
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
 
-__all__ = ["Layout", "Windows", "known", "mark"]
+__all__ = ["Layout", "Marked", "Windows", "is_worth", "known", "scattered"]
 
 _LEAST = 4  # components, from which on windows pay
+_SMALL = 2**12  # numbers in components that are as well computed whole
 _WORTH = 0.75  # windows as a part of the axis, up to which they pay
+_FEW = 2**22  # pairs of components and positions that are sooner listed than sorted
 
 
 class Layout:
-    """Windows of an axis of length n: the positions `places` (W, L) that each looks at, different ones, and to which of
-    the `count` components each belongs. `starts` are the first positions, on the host, where all are contiguous."""
+    """Windows of an axis of length n: the positions `places` (W, L) that each looks at, and to which of the `count`
+    components each belongs. `starts` are the first positions, on the host, where all are contiguous. If not `distinct`,
+    a window may look at a position twice, at one of them for nothing."""
 
-    __slots__ = ("count", "covers", "direct", "n", "owners", "places", "starts")
+    __slots__ = ("count", "covers", "direct", "distinct", "n", "owners", "places", "starts")
 
-    def __init__(self, count: int, n: int, places: torch.Tensor, owners: list[int], starts: list[int] | None) -> None:
+    def __init__(
+        self,
+        count: int,
+        n: int,
+        places: torch.Tensor,
+        owners: list[int],
+        starts: list[int] | None,
+        distinct: bool = True,
+    ) -> None:
         self.count, self.n, self.places, self.owners, self.starts = count, n, places, owners, starts
-        self.direct = owners == list(range(count))
+        self.direct, self.distinct = owners == list(range(count)), distinct
         width = places.shape[1]
         self.covers = starts is not None and starts == list(range(0, n, width)) and not n % width
 
@@ -59,7 +70,7 @@ class Layout:
         """The parts added in place to components (C, *S); `empty` says that those are zero."""
         target, source = dense.movedim(axis + 1, 1), parts.movedim(axis + 1, 1)
         rows = torch.tensor(self.owners, device=dense.device)[:, None]
-        target.index_put_((rows, self.places), source, accumulate=not (empty and self.direct))
+        target.index_put_((rows, self.places), source, accumulate=not (empty and self.direct and self.distinct))
         return dense
 
 
@@ -68,16 +79,16 @@ class Windows:
     place of the length along `axis`.
 
     They are true of a tensor as long as nobody has written to its components: `noted` is what these were and had for
-    a version when they were made. `made` says that they were made of the windows. Those of a view stand for components
-    that are a view of its source's: `view` makes them so.
+    a version when they were made of the windows. Those of a view stand for components that are a view of its source's:
+    `view` makes them so.
     """
 
-    __slots__ = ("axis", "layout", "made", "noted", "parts", "source", "version", "view")
+    __slots__ = ("axis", "layout", "noted", "parts", "source", "version", "view")
 
     def __init__(self, parts: torch.Tensor, axis: int, layout: Layout) -> None:
         self.parts, self.axis, self.layout = parts, axis, layout
         self.noted: torch.Tensor | None = None
-        self.version, self.made = 0, False
+        self.version = 0
         self.source: DecomposedTensor | None = None
         self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
 
@@ -99,8 +110,8 @@ class Windows:
     def requires_grad(self) -> bool:
         return self.parts.requires_grad
 
-    def note(self, components: torch.Tensor, made: bool) -> None:
-        self.noted, self.version, self.made = components, components._version, made
+    def note(self, components: torch.Tensor) -> None:
+        self.noted, self.version = components, components._version
 
     def like(self, parts: torch.Tensor) -> Windows:
         """Other parts in the same windows."""
@@ -124,69 +135,102 @@ class Windows:
 
 
 class Marked:
-    """Which component each element belongs to (−1: none), of components that are dense yet."""
+    """The components of a decomposed input: its change from the baseline, and which component each element of that
+    belongs to (−1: none; its change is zero). Windows of the axis on which they are narrowest, if somebody computes."""
 
-    __slots__ = ("components", "member", "version")
+    __slots__ = ("change", "count", "member", "noted", "version")
 
-    def __init__(self, components: torch.Tensor, member: torch.Tensor) -> None:
-        self.components, self.member, self.version = components, member, components._version
+    def __init__(self, change: torch.Tensor, member: torch.Tensor, count: int) -> None:
+        self.change, self.member, self.count = change, member, count
+        self.noted: torch.Tensor | None = None
+        self.version = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the components."""
+        return (self.count, *self.change.shape)
+
+    def note(self, components: torch.Tensor) -> None:
+        self.noted, self.version = components, components._version
+
+    def dense(self) -> torch.Tensor:
+        """The components (C, *S)."""
+        with torch.inference_mode(self.change.is_inference()), torch.set_grad_enabled(self.change.requires_grad):
+            return scattered(self.change, self.member.clamp(min=0), self.count)
 
     def windows(self) -> Windows | None:
-        """The windows, along the axis on which they are narrowest; None if that is not worth it."""
+        """The windows; None if they are not worth it."""
         member = narrowed(self.member, self.member.ndim)
-        count, best = len(self.components), (_WORTH, 0, torch.empty(0))
-        for axis, n in enumerate(member.shape):
+        best, axis, found = _WORTH, 0, None
+        for i, n in enumerate(member.shape):
             if n == 1:
                 continue
-            taken = torch.zeros(count + 1, n, dtype=torch.bool, device=member.device)
-            place = torch.arange(n, device=member.device).reshape([-1 if i == axis else 1 for i in range(member.ndim)])
-            taken[member, place.expand(member.shape)] = True  # −1 is the last row
-            taken = taken[:-1]
-            share = int(taken.sum(1).amax()) / n
-            if 0 < share < best[0]:
-                best = share, axis, taken
-        _, axis, taken = best
-        if not taken.numel():
+            taken = _taken(member, i, self.count)
+            share = int(torch.bincount(taken[0]).amax()) / n if len(taken[0]) else 0.0
+            if 0 < share < best:
+                best, axis, found = share, i, taken
+        if found is None:
             return None
-        layout, kept = _layout(taken)
-        rows = torch.tensor(layout.owners, device=member.device)[:, None]
-        parts = self.components.movedim(axis + 1, 1)[rows, layout.places]
-        if kept is not None:
-            parts = torch.where(kept.reshape(*kept.shape, *[1] * (parts.ndim - 2)), parts, 0)
-        return Windows(parts.movedim(1, axis + 1), axis, layout)
+        layout, kept = _layout(self.count, member.shape[axis], *found)
+        with torch.inference_mode(self.change.is_inference()), torch.set_grad_enabled(self.change.requires_grad):
+            parts, seen = layout.seen(self.change, axis), layout.seen(self.member, axis)
+            own = torch.tensor(layout.owners, device=member.device).reshape(-1, *[1] * member.ndim) == seen
+            own &= kept.reshape(len(kept), *[-1 if i == axis else 1 for i in range(member.ndim)])
+            return Windows(torch.where(own, parts, 0), axis, layout)
 
 
-def _layout(taken: torch.Tensor) -> tuple[Layout, torch.Tensor | None]:
-    """Windows of the positions that components (rows) take; and, where windows of one component overlap, which of their
-    positions are to count."""
-    count, n = taken.shape
-    width = int(taken.sum(1).amax())
-    owners = list(range(count))
-    before = torch.nn.functional.pad(taken, (1, 0))[:, :-1]
-    runs = (taken & ~before).nonzero()
-    ends = (taken & ~torch.nn.functional.pad(taken, (0, 1))[:, 1:]).nonzero()[:, 1] + 1
-    longest = int((ends - runs[:, 1]).amax())
-    if len(runs) * longest > 1.5 * count * width:  # scattered: any positions without them fill the windows up
-        places = torch.argsort((~taken).to(torch.int8), dim=1, stable=True)[:, :width]
-        return Layout(count, n, places, owners, None), None
-    owners = runs[:, 0].tolist()
-    first = runs[:, 1].clamp(max=n - longest)
-    places = first[:, None] + torch.arange(longest, device=taken.device)
-    kept = (places >= runs[:, 1:]) & (places < ends[:, None])
-    return Layout(count, n, places, owners, first.tolist()), kept if len(set(owners)) < len(owners) else None
+def scattered(change: torch.Tensor, member: torch.Tensor, count: int) -> torch.Tensor:
+    """Components (C, *S) of the change of an input: each element is its component's alone."""
+    if not count:
+        return change.new_zeros((0, *change.shape))
+    scatter = torch.scatter if mapped() else torch.Tensor.scatter_  # torch.vmap has the first only
+    return scatter(change.new_zeros((count, *change.shape)), 0, member[None].contiguous(), change[None])
 
 
-def mark(tensor: DecomposedTensor, member: torch.Tensor) -> None:
-    """Note that component c of the tensor is zero where `member`, integers in the tensor's shape, is not c."""
-    components = tensor.components
-    if (
-        member.numel()
-        and member.ndim
-        and len(components) >= _LEAST
-        and not (tracing() or components.is_inference() or components.is_meta)
-        and not torch._C._functorch.is_functorch_wrapped_tensor(components)
-    ):
-        tensor.windows = Marked(components, member)
+def _taken(member: torch.Tensor, axis: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pairs of a component and a position along the axis at which it has elements, in order."""
+    n = member.shape[axis]
+    place = torch.arange(n, device=member.device).reshape([-1 if i == axis else 1 for i in range(member.ndim)])
+    keys = (member * n + place)[member >= 0]
+    if count * n <= _FEW:
+        pairs = torch.zeros(count * n, dtype=torch.bool, device=member.device)
+        pairs[keys] = True
+        keys = pairs.nonzero().squeeze(1)
+    else:
+        keys = torch.unique(keys)
+    return keys // n, keys % n
+
+
+def _layout(count: int, n: int, owner: torch.Tensor, place: torch.Tensor) -> tuple[Layout, torch.Tensor]:
+    """Windows of the positions that components have elements at, and which positions of each are to count: for the
+    others, which fill it up, another window of the component may stand."""
+    each = torch.bincount(owner, minlength=count)
+    width = int(each.amax())
+    new = torch.ones_like(owner, dtype=torch.bool)
+    new[1:] = (owner[1:] != owner[:-1]) | (place[1:] != place[:-1] + 1)
+    first = new.nonzero().squeeze(1)
+    lengths = torch.diff(first, append=first.new_tensor([len(owner)]))
+    longest = int(lengths.amax())
+    if len(first) * longest > 1.5 * count * width:  # scattered
+        which = torch.arange(width, device=owner.device)
+        index = (torch.cumsum(each, 0) - each)[:, None] + which
+        kept = which < each[:, None]
+        return Layout(count, n, place[torch.where(kept, index, 0)], list(range(count)), None, bool(kept.all())), kept
+    start = place[first]
+    fitting = start.clamp(max=n - longest)
+    places = fitting[:, None] + torch.arange(longest, device=owner.device)
+    kept = (places >= start[:, None]) & (places < (start + lengths)[:, None])
+    return Layout(count, n, places, owner[first].tolist(), fitting.tolist()), kept
+
+
+def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
+    """Whether an input of many components is to be computed with by windows: small ones are not."""
+    return (
+        count >= _LEAST
+        and member.ndim > 0
+        and count * change.numel() >= _SMALL
+        and not (tracing() or change.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(change))
+    )
 
 
 def known(tensor: DecomposedTensor) -> Windows | None:
@@ -195,39 +239,37 @@ def known(tensor: DecomposedTensor) -> Windows | None:
     if windows is None or tracing():
         return None
     components: torch.Tensor | None = tensor.__dict__.get("components")
+    # Who has seen components on a graph may ask for gradients by them.
+    if components is not None and (
+        components is not windows.noted or components._version != windows.version or components.requires_grad
+    ):
+        tensor.windows = None
+        return None
     if isinstance(windows, Marked):
-        assert components is not None
-        # A leaf of autograd wants the gradient of its zeros, too.
-        leaf = components.requires_grad and components.is_leaf
-        fresh = components is windows.components and components._version == windows.version and not leaf
-        found = windows.windows() if fresh else None
-        if found is not None:
-            found.note(components, made=False)
+        found = windows.windows()
+        if found is None and components is None:
+            tensor.components = windows.dense()
+        elif found is not None and components is not None:
+            found.note(components)
         tensor.windows = found
         return found
-    if components is not None:
-        # Who has seen components on a graph may ask for gradients by them.
-        shown = components.requires_grad and (windows.made or components.is_leaf)
-        if components is not windows.noted or components._version != windows.version or shown:
-            tensor.windows = None
-            return None
     if windows.source is not None and known(windows.source) is None:
         return None
     return windows
 
 
 class Components:
-    """The attribute `components` of a decomposed tensor that holds windows: made of them once. (Where there are
-    components, the instance has an attribute of its own, which comes first.)"""
+    """The attribute `components` of a decomposed tensor that has none yet, but knows what they are: made once. (Where
+    there are components, the instance has an attribute of its own, which comes first.)"""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
         windows = None if tensor is None else tensor.windows
-        if not isinstance(windows, Windows):
+        if windows is None:
             raise AttributeError("components")
         components = windows.dense()
         tensor.components = components
         if components.is_inference():
             tensor.windows = None
         else:
-            windows.note(components, made=True)
+            windows.note(components)
         return components

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 
@@ -137,14 +138,14 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             start += value.numel()
         change = value - residual
         member = narrowed(member.to(value.device), member.ndim) - first
-        member = torch.where((member >= 0) & (member < stop - first), member, -1).expand(value.shape)
-        places = torch.arange(stop - first, device=value.device).reshape(-1, *[1] * value.ndim)
-        components = torch.where(member == places, change, torch.zeros((), dtype=change.dtype, device=value.device))
-        if rest:
-            components = torch.cat([components, torch.where(member < 0, change, 0)[None]])
+        inside = (member >= 0) & (member < stop - first)
+        member = torch.where(inside, member, stop - first if rest else -1).expand(value.shape)
+        own = change if rest else torch.where(inside, change, 0)
+        if _windows.is_worth(own, member, len(names)):
+            components: Any = _windows.Marked(own, member, len(names))
+        else:
+            components = _windows.scattered(own, member.clamp(min=0), len(names))
         marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
-        if not rest:
-            _windows.mark(marked[-1], member)
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]
     if not several:
