@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from npdec import _checking
 from npdec._tracing import tracing
 
-__all__ = ["graft", "is_pulled", "no_graph", "pulled", "stand_in"]
+__all__ = ["carried", "graft", "is_pulled", "no_graph", "pulled", "stand_in"]
 
 
 class no_graph:
@@ -54,6 +54,17 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     carrier = components.squeeze(0)
     carrier.data = value
     return carrier
+
+
+def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """The same for a function that keeps what it reads for the way back: what is written to the component later does
+    not touch it."""
+    found: torch.Tensor = _Pulled.apply(components, [value], _first_axis)
+    return found
+
+
+def _first_axis(grad: torch.Tensor) -> torch.Tensor:
+    return grad.unsqueeze(0)
 
 
 class _Pulled(torch.autograd.Function):

@@ -16,7 +16,8 @@ import torch
 from npdec import _batched, _checking
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
-from npdec._gradients import graft, no_graph, stand_in
+from npdec._equal_rows import of_the_residuals
+from npdec._gradients import carried, graft, is_pulled, no_graph, stand_in
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -24,7 +25,7 @@ from npdec._multipliers import combined, mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
-from npdec._secant import lead, narrowed
+from npdec._secant import lead
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import constant_when_traced, tracing
 from npdec._windowed import total
@@ -55,26 +56,14 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
 
 def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
     """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
-    with no_graph(True):
-        residual = _residual(call, tensors)
     carrier = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
     if not carries(carrier.dtype):
         _warn_dropped(call, carrier)
         return carrier
     value = carrier.detach()
+    with no_graph(True):
+        residual = of_the_residuals(call, value)
     return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), tensors[0].labels, True)
-
-
-def _residual(call: Call, tensors: list[DecomposedTensor]) -> Any:
-    """The function of the residuals. A baseline that is equal for all rows of a batch is computed for one of them."""
-    if len(tensors) == 1 and call.leaves[0].key == 0:
-        whole = tensors[0].residual
-        leading = _batched.leading_axes(call, whole)
-        row = narrowed(whole, leading)
-        if row is not whole:
-            made = call(row)
-            return made.expand(*whole.shape[:leading], *made.shape[leading:])
-    return call(*[t.residual for t in tensors])
 
 
 # -- the closed forms --------------------------------------------------------------------------------------------------
@@ -91,7 +80,7 @@ def linear(call: Call) -> Any:
         if isinstance(value, torch.Tensor) and not carries(value.dtype):
             _warn_dropped(call, value)
             return value
-        residual = _residual(call, tensors)
+        residual = of_the_residuals(call, value)
     labels, components = align(tensors, sparse=not call.whole)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
     return pack(value, residual, made, labels, call.whole)
@@ -118,8 +107,14 @@ def multilinear(call: Call) -> Any:
         return linear(call)
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
-        residual = call(*[t.residual for t in tensors])
+        residual = of_the_residuals(call, value)
     labels, components = align(tensors, sparse=not call.whole)
+    if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
+        # A product is derived by each factor at the midpoint of the other: that is its derivative at the midpoints.
+        with no_graph(True):
+            points = [_between(t, 0.5) for t in tensors]
+        carrier = call(*[carried(point, c) for point, c in zip(points, components, strict=True)])
+        return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), labels, True)
 
     def moving(i: int, held: Sequence[torch.Tensor]) -> Any:
         """The function of components of argument i, the other arguments held."""

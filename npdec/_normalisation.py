@@ -18,8 +18,9 @@ from npdec import _law
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
+from npdec._equal_rows import row_by_row
 from npdec._formula import own_numbers
-from npdec._gradients import no_graph
+from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._impl.segments_impl import mean_jacobian
 from npdec._settings import settings
@@ -35,9 +36,9 @@ class _Layer(NamedTuple):
     """What a normalisation layer does: which numbers it normalises together, and how.
 
     `rows` brings a tensor, with `lead` more axes in front, into the form (…, m) of the m numbers normalised together;
-    `shaped` undoes it. `weight_shape` is the shape in which weight and bias broadcast with the input. `call(x, weight,
-    bias)` is the function; `again` the same without its effects (running statistics). `scale` is 1 / σ, in a shape
-    that broadcasts with the rows, where it does not come from the input.
+    `shaped` undoes it. `leading` axes are looked at row by row. `weight_shape` is the shape in which weight and bias
+    broadcast with the input. `call(x, weight, bias)` is the function; `again` the same without its effects (running
+    statistics). `scale` is 1 / σ, in a shape that broadcasts with the rows, where it does not come from the input.
     """
 
     name: str
@@ -48,6 +49,7 @@ class _Layer(NamedTuple):
     weight_shape: tuple[int, ...]
     eps: float
     centred: bool
+    leading: int = 0
     scale: torch.Tensor | None = None
 
 
@@ -93,29 +95,68 @@ def _warn_of_poles(name: str, depth: torch.Tensor | None, x: DecomposedTensor) -
     )
 
 
+def _jacobian(layer: _Layer, x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The mean derivative of the normalised numbers: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
+    the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
+    rows = layer.rows(x.value, 0)
+    m, dtype = rows.shape[-1], working_dtype(rows.dtype)
+    u = rows.new_empty((*rows.shape[:-1], 2, m), dtype=torch.float64)
+    if torch.is_grad_enabled() or tracing() or mapped():
+        u = torch.stack([layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)], -2).double()
+    else:
+        u[..., 0, :] = layer.rows(x.residual, 0)
+        u[..., 1, :] = layer.rows(x.value - x.residual, 0)
+    if layer.centred:
+        u = _centred(u)
+    # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
+    diagonal, basis, (w00, w01, w11), depth = mean_jacobian(u, m * layer.eps, layer.centred)
+    _warn_of_poles(layer.name, depth, x)
+    matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * math.sqrt(m)
+    return diagonal * math.sqrt(m), basis.to(dtype), matrix.to(dtype)
+
+
 def _operator(
     layer: _Layer, x: DecomposedTensor, scale: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """The mean derivative of the normalised numbers: diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as
-    `apply_operator` takes them. `scale` replaces the integrals where it is given."""
+    """The same as diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as `apply_operator` takes them. `scale`
+    replaces the integrals where it is given."""
     with no_graph(x.whole):
         rows = layer.rows(x.value, 0)
         m, dtype = rows.shape[-1], working_dtype(rows.dtype)
         one = rows.new_full((), m**-0.5, dtype=dtype).expand(*rows.shape[:-1], 1, m)
         if scale is not None:
             return (scale, one, one * scale.unsqueeze(-1)) if layer.centred else (scale, None, None)
-        u = torch.stack([layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)], -2).double()
-        if layer.centred:
-            u = _centred(u)
-        # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
-        diagonal, basis, (w00, w01, w11), depth = mean_jacobian(u, m * layer.eps, layer.centred)
-        _warn_of_poles(layer.name, depth, x)
-        matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * math.sqrt(m)
-        diagonal, basis = diagonal * math.sqrt(m), basis.to(dtype)
-        images = matrix.to(dtype) @ basis
+        diagonal, basis, matrix = _jacobian(layer, x)
+        images = matrix @ basis
         if layer.centred:
             basis, images = torch.cat([basis, one], -2), torch.cat([images, one * diagonal.unsqueeze(-1).to(dtype)], -2)
         return diagonal, basis, images
+
+
+def _pull(
+    layer: _Layer, x: DecomposedTensor, weight: torch.Tensor | None, scale: torch.Tensor | None
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What takes gradients of the contributions to those of the input's, (1, *shape) both. The mean derivative is a
+    symmetric matrix; the weight comes after it, and so before on the way back."""
+    diagonal, basis, matrix = (scale, None, None) if scale is not None else _jacobian(layer, x)
+    dtype = working_dtype(x.value.dtype)
+    diagonal = diagonal.to(dtype)
+    wide = None
+    if weight is not None:
+        wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
+
+    def pull(grad: torch.Tensor) -> torch.Tensor:
+        rows = layer.rows(grad, 1).to(dtype)
+        rows = rows if wide is None else rows * wide
+        made = rows * diagonal
+        if basis is not None and matrix is not None:
+            shares = matrix @ (basis @ rows.unsqueeze(-1))
+            made = made.sub_((basis.mT @ shares).squeeze(-1))
+        if layer.centred:
+            made = made.sub_(made.mean(-1, keepdim=True))
+        return layer.shaped(made, 1).to(grad.dtype)
+
+    return pull
 
 
 def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:
@@ -185,7 +226,10 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
         value = layer.call(*values)
         if isinstance(x, DecomposedTensor) and value.numel():
             frozen = _frozen_scale(layer, x)
-        residual = layer.again(*residuals) if frozen is None else _frozen_residual(layer, x, frozen, *residuals[1:])
+        if frozen is None:
+            residual = row_by_row(lambda row: layer.again(row, *residuals[1:]), residuals[0], layer.leading)
+        else:
+            residual = _frozen_residual(layer, x, frozen, *residuals[1:])
         if isinstance(weight, DecomposedTensor):
             factor = weight.value / 2 + weight.residual / 2
             first = layer.again(residuals[0], None, None)
@@ -193,6 +237,10 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
                 first = _frozen_residual(layer, x, frozen, None, None)
             middle = layer.again(values[0], None, None) / 2 + first / 2
     terms: list[torch.Tensor] = []
+    if len(parts) == 1 and parts[0] is x and value.numel() and is_pulled(whole) and not value.is_complex():
+        with no_graph(True):
+            pull = _pull(layer, x, factor, layer.scale if frozen is None else frozen)
+        return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), labels, whole)
     if isinstance(x, DecomposedTensor) and value.numel() and labels:
         terms.append(_contributions(layer, x, found[id(x)], factor, layer.scale if frozen is None else frozen))
     if middle is not None:
@@ -222,7 +270,8 @@ def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         return torch.layer_norm(x, shape, weight, bias, eps)
 
     rows, shaped = _flat(len(shape), tuple(x.shape))
-    return _normalise(_Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True), x, weight, bias)
+    layer = _Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True, x.ndim - len(shape))
+    return _normalise(layer, x, weight, bias)
 
 
 def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -235,7 +284,8 @@ def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
     rows, shaped = _flat(len(shape), tuple(x.shape))
     floor = torch.finfo(x.dtype).eps if eps is None else eps
-    return _normalise(_Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False), x, weight, None)
+    layer = _Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False, x.ndim - len(shape))
+    return _normalise(layer, x, weight, None)
 
 
 def _group_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -252,7 +302,8 @@ def _group_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
         return t.reshape((*t.shape[:lead], *shape))
 
-    return _normalise(_Layer("group_norm", call, call, rows, shaped, _channels(shape), eps, True), x, weight, bias)
+    layer = _Layer("group_norm", call, call, rows, shaped, _channels(shape), eps, True, 1)
+    return _normalise(layer, x, weight, bias)
 
 
 def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:

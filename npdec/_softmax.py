@@ -24,7 +24,8 @@ from npdec import _law
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
-from npdec._gradients import no_graph
+from npdec._equal_rows import row_by_row
+from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._normalisation import apply_operator, working_dtype
 from npdec._quadrature import gauss_legendre, tolerance
@@ -264,14 +265,24 @@ def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
     return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], -1, n))
 
 
+def _shaped(rows: torch.Tensor, axes: Sequence[int], shape: torch.Size) -> torch.Tensor:
+    """Rows (C, R, n) along one axis at most as (C, *shape)."""
+    if not axes or axes[0] == len(shape) - 1:
+        return rows.reshape((len(rows), *shape))
+    others = [n for a, n in enumerate(shape) if a != axes[0]]
+    return rows.reshape((len(rows), *others, shape[axes[0]])).movedim(-1, axes[0] + 1)
+
+
+def _path(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> SoftPath:
+    dtype = working_dtype(dtype)
+    return SoftPath(name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype), len(x.labels))
+
+
 def _prepare(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> tuple[SoftPath, torch.Tensor]:
     """The path of the rows, and the rows of the components."""
-    dtype = working_dtype(dtype)
     with no_graph(x.whole):
-        path = SoftPath(
-            name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype), len(x.components)
-        )
-    return path, _rows(x.components, axes, 1).to(dtype)
+        path = _path(name, x, axes, dtype)
+    return path, _rows(x.components, axes, 1).to(working_dtype(dtype))
 
 
 def _along(x: torch.Tensor, dim: int) -> list[int]:
@@ -288,12 +299,21 @@ def _softmax(name: str, log: bool) -> Function:
             value = func(x.value, *args[1:], **kwargs)
             if not log and settings(name).frozen_attention:
                 return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.whole)
-            residual = func(x.residual, *args[1:], **kwargs)
+            if dim is None:
+                dim = 0 if value.ndim in (0, 1, 3) else 1
+            axes = _along(value, dim)
+            residual = row_by_row(lambda row: func(row, *args[1:], **kwargs), x.residual, axes[0] if axes else 0)
         if not value.numel() or not x.labels:
             return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
-        if dim is None:
-            dim = 0 if value.ndim in (0, 1, 3) else 1
-        axes = _along(value, dim)
+        if not log and x.dtype is value.dtype and is_pulled(x.whole):
+            with no_graph(True):
+                path = _path(name, x, axes, value.dtype)
+
+            def pull(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
+                made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
+                return _shaped(made, axes, value.shape).to(grad.dtype)
+
+            return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), x.labels, True)
         path, components = _prepare(name, x, axes, value.dtype)
         if log:
             with no_graph(x.whole):
@@ -302,11 +322,7 @@ def _softmax(name: str, log: bool) -> Function:
             made = components - _dots(components, mean).unsqueeze(-1)
         else:
             made = path.softmax(components)
-        if not axes or axes[0] == value.ndim - 1:
-            made = made.reshape((len(made), *value.shape))
-        else:
-            others = [n for a, n in enumerate(value.shape) if a != axes[0]]
-            made = made.reshape((len(made), *others, value.shape[axes[0]])).movedim(-1, axes[0] + 1)
+        made = _shaped(made, axes, value.shape)
         return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
 
     return rule

@@ -33,6 +33,7 @@ LAW = {
     "_components",
     "_decomposed",
     "_dispatch",
+    "_equal_rows",
     "_formula",
     "_gradients",
     "_inplace",

@@ -1,0 +1,95 @@
+"""Residuals whose rows are equal: one row is computed, and stands for all.
+
+A baseline of one number makes the residual of a batch the same for all its examples, and often for all positions. Such
+a residual is broadcast (steps of zero in memory) along these axes, and so is what follows from it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec import _batched
+from npdec._secant import narrowed
+from npdec._tracing import constant_when_traced, tracing
+
+if TYPE_CHECKING:
+    from npdec._call import Call
+
+__all__ = ["of_the_residuals", "row_by_row"]
+
+_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
+_SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
+
+
+@constant_when_traced
+def _is_product(function: Callable[..., Any]) -> bool:
+    return function in _PRODUCTS
+
+
+def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:
+    """A function that looks at each row of the first `axes` axes alone, and leaves these where they are."""
+    row = narrowed(residual, axes)
+    made = function(row)
+    return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
+
+
+def of_the_residuals(call: Call, value: Any) -> Any:
+    """The call of the residuals; `value` is what it gives for the values."""
+    residuals = [t.residual for t in call.tensors]
+    if tracing() or not any(0 in r.stride() for r in residuals):
+        return call(*residuals)
+    first = residuals[0]
+    if len(residuals) == 1 and call.leaves[0].key == 0:
+        leading = _batched.leading_axes(call, first)
+        if leading:
+            return row_by_row(call, first, leading)
+    made = None
+    if isinstance(value, torch.Tensor):
+        if _batched.is_among(call.func, "ELEMENTWISE"):
+            made = _elementwise(call, residuals, value.shape)
+        elif _is_product(call.func) and len(call.args) == 2 and not call.kwargs:
+            made = _product(call, residuals)
+    return call(*residuals) if made is None else made.expand(value.shape)
+
+
+def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:
+    """A function of broadcasting tensors, on the axes on which all of them are one row."""
+    others = [a for a in itertools.chain(call.args, call.kwargs.values()) if isinstance(a, torch.Tensor)]
+    others = [a for a in others if not any(a is t for t in call.tensors)]
+    equal = []
+    for axis in range(-len(shape), 0):
+        steps = [0 if r.ndim < -axis or r.shape[axis] == 1 else r.stride(axis) for r in residuals]
+        fixed = all(a.ndim < -axis or a.shape[axis] == 1 for a in others)
+        if fixed and not any(steps) and shape[axis] > 1:
+            equal.append(axis)
+    if not equal:
+        return None
+    rows = []
+    for r in residuals:
+        index = [slice(0, 1) if axis in equal else slice(None) for axis in range(-r.ndim, 0)]
+        rows.append(r[tuple(index)])
+    made: torch.Tensor = call(*rows)
+    return made
+
+
+def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    """A product of matrices: equal rows of the first and columns of the second, and equal ones of a batch."""
+    parts = list(call.args)
+    for leaf, residual in zip(call.leaves, residuals, strict=True):
+        if not isinstance(leaf.key, int) or residual.ndim < 2:
+            return None
+        parts[leaf.key] = residual
+    a, b = parts
+    if a.ndim < 2 or b.ndim < 2:
+        return None
+    rows, columns = narrowed(a, a.ndim - 1), narrowed(b.mT, b.ndim - 1).mT
+    if rows is a and columns.shape == b.shape:
+        return None
+    if call.func in _SAME_BATCH and len(rows) != len(columns):
+        rows, columns = rows.expand(len(a), -1, -1), columns.expand(len(a), -1, -1)
+    made: torch.Tensor = call.func(rows, columns)
+    return made
