@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _windowed
+from npdec._leading import in_front
 from npdec._secant import lead
-from npdec._tracing import constant_when_traced
+from npdec._tracing import constant_when_traced, tracing
 from npdec._windows import Windows
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ def apply(
         return _expanded(result, count, value)
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
         return function(*components)
+    front = None if tracing() else in_front(call, value)
+    if front is not None:
+        made = front(components[0])
+        return list(made) if isinstance(made, (tuple, list)) else made
     if count == 1:
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)
         one = function(*[c.squeeze(0) for c in components])

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 
 from npdec import _windows
 from npdec._decomposed import DecomposedTensor, shares_memory
+from npdec._leading import in_front, is_basic
 from npdec._windows import Layout, Windows
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
         return None
     if call.func in _PIECES and others.get(2, others.get("dim", 0)) % len(shape) == axis:
         return None
-    if call.func is torch.Tensor.__getitem__ and not _is_basic(others[1]):
+    if call.func is torch.Tensor.__getitem__ and not is_basic(others[1]):
         return None
     # A tensor that has a step along the axis alone tells where that goes.
     probe = torch.empty(layout.n, device="meta").as_strided(shape, [int(i == axis) for i in range(len(shape))])
@@ -306,16 +307,10 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
     if None in axes:
         return None
-    made = torch.vmap(call.linear_part)(windows.parts)
+    made = (in_front(call, value) or torch.vmap(call.linear_part))(windows.parts)
     if isinstance(made, torch.Tensor):
         return Windows(made, cast(int, axes[0]), layout)
     return [Windows(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]
-
-
-def _is_basic(key: Any) -> bool:
-    """Whether a key is of numbers and slices, so that it gives a view."""
-    items = key if isinstance(key, tuple) else (key,)
-    return all(item is None or item is Ellipsis or isinstance(item, (int, slice)) for item in items)
 
 
 def _marked_axis(view: torch.Tensor, n: int) -> int | None:
