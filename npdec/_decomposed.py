@@ -15,7 +15,7 @@ from weakref import ref
 import torch
 
 from npdec import _components, _windows
-from npdec._tracing import Nested, constant_when_traced, tracing
+from npdec._tracing import Nested, carrier, constant_when_traced, tracing
 
 __all__ = [
     "DecomposedTensor",
@@ -108,8 +108,7 @@ class DecomposedTensor(torch.Tensor):
             )
         if not dispatch:
             first_use[0]()
-        # torch.compile knows no subclass of one of its inputs, but of a view
-        self = (value.view_as(value) if tracing() else value).as_subclass(cls)
+        self = carrier(value).as_subclass(cls)
         self.value = value
         self.residual = residual
         if isinstance(components, torch.Tensor):

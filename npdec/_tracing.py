@@ -20,6 +20,7 @@ __all__ = [
     "Nested",
     "at_level_of",
     "bound_by",
+    "carrier",
     "constant_when_traced",
     "count_contexts",
     "count_registration",
@@ -97,6 +98,18 @@ def at_level_of(tensor: torch.Tensor) -> Iterator[None]:
     finally:
         while above:
             functorch.push_dynamic_layer_stack(above.pop())
+
+
+def carrier(value: torch.Tensor) -> torch.Tensor:
+    """The tensor that becomes a decomposed tensor of the value: it looks at the same memory. In place of one that can
+    be of no subclass, as are those with which torch.export looks at code, something without numbers."""
+    if tracing():  # torch.compile knows no subclass of one of its inputs, but of a view
+        return value.view_as(value)
+    kind: Any = type(value)
+    if kind is torch.Tensor or kind.__torch_dispatch__ is torch._C._disabled_torch_dispatch_impl:
+        return value
+    with torch._C._DisableTorchDispatch():
+        return torch.empty(0, dtype=value.dtype, device="meta")
 
 
 # How many contexts that change the law or watch it (np.rule, np.check_completeness) are entered, in all threads. The

@@ -14,7 +14,7 @@ import torch
 from torch.utils import _pytree
 
 from npdec._decomposed import DecomposedTensor, Labels
-from npdec._tracing import at_level_of, differentiated, tracing
+from npdec._tracing import at_level_of, carrier, differentiated, tracing
 
 __all__ = ["is_decomposed", "register"]
 
@@ -115,7 +115,7 @@ def _put_together(leaves: Any, context: Context) -> Any:
             _refuse_derivatives()
         if tracing() or not torch._C._are_functorch_transforms_active() or last.ndim != 2 * value.ndim + 1:
             return DecomposedTensor(value, residual, _with_axis_first(last, value.ndim), labels, whole)
-        made = value.as_subclass(DecomposedTensor)
+        made = carrier(value).as_subclass(DecomposedTensor)
         made.leaf = (last, None)
     made.value, made.residual, made.labels, made.whole, made.origin = value, residual, labels, whole, None
     return made
