@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _batched
-from npdec._secant import narrowed
+from npdec._secant import narrowed, row_by_row
 from npdec._tracing import constant_when_traced, tracing
 
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["of_the_residuals", "row_by_row"]
+__all__ = ["of_the_residuals"]
 
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
 _SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
@@ -28,13 +28,6 @@ _SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
 @constant_when_traced
 def _is_product(function: Callable[..., Any]) -> bool:
     return function in _PRODUCTS
-
-
-def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:
-    """A function that looks at each row of the first `axes` axes alone, and leaves these where they are."""
-    row = narrowed(residual, axes)
-    made = function(row)
-    return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:

@@ -18,11 +18,11 @@ from npdec import _law
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
-from npdec._equal_rows import row_by_row
 from npdec._formula import own_numbers
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._impl.segments_impl import mean_jacobian
+from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning

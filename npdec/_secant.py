@@ -19,7 +19,7 @@ from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
 
-__all__ = ["Slope", "lead", "narrowed", "secant"]
+__all__ = ["Slope", "lead", "narrowed", "row_by_row", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = 2 / _CANCELLED - 1  # |fx + fr| over |fx − fr|, from which on they are
@@ -43,6 +43,13 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     if 0 not in steps[:ndim]:
         return tensor
     return tensor[tuple([slice(0, 1) if not step else slice(None) for step in steps[:ndim]])]
+
+
+def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:
+    """A function that looks at each row of the first `axes` axes alone, and leaves these where they are."""
+    row = narrowed(residual, axes)
+    made = function(row)
+    return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
 
 
 @dataclass(slots=True)
@@ -295,19 +302,26 @@ def _patched(
 ) -> Slope:
     """The slope with the derivative where there is no step, and a note of where it leaves the exponent range."""
     zero = torch.broadcast_to(x == r, slope.shape)  # where both are the same infinity, the step is NaN
-    return _ranged(f, x, r, Slope(_fill_zero(f, x, slope, zero, others)), difference, step, others)
+    return _ranged(f, x, r, Slope(_fill_zero(f, x, r, slope, zero, others)), difference, step, others)
 
 
 def _fill_zero(
     f: Callable[..., torch.Tensor],
     x: torch.Tensor,
+    r: torch.Tensor,
     slope: torch.Tensor,
     zero: torch.Tensor,
     others: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
     """The slope with the derivative where there is no step."""
     rest = tuple(o.expand(slope.shape)[zero] if o.ndim else o for o in others)
-    return slope.masked_scatter(zero, _derivative(lambda u: f(u, *rest), x.expand(slope.shape)[zero]))
+    at = _middle(x.expand(slope.shape)[zero], r.expand(slope.shape)[zero])
+    return slope.masked_scatter(zero, _derivative(lambda u: f(u, *rest), at))
+
+
+def _middle(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """Points that both are; what is differentiated by them comes to each with a half, as a slope between them does."""
+    return x / 2 + r / 2 if torch.is_grad_enabled() and (x.requires_grad or r.requires_grad) else x
 
 
 def _fill_close(
@@ -334,7 +348,8 @@ def _fill_close(
     for node, weight in gauss_legendre(_NODES):
         mean = mean + weight * _derivative(at, far + node * (near - far))
     change &= (mean - slope[close]).abs() <= rounding[close]
-    chosen = torch.where(fixed, last, torch.where(change, mean, slope[close]))
+    still = _derivative(at, _middle(near, far)) if near.requires_grad or far.requires_grad else last
+    chosen = torch.where(fixed, still, torch.where(change, mean, slope[close]))
     return slope.masked_scatter(close, chosen)
 
 

@@ -24,11 +24,11 @@ from npdec import _law
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
-from npdec._equal_rows import row_by_row
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._normalisation import apply_operator, working_dtype
 from npdec._quadrature import gauss_legendre, tolerance
+from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning

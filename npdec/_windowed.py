@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from npdec import _windows
 from npdec._decomposed import DecomposedTensor, shares_memory
 from npdec._leading import in_front, is_basic
+from npdec._secant import row_by_row
 from npdec._windows import Layout, Windows
 
 if TYPE_CHECKING:
@@ -354,7 +355,8 @@ def by_rows(rule: Function) -> Function:
         layout, axis = windows.layout, windows.axis
         ends = [layout.seen(part, axis) for part in (x.value, x.residual)]
         made = rule(func, (DecomposedTensor(ends[0], ends[1], windows.parts[None], ("",)), *args[1:]), kwargs)
-        value, residual = (func(part, *args[1:], **kwargs) for part in (x.value, x.residual))
+        value = func(x.value, *args[1:], **kwargs)
+        residual = row_by_row(lambda part: func(part, *args[1:], **kwargs), x.residual, x.ndim - len(shape))
         return DecomposedTensor(value, residual, windows.like(made.components.squeeze(0)), x.labels)
 
     apply.inner = rule  # type: ignore[attr-defined]
