@@ -18,6 +18,7 @@ from npdec._decomposed import DecomposedTensor, align
 from npdec._formula import same_draws, value_of, with_numbers
 from npdec._gradients import no_graph
 from npdec._normalisation import working_dtype
+from npdec._scope import scope
 from npdec._secant import lead
 from npdec._settings import settings
 from npdec._softmax import SoftPath
@@ -35,7 +36,8 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     )
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1])
-    if dropout_p:
+    here = scope()
+    if dropout_p or (here is not None and here.step_by_step):
         numbers = same_draws(func, args, kwargs, value_of(q).device)
         dropped = _with_dropout(q, k, v, mask, dropout_p, is_causal, scale, gqa)
         frozen = settings("scaled_dot_product_attention").frozen_attention

@@ -31,6 +31,11 @@ class Scope(NamedTuple):
     rules: Mapping[Any, Rule] = MappingProxyType({})
     watcher: Watcher | None = None
 
+    @property
+    def step_by_step(self) -> bool:
+        """Whether the watcher wants to meet the operations that a function is made of, each by itself."""
+        return getattr(self.watcher, "step_by_step", False)
+
 
 current: ContextVar[Scope | None] = ContextVar("npdec.overrides", default=None)
 

@@ -435,9 +435,9 @@ ONES = np.ones(2)
         (lambda: np.attribute(total, ONES, mode="sideways"), ValueError, "mode is 'reverse' or 'forward'"),
         (lambda: np.attribute(total, ONES, order=3), ValueError, "order is 1 or 2, not 3"),
         (
-            lambda: np.attribute(total, ONES, method="local", order=2),
+            lambda: np.attribute(total, ONES, method="local", order=2, max_memory=10),
             TypeError,
-            "'local' in reverse mode takes no order=",
+            "'local' with order=2 takes no max_memory=",
         ),
         (lambda: np.attribute(total, ONES, steps=3), TypeError, "takes no steps="),
         (lambda: np.attribute(total, ONES, chunk_size=3), TypeError, "in reverse mode takes no chunk_size="),

@@ -19,7 +19,7 @@ __all__ = ["attribute"]
 # The options that a method takes beside those that all take (f, inputs, output, argnums, progress).
 _COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels"})
 _OPTIONS = {
-    "local": _COMMON | {"mode"},
+    "local": _COMMON | {"mode", "order"},
     "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size"},
     "gradient": frozenset[str](),
     "input_x_gradient": _COMMON,
@@ -72,14 +72,17 @@ def attribute(
     "local" (default): the law, operation by operation. With `mode="reverse"` (default) `f` runs once, at a cost that
     does not grow with the number of components. `mode="forward"` propagates the components, `chunk_size` (64) at a
     time, or as many as fit in `max_memory` bytes of tensors; `output` may then choose arrays of any shape O, and is the
-    whole result by default; the attribution has shape (*O, *S), or (*O, C).
+    whole result by default; the attribution has shape (*O, *S), or (*O, C). With `order=2` it has shape (*O, C, C), for
+    pairs: Taylor's formula below, of each operation by itself, whose linear part is that at the baseline and whose
+    remainder pairs the components that meet there. A row sums to the law's first order. (C² numbers go along with each
+    array; operations that are met as one although they are several are refused.)
     "path": integrated gradients, c_i · ∫ ∂_i f(r + t c) dt (Sundararajan, Taly and Yan, ICML 2017), by `steps`
     Gauss–Legendre nodes, or by as many as completeness to `rtol` asks for (of the largest magnitude: 4e-11 in double
     precision, 2e-5 in single; a DecompositionWarning where it is not reached). `order=2` gives pairs, a symmetric
     matrix (n, n) of all elements or components: c_i c_j ∫ (1 − t) ∂_ij f(r + t c) dt, and c_i ∂_i f(r) on the diagonal,
     which is Taylor's formula; a row sums to the integrated gradient, and the product x · y from 0 is all the pair's.
     (The Integrated Hessians of Janizek, Sturmfels and Lee, JMLR 2021, weigh ∂_ij by −t ln t, and so leave half of a
-    product on the diagonal.) It is the method where order is 2.
+    product on the diagonal.) It is the default where order is 2.
     "gradient": ∂_i f(x), without a baseline. "input_x_gradient": c_i · ∂_i f(x).
     "shapley": Shapley values of the components, absent ones at the baseline: exact for up to 12 (16 if batched) or with
     `samples="all"`; else the mean of `samples` (25) random orders drawn with `seed` (0), each also gone through
@@ -149,10 +152,13 @@ def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> 
         raise ValueError(f"attribute: mode is 'reverse' or 'forward', not {mode!r}")
     if order not in (1, 2):
         raise ValueError(f"attribute: order is 1 or 2, not {order!r}")
-    known = _FORWARD if method == "local" and mode == "forward" else _OPTIONS[method]
+    if order == 2 and mode == "reverse":
+        raise TypeError("attribute: order=2 with method='local' goes forward: leave mode='reverse'")
+    forward = method == "local" and mode == "forward" and order == 1
     for name in given:
-        if name not in known:
-            said = f"method {method!r}" + (" in reverse mode" if method == "local" and mode != "forward" else "")
+        if name not in (_FORWARD if forward else _OPTIONS[method]):
+            mode_said = " with order=2" if order == 2 else "" if forward else " in reverse mode"
+            said = f"method {method!r}" + (mode_said if method == "local" else "")
             raise TypeError(f"attribute: {said} takes no {name}=")
     if "baseline" in given and "baselines" in given:
         raise TypeError("attribute: give one baseline, or a sample of baselines")
@@ -183,8 +189,10 @@ def _run(
     progress: Show,
 ) -> Found:
     if method == "local":
-        from npdec.attribution import _local
+        from npdec.attribution import _local, _second
 
+        if order == 2:
+            return _second.pairs(problem, progress)
         if mode == "forward":
             return _local.forward(problem, max_memory, progress)
         return _local.reverse(problem, progress)
