@@ -38,6 +38,7 @@ LAW = {
     "_gradients",
     "_inplace",
     "_law",
+    "_leading",
     "_multipliers",
     "_names",
     "_normalisation",
