@@ -51,7 +51,7 @@ def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> li
     """The derivatives of each row's number by the row of each argument."""
     if torch._C._are_functorch_transforms_active():  # those take no requires_grad_
         with torch.enable_grad():
-            pair: tuple[Any, ...] = torch.func.vjp(function, *[p if graph else p.detach() for p in points])
+            pair: tuple[Any, ...] = torch.func.vjp(function, *points)
             pulled: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))
         return [g.conj() if g.is_complex() else g for g in pulled]
     with torch.enable_grad():

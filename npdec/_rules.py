@@ -16,7 +16,7 @@ import torch
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._secant import Slope, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
-from npdec._tracing import count_contexts
+from npdec._tracing import count_contexts, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
 
@@ -169,7 +169,9 @@ def is_affine(reverse: bool) -> bool:
 
 def _reverse(value: torch.Tensor, components: torch.Tensor) -> bool:
     """Whether only the components are differentiated, so that the slope needs no graph."""
-    return components.requires_grad and not value.requires_grad
+    reverse = components.requires_grad and not value.requires_grad
+    # Within torch.func the value may be of an outer transform, which no tensor says.
+    return reverse and (tracing() or not torch._C._are_functorch_transforms_active())
 
 
 @register_rule("affine")

@@ -37,6 +37,7 @@ def register() -> None:
         from_dumpable_context=_read,
         flatten_with_keys_fn=_taken_apart_by_name,
     )
+    torch.serialization.add_safe_globals([DecomposedTensor])  # the example inputs of a saved program
     DecomposedTensor.components = _Components(vars(DecomposedTensor).get("components"))
     _mend_vmap()
 
