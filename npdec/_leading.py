@@ -57,7 +57,7 @@ def _of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
 
     def form(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
         given = (*args, *default[len(args) - first :]) if len(args) < last else args
-        if kwargs or len(given) < last or not all(type(dim) is int for dim in given[first:last]):
+        if not ndim or kwargs or len(given) < last or not all(type(dim) is int for dim in given[first:last]):
             return None
         axes = [dim if dim < 0 else dim - ndim for dim in given[first:last]]
         before, after = given[:first], given[last:]
