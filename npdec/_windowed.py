@@ -7,6 +7,7 @@ returns the windows of the result, its dense components, or None, where the comp
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from npdec._call import Call
 
 __all__ = ["Reach", "by_rows", "fitted", "moved", "reach", "total"]
+
+_MOST_SLICES = 32  # that are copied one by one
 
 Function = Callable[..., Any]
 Made = Windows | torch.Tensor | list[Any] | None
@@ -182,16 +185,19 @@ def fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor:
     shape = list(parts.shape)
     shape[dim] = width
     made = parts.new_zeros(shape)
-    for shift in dict.fromkeys(shifts):
-        which = [i for i, s in enumerate(shifts) if s == shift]
+    for shift, rows in _alike(shifts):
         first, last = max(0, -shift), min(width, layout.width - shift)
-        if first >= last:
-            continue
-        rows: Any = which
-        if which == list(range(which[0], which[-1] + 1)):
-            rows = slice(which[0], which[-1] + 1)
-        made.narrow(dim, first, last - first)[rows] = parts.narrow(dim, first + shift, last - first)[rows]
+        if first < last:
+            made.narrow(dim, first, last - first)[rows] = parts.narrow(dim, first + shift, last - first)[rows]
     return made
+
+
+def _alike(shifts: Sequence[int]) -> list[tuple[int, Any]]:
+    """Each shift, with the windows that have it: a slice for neighbours, if those are not too many."""
+    ends = [i for i in range(1, len(shifts)) if shifts[i] != shifts[i - 1]]
+    if len(ends) < _MOST_SLICES:
+        return [(shifts[a], slice(a, b)) for a, b in itertools.pairwise([0, *ends, len(shifts)])]
+    return [(shift, [i for i, s in enumerate(shifts) if s == shift]) for shift in dict.fromkeys(shifts)]
 
 
 def _convolution(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
