@@ -145,8 +145,7 @@ def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
     """Dense components of what each window contributes."""
     if layout.direct:
         return made
-    owners = torch.tensor(layout.owners, device=made.device)
-    return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, owners, made)
+    return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, layout.owner, made)
 
 
 # -- convolutions ------------------------------------------------------------------------------------------------------

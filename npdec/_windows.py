@@ -32,7 +32,7 @@ class Layout:
     components each belongs. `starts` are the first positions, on the host, where all are contiguous. If not `distinct`,
     a window may look at a position twice, at one of them for nothing."""
 
-    __slots__ = ("count", "covers", "direct", "distinct", "n", "owners", "places", "starts")
+    __slots__ = ("count", "covers", "direct", "distinct", "n", "owner", "owners", "places", "starts")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Layout:
         distinct: bool = True,
     ) -> None:
         self.count, self.n, self.places, self.owners, self.starts = count, n, places, owners, starts
+        self.owner = torch.tensor(owners, device=places.device)
         self.direct, self.distinct = owners == list(range(count)), distinct
         width = places.shape[1]
         self.covers = starts is not None and starts == list(range(0, n, width)) and not n % width
@@ -69,8 +70,7 @@ class Layout:
     def add(self, dense: torch.Tensor, parts: torch.Tensor, axis: int, empty: bool = False) -> torch.Tensor:
         """The parts added in place to components (C, *S); `empty` says that those are zero."""
         target, source = dense.movedim(axis + 1, 1), parts.movedim(axis + 1, 1)
-        rows = torch.tensor(self.owners, device=dense.device)[:, None]
-        target.index_put_((rows, self.places), source, accumulate=not (empty and self.direct and self.distinct))
+        target.index_put_((self.owner[:, None], self.places), source, accumulate=not (empty and self.direct and self.distinct))
         return dense
 
 
@@ -174,7 +174,7 @@ class Marked:
         layout, kept = _layout(self.count, member.shape[axis], *found)
         with torch.inference_mode(self.change.is_inference()), torch.set_grad_enabled(self.change.requires_grad):
             parts, seen = layout.seen(self.change, axis), layout.seen(self.member, axis)
-            own = torch.tensor(layout.owners, device=member.device).reshape(-1, *[1] * member.ndim) == seen
+            own = layout.owner.reshape(-1, *[1] * member.ndim) == seen
             own &= kept.reshape(len(kept), *[-1 if i == axis else 1 for i in range(member.ndim)])
             return Windows(torch.where(own, parts, 0), axis, layout)
 
