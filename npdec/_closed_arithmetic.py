@@ -161,7 +161,7 @@ _COPIES: dict[str, Function] = {
     "narrow_copy": torch.narrow,
     "permute_copy": torch.permute,
     "select_copy": torch.select,
-    "split_copy": torch.split,
+    "split_copy": torch.Tensor.split,
     "split_with_sizes_copy": torch.split_with_sizes,
     "unsafe_split_with_sizes": torch.split_with_sizes,
     "squeeze_copy": torch.squeeze,

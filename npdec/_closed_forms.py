@@ -119,10 +119,10 @@ def _eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _law.quadrature(Call(func, None, args or (kwargs["A"],), {}), formula)
 
 
-def _lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:
+def _lstsq(A: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:
     """The solution, what is left, the rank, and the singular values (by some drivers)."""
-    one = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
-    right = B.unsqueeze(-1) if one else B
+    one = b.ndim == 1 or (A.ndim - 1 == b.ndim and b.shape == A.shape[:-1])
+    right = b.unsqueeze(-1) if one else b
     solved = torch.matmul(torch.linalg.pinv(A), right)
     left = (torch.matmul(A, solved) - right).abs().square().sum(-2)
     singular = torch.linalg.svdvals(A) if driver in ("gelsd", "gelss") else None
@@ -171,6 +171,8 @@ def _has(x: Any) -> bool:
 def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """How many elements (or how much of the weights) lie between the edges: linear in the weights."""
     x = args[0] if args else kwargs["input"]
+    kwargs = {**dict(zip(("range", "weight", "density"), args[2:], strict=False)), **kwargs}
+    args = args[:2]
     settings = {key: value_of(item) for key, item in kwargs.items()}
     weight = kwargs.get("weight")
     args = [_plain(a) for a in args]

@@ -149,8 +149,16 @@ def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _qr(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """qr: of the columns that complete a basis torch has no derivative, and the reflections have."""
+    """qr: of the columns that complete a basis torch has no derivative, and the reflections have; nor has it any of R
+    alone."""
     x, mode = read(args or (kwargs["A"],), kwargs, mode="reduced")
+    if mode == "r":
+        with no_graph(x.whole):
+            value = func(x.value, mode)
+        upper = _qr_reduced(func, (x, "reduced"), {})[1]
+        return type(value)(
+            (value[0], DecomposedTensor(value[1], upper.residual, upper.components, upper.labels, upper.whole))
+        )
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
         return _law.quadrature(Call(func, None, (x, mode), {}), lambda a, mode: _reflections(a))
     return _qr_reduced(func, (x, mode), {})

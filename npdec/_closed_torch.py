@@ -9,8 +9,9 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
+from npdec._call import Call
 from npdec._closed import read
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
@@ -23,7 +24,7 @@ Function = Callable[..., Any]
 # -- distances ---------------------------------------------------------------------------------------------------------
 
 
-def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
@@ -236,6 +237,52 @@ def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x, weight * x)
 
 
+# -- the same numbers otherwise ----------------------------------------------------------------------------------------
+
+
+def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A view of another shape is linear, and so is one of complex numbers as pairs of real ones, or back; the bits read
+    as integers are something that is looked at, and bits read as other numbers are no function of these."""
+    x = args[0] if args else kwargs["input"]
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    if not isinstance(dtype, torch.dtype) or dtype is x.dtype:
+        return _law.TaggedRule.of("Linear")(func, args, kwargs)
+    if not carries(dtype):
+        return func(x.value, dtype)
+    if dtype.to_real() is not x.dtype.to_real():
+        raise NotImplementedError(
+            f"{func.__name__}: contributions do not pass through bits of {x.dtype} that are read as {dtype}: use .to("
+            f"{dtype}) for the numbers, or .value.view({dtype}) for the bits"
+        )
+
+    def seen(part: torch.Tensor) -> torch.Tensor:
+        part = part if part.stride(-1) == 1 else part.contiguous()
+        if dtype.is_complex:
+            return torch.view_as_complex(part.unflatten(-1, (-1, 2)))
+        return torch.view_as_real(part.resolve_conj()).flatten(-2)
+
+    return DecomposedTensor(func(x.value, dtype), seen(x.residual), seen(x.components), x.labels, x.whole)
+
+
+def _lu_unpack(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The factors; without them, the permutation alone, which contributes nothing."""
+    data, pivots, wanted, permuted = read(
+        args or (kwargs["LU_data"],), kwargs, LU_pivots=None, unpack_data=True, unpack_pivots=True
+    )
+    if not wanted or not isinstance(data, DecomposedTensor):
+        return func(value_of(data), pivots, wanted, permuted)
+    return _law.quadrature(Call(func, None, (data, pivots, wanted, permuted), {}))
+
+
+def _cond(A: Any, p: Any = None) -> Any:
+    """The norm of a matrix times that of its inverse; of the spectral norm, the ratio of two singular values."""
+    if p in (None, 2, -2):
+        sizes = torch.linalg.svdvals(A)
+        largest, smallest = sizes[..., 0], sizes[..., -1]
+        return smallest / largest if p == -2 else largest / smallest
+    return torch.linalg.matrix_norm(A, p) * torch.linalg.matrix_norm(torch.linalg.inv(A), p)
+
+
 # -- others in disguise ------------------------------------------------------------------------------------------------
 
 
@@ -282,7 +329,10 @@ _INDEXED.by_key["source"] = "Linear"
 
 def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     args = [a.tolist() if isinstance(a, torch.Tensor) and i else a for i, a in enumerate(args)]
-    kwargs = {k: a.tolist() if isinstance(a, torch.Tensor) and k != "input" else a for k, a in kwargs.items()}
+    by_tensor = kwargs.get("tensor_indices_or_sections")
+    if by_tensor is not None:
+        kwargs = {k: a for k, a in kwargs.items() if k != "tensor_indices_or_sections"}
+        kwargs["indices" if by_tensor.ndim else "sections"] = by_tensor.tolist()
     return _law.TaggedRule.of("Linear")(func, args, kwargs)
 
 
@@ -356,6 +406,10 @@ RULES: dict[Function, Function] = {
     torch.as_strided_scatter: by_formula(_as_strided_scatter),
     torch.Tensor.as_strided_scatter: by_formula(_as_strided_scatter),
     **dict.fromkeys([torch.index_fill, torch.Tensor.index_fill], by_formula(_index_fill)),
+    torch.Tensor.view: _view,
+    torch.view_copy: _view,
+    torch.lu_unpack: _lu_unpack,
+    torch.linalg.cond: by_formula(_cond),
     torch.bincount: by_formula(_bincount),
     torch.Tensor.bincount: by_formula(_bincount),
     **dict.fromkeys(

@@ -37,6 +37,7 @@ from npdec import (
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
+from npdec._names import in_their_places, out_of_place
 from npdec._scope import scope
 from npdec._signature import read_parameters
 from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
@@ -257,6 +258,8 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if out is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         return _inplace.write_outputs(func(*args, **kwargs), out)
+    if kwargs and out_of_place(args, kwargs):
+        args, kwargs = in_their_places(func, args, kwargs)
     here = scope()
     rule = None if here is None else here.rules.get(func)
     if tracing():

@@ -207,6 +207,8 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
         kwargs = dict(kwargs)
         args = (kwargs.pop("x1"),)
     x1, x2, dim, eps = read(args, kwargs, x2=None, dim=1, eps=1e-8)
+    if x1.shape != x2.shape:  # the axis is one of the common shape
+        x1, x2 = torch.broadcast_tensors(x1, x2)
     made: Any = (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
     ends = []
     with no_graph(made.whole):

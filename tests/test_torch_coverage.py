@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import subprocess
 import sys
-import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +12,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch.overrides import get_testing_overrides
 
 import npdec as np
 import torch_samples
-from npdec import _law, _torch_rules
+from npdec import _law
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
 from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
 
@@ -258,38 +255,3 @@ def test_refusals_have_reasons() -> None:
     for row in refused:
         with pytest.raises(NotImplementedError, match=r"contributions do not pass through it: \w"):
             _law.rules[row.function](row.function, (x,), {})
-
-
-# Arguments that formulas need not take: they say how torch computes, or are gone.
-NO_MATTER = frozenset({"size_average", "reduce", "out"})
-# Functions whose stand-in in torch.overrides has the arguments of the function in torch.nn.functional.
-OTHER_ARGUMENTS = frozenset({torch.embedding_bag})
-
-
-_STANDINS = get_testing_overrides()
-
-
-def _signature(function: Any) -> set[str]:
-    return {p.name for p in inspect.signature(function).parameters.values()}
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        f
-        for f, rule in _torch_rules.RULES.items()
-        if hasattr(rule, "formula") and f in _STANDINS and f not in OTHER_ARGUMENTS
-    ],
-    ids=lambda f: getattr(f, "__qualname__", str(f)),
-)
-def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
-    formula = _torch_rules.RULES[function].formula  # type: ignore[attr-defined]
-    if not isinstance(formula, types.FunctionType):
-        return  # another function of torch, which is called with the same arguments
-    parameters = inspect.signature(formula).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD for p in parameters):
-        return
-    wanted = inspect.signature(_STANDINS[function]).parameters.values()
-    counted = [p.name for p in wanted if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD]
-    counted = [name for name in counted if name not in NO_MATTER]
-    assert len(_signature(formula)) >= len(counted), f"{counted} against {sorted(_signature(formula))}"

@@ -92,6 +92,7 @@ NO_GRADIENT: dict[str, str] = {
     "linalg.norm": "torch's gradient is zero where there is none",
     "prod": "numbers too small to compare",
     "ctc_loss": "torch's gradient is that of the log-softmax before it",
+    "linalg.cond": "torch cannot differentiate its own inverse in it",
     "linalg.eig": "torch refuses what depends on how the eigenvectors are turned",
     "linalg.lstsq": "torch's gradient is that of the solution alone",
     "native_layer_norm": "torch's gradient leaves the statistics out",
@@ -147,10 +148,13 @@ class Sample:
             if (path[0] if path[0] != last else path[1] if len(path) > 1 else None) not in looked
         }
 
+    def placed(self, *tensors: torch.Tensor) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with these in the places of the leaves."""
+        made = _placed((*self.args, self.kwargs), (), dict(zip(self.leaves, tensors, strict=True)))
+        return list(made[:-1]), made[-1]
+
     def run(self, *tensors: torch.Tensor, function: Function | None = None) -> Any:
-        new = dict(zip(self.leaves, tensors, strict=True))
-        made = _placed((*self.args, self.kwargs), (), new)
-        args, kwargs = list(made[:-1]), made[-1]
+        args, kwargs = self.placed(*tensors)
         if self.name in WRITES:
             args[0] = args[0].clone() if isinstance(args[0], torch.Tensor) else args[0]
         return (function or self.function)(*args, **kwargs)

@@ -1,0 +1,185 @@
+"""No argument of a torch function is ignored: each is given, left out and named, and formulas have the same."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import npdec as np
+from npdec import _dispatch, _law
+from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, target
+from torch_checks import check, check_forward, flat, is_decomposed, marked
+from torch_samples import DROPS, FREEZES, LARGEST, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
+from torch_signatures import KEYWORD, NOTHING, Signature, bound, by_name, signatures
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Only what is said of decompositions matters here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", np.DecompositionWarning)
+        yield
+
+
+TOLD = [
+    name
+    for name, op in OPERATORS.items()
+    if op.supports_autograd and op.name not in {*LOOKS, *DROPS, *REFUSES, *UNTOLD} and target(name) is not None
+]
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_arguments_given(name: str) -> None:
+    """Value, residual, completeness, reverse mode and small changes, with each argument in some sample."""
+    op = OPERATORS[name].name
+    for sample in covering(name):
+        check(sample.run, sample.inputs, sample.bases, freezes=op in FREEZES, small=op not in NO_GRADIENT)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_arguments_left_out(name: str) -> None:
+    """A call without one of its arguments is another, and decomposed as that: no default of a formula is its own."""
+    op = OPERATORS[name].name
+    if op.startswith("__") or op == "linalg.lstsq":
+        return  # operators have their arguments; and LAPACK's numbers depend on where in memory a matrix lies
+    for sample in _small(name):
+        for shorter in _shorter(sample):
+            check_forward(shorter.run, shorter.inputs, shorter.bases, freezes=op in FREEZES)
+
+
+def _small(name: str) -> list[Sample]:
+    found = [*samples(name), *covering(name)]
+    return [s for s in found if sum(x.numel() for x in s.leaves.values()) <= LARGEST or s is found[0]][:4]
+
+
+def _shorter(sample: Sample) -> Iterator[Sample]:
+    """The call without each one of its keywords, or without its last argument."""
+    for key in sample.kwargs:
+        rest = {k: v for k, v in sample.kwargs.items() if k != key}
+        yield from _that_run(sample, sample.args, rest)
+    if len(sample.args) > 1:
+        yield from _that_run(sample, sample.args[:-1], sample.kwargs)
+
+
+def _that_run(sample: Sample, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Sample]:
+    made = Sample(sample.name, sample.function, args, kwargs, sample.near, sample.looked_at)
+    try:
+        made.run(*made.inputs)
+    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError, AssertionError):
+        return  # it cannot be left out
+    if made.leaves:
+        yield made
+
+
+KEYWORD_ONLY = frozenset("cfloat cdouble".split())
+RANDOM = frozenset("bernoulli normal nn.functional.rrelu".split())
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_arguments_by_name(name: str) -> None:
+    """All arguments by torch's names, and by those of NumPy's that torch takes for them; and all by position."""
+    op = OPERATORS[name]
+    if op.op is not target(name) or op.name in RANDOM or name.startswith("__"):
+        return
+    for sample in _small(name):
+        args, kwargs = sample.placed(*marked(sample.inputs, sample.bases))
+        found, plain = bound(target(name), args, kwargs), bound(target(name), sample.args, sample.kwargs)
+        if found is None or plain is None:
+            continue
+        wanted = list(flat(target(name)(*args, **kwargs)))
+        for arguments, as_given in zip(by_name(found[1]), by_name(plain[1]), strict=True):
+            if _takes(target(name), as_given):
+                _same(list(flat(target(name)(**arguments))), wanted)
+        if op.name not in KEYWORD_ONLY:
+            _same(list(flat(_by_place(*found)(target(name)))), wanted)
+
+
+def _by_place(signature: Signature, arguments: dict[str, Any]) -> Any:
+    """The call with as many arguments by position as there are before one that is left out."""
+    rest = dict(arguments)
+    placed = []
+    for parameter in signature:
+        if parameter.kind == KEYWORD or parameter.name not in rest:
+            break
+        placed.append(rest.pop(parameter.name))
+    return lambda function: function(*placed, **rest)
+
+
+def _takes(function: Any, arguments: dict[str, Any]) -> bool:
+    """Whether torch itself takes the names."""
+    try:
+        function(**arguments)
+    except (TypeError, RuntimeError):
+        return False
+    return True
+
+
+def _same(made: list[Any], wanted: list[Any]) -> None:
+    for got, want in zip(made, wanted, strict=True):
+        assert is_decomposed(got) == is_decomposed(want)
+        for part in ("value", "residual", "components") if is_decomposed(want) else ():
+            torch.testing.assert_close(getattr(got, part), getattr(want, part), equal_nan=True)
+
+
+def test_every_argument_is_given() -> None:
+    """All but a few, which are listed with their reasons; and so are the functions of which it cannot be told."""
+    lacking: dict[str, set[str]] = {}
+    for name in TOLD:
+        some = set().union(*[given(name, sample) for sample in [*samples(name), *covering(name)]])
+        rest = set(all_arguments(name)) - some
+        lacking[OPERATORS[name].name] = lacking.get(OPERATORS[name].name, rest) & rest
+    assert {name: rest for name, rest in lacking.items() if rest} == {name: set(why) for name, why in EXEMPT.items()}
+    full = [name for name, rest in lacking.items() if not rest]
+    assert len(full) >= 0.9 * len(lacking)
+
+
+# -- formulas ----------------------------------------------------------------------------------------------------------
+
+# How torch computes, or what is gone: formulas need not take it.
+NO_MATTER = frozenset({"size_average", "reduce", "out"})
+_dispatch.default_rule(torch.add)  # the rules are there
+FORMULAS = {f: rule.formula for f, rule in list(_law.rules.items()) if hasattr(rule, "formula")}
+# Defaults that are written otherwise, and mean the same.
+OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None)}
+
+
+@pytest.mark.parametrize("function", list(FORMULAS), ids=lambda f: getattr(f, "__qualname__", str(f)))
+def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
+    """In the same places, by the same names (but the first, which is always in its place), of the same kinds, with the
+    same defaults; the others that they have are of another overload."""
+    formula = FORMULAS[function]
+    if not isinstance(formula, types.FunctionType):
+        return  # another function of torch, which is called with the same arguments
+    own = list(inspect.signature(formula).parameters.values())
+    by_key = {p.name: p for p in own}
+    open_ended = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
+    overloads = signatures(function)
+    assert overloads or function in WITHOUT_SIGNATURE
+    for overload in overloads:
+        for place, parameter in enumerate(overload):
+            if place == 0 or parameter.name in NO_MATTER:
+                continue
+            if parameter.name not in by_key:
+                assert open_ended, f"{parameter.name} is not there"
+                continue
+            mine = by_key[parameter.name]
+            assert (mine.kind is mine.KEYWORD_ONLY) <= (parameter.kind == KEYWORD), f"{mine.name} has a place"
+            assert parameter.kind == KEYWORD or own.index(mine) == place, f"{mine.name} has another place"
+            required = any(p.default is NOTHING for o in overloads for p in o if p.name == mine.name)
+            if not required:
+                pair = (parameter.default, mine.default)
+                assert pair[0] == pair[1] or pair == OTHER_DEFAULTS.get(mine.name), f"{mine.name}: {pair}"
+    names = {parameter.name for overload in overloads for parameter in overload}
+    extra = {p.name for p in own[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - names
+    assert not extra or not overloads, f"{sorted(extra)} are no arguments of it"
+
+
+# The functions of torch._C._nn and of the packing of sequences that nothing tells the arguments of.
+WITHOUT_SIGNATURE: frozenset[Any] = frozenset()
