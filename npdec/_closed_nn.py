@@ -15,13 +15,15 @@ from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._secant import narrowed
-from npdec._tracing import name_of
+from npdec._tracing import name_of, tracing
 from npdec._windowed import fitted, reach
 from npdec._windows import Windows, known
 
 __all__ = ["CLOSED_FORMS"]
 
 Function = Callable[..., Any]
+
+_BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 
 def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -40,24 +42,27 @@ def _each(setting: Any, count: int) -> list[int]:
 
 def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """max_pool and adaptive_max_pool, with indices or without: the maximum of each window."""
-    x = args[0]
-    with no_graph(x.whole):
-        made = func(x.value, *args[1:], **kwargs)
-    value = made if isinstance(made, torch.Tensor) else made[0]
     name = name_of(func)
     count = int(name.partition("pool")[2][0])
-    x, kernel, stride, padding, dilation = read(args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1)
+    x, kernel, stride, padding, dilation, *more = read(
+        args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    )
     settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]
-    places = []  # for each axis, and each place in a window, what the windows look at
-    for i in range(count):
-        length, outputs = x.shape[i - count], value.shape[i - count]
-        if name.startswith("adaptive"):
-            places.append(_adaptive_windows(length, outputs))
-        else:
-            places.append(_windows(length, outputs, *[setting[i] for setting in settings]))
+    plain = name == f"max_pool{count}d" and not any(more) and not any(settings[2]) and set(settings[3]) == {1}
     with no_graph(x.whole):
+        high = _seen_at_once(x.value, *settings[:2]) if plain else None
+        made = func(x.value, *args[1:], **kwargs) if high is None else high.amax(0)
+        value = made if isinstance(made, torch.Tensor) else made[0]
+        places = []  # for each axis, and each place in a window, what the windows look at
+        for i in range(count):
+            length, outputs = x.shape[i - count], value.shape[i - count]
+            if name.startswith("adaptive"):
+                places.append(_adaptive_windows(length, outputs))
+            else:
+                places.append(_windows(length, outputs, *[setting[i] for setting in settings]))
         row = narrowed(x.residual, x.residual.ndim - count)  # of rows with one baseline one is enough
-        high, low = (torch.stack(list(_looked_at(part, places))) for part in (x.value, row))
+        high = torch.stack(list(_looked_at(x.value, places))) if high is None else high
+        low = torch.stack(list(_looked_at(row, places)))
         fractions = leading_fractions(high, low, 0)
         residual = low.amax(0).expand(value.shape)
     windows = None if x.whole or name.startswith("adaptive") else known(x)
@@ -68,6 +73,26 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         components = _shared_out(_looked_at(x.components, places), fractions)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     return result if isinstance(made, torch.Tensor) else (result, *made[1:])
+
+
+def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int]) -> torch.Tensor | None:
+    """What windows see that neither hang over nor are dilated, a row for each place in one, if the largest of these are
+    the pool bit for bit (for which torch takes many times as long): there must be no NaN, and no zero with a minus
+    sign, of which torch takes the first. None where it may not be, or where torch is to check the arguments.
+    """
+    count = len(kernel)
+    usual = x.device.type == "cpu" and x.dtype in _BITS and x.ndim in (count + 1, count + 2) and x.numel()
+    if not usual or tracing() or torch._C._are_functorch_transforms_active() or type(x) is not torch.Tensor:
+        return None
+    if (torch.is_grad_enabled() and x.requires_grad) or len(stride) != count:
+        return None
+    sizes = list(zip(x.shape[-count:], kernel, stride, strict=True))
+    if not all(isinstance(k, int) and isinstance(s, int) and 0 < k <= n and s > 0 for n, k, s in sizes):
+        return None
+    if bool(torch.isnan(x.amax())) or int(x.view(_BITS[x.dtype]).amin()) == torch.iinfo(_BITS[x.dtype]).min:
+        return None
+    places = [_windows(n, (n - k) // s + 1, k, s, 0, 1) for n, k, s in sizes]
+    return torch.stack(list(_looked_at(x, places)))
 
 
 def _of_windows(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from npdec import _checking
 from npdec._tracing import tracing
 
-__all__ = ["carried", "graft", "is_pulled", "no_graph", "pulled", "stand_in"]
+__all__ = ["carried", "graft", "is_pulled", "no_graph", "pull_of_product", "pulled", "stand_in"]
 
 
 class no_graph:
@@ -46,7 +45,16 @@ class _Graft(torch.autograd.Function):
 
 def graft(value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
     """`value - base`, through which gradients flow as through `carrier`."""
-    return _Graft.apply(value, base, carrier)
+    return _apply(_Graft, value, base, carrier)
+
+
+def _apply(function: type[torch.autograd.Function], *args: Any) -> torch.Tensor:
+    """`function.apply`, which looks at its arguments for torch.func and decomposed tensors first."""
+    if tracing() or torch._C._are_functorch_transforms_active():
+        found: torch.Tensor = function.apply(*args)
+    else:
+        found = super(torch.autograd.Function, function).apply(*args)  # type: ignore[misc]
+    return found
 
 
 def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
@@ -59,8 +67,7 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
 def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """The same for a function that keeps what it reads for the way back: what is written to the component later does
     not touch it."""
-    found: torch.Tensor = _Pulled.apply(components, [value], _first_axis)
-    return found
+    return _apply(_Pulled, [value], _first_axis, components)
 
 
 def _first_axis(grad: torch.Tensor) -> torch.Tensor:
@@ -71,14 +78,16 @@ class _Pulled(torch.autograd.Function):
     """A tensor on the graph of another one, with a derivative that is given."""
 
     @staticmethod
-    def forward(ctx: Any, carrier: torch.Tensor, made: list[torch.Tensor], pull: Any) -> torch.Tensor:
+    def forward(ctx: Any, made: list[torch.Tensor], pull: Any, *carriers: torch.Tensor) -> torch.Tensor:
         ctx.pull = pull
         return made.pop()
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Any) -> Any:
-        return ctx.pull(grads[0]), None, None
+        if torch.is_grad_enabled():  # with create_graph, which nothing here asks for
+            raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
+        found = ctx.pull(grads[0])
+        return (None, None, *found) if isinstance(found, tuple) else (None, None, found)
 
 
 def is_pulled(whole: bool) -> bool:
@@ -94,12 +103,30 @@ def is_pulled(whole: bool) -> bool:
 def pulled(
     value: torch.Tensor,
     base: torch.Tensor,
-    components: torch.Tensor,
-    pull: Callable[[torch.Tensor], torch.Tensor],
+    components: torch.Tensor | Sequence[torch.Tensor],
+    pull: Callable[[torch.Tensor], Any],
     difference: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The component of a result in reverse mode, `value - base`, from the one of an argument: `pull` takes gradients of
-    the former, (1, *shape), to those of the latter. `difference` is value − base, if nobody needs it any more."""
+    """The component of a result in reverse mode, `value - base`, from those of one argument or several: `pull` takes
+    gradients of the former, (1, *shape), to that of the latter, or to a tuple of them. `difference` is value − base, if
+    nobody needs it any more."""
     made = value.detach() - base.detach() if difference is None else difference
-    found: torch.Tensor = _Pulled.apply(components, [made.unsqueeze_(0)], pull)
-    return found
+    carriers = (components,) if isinstance(components, torch.Tensor) else components
+    return _apply(_Pulled, [made.unsqueeze_(0)], pull, *carriers)
+
+
+def pull_of_product(
+    function: Callable[..., Any], a: torch.Tensor, b: torch.Tensor
+) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]] | None:
+    """The gradients (1, *shape) by two factors, at these; None for a product of another kind."""
+    if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
+        return None
+    if function in _PRODUCTS and a.shape == b.shape:
+        return lambda grad: (grad * b, grad * a)
+    if function in _MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
+        return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
+    return None
+
+
+_PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
+_MATRIX_PRODUCTS = frozenset({torch.bmm, torch.Tensor.bmm, torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__})

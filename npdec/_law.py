@@ -17,7 +17,7 @@ from npdec import _batched, _checking
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._equal_rows import of_the_residuals
-from npdec._gradients import carried, graft, is_pulled, no_graph, stand_in
+from npdec._gradients import carried, graft, is_pulled, no_graph, pull_of_product, pulled, stand_in
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -113,6 +113,10 @@ def multilinear(call: Call) -> Any:
         # A product is derived by each factor at the midpoint of the other: that is its derivative at the midpoints.
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]
+            plain = len(call.args) == 2 and not call.kwargs and all(leaf.place is None for leaf in call.leaves)
+            pull = pull_of_product(call.func, points[0], points[1]) if plain else None
+        if pull is not None:
+            return pack(value, residual, pulled(value, residual, components, pull), labels, True)
         carrier = call(*[carried(point, c) for point, c in zip(points, components, strict=True)])
         return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), labels, True)
 

@@ -241,12 +241,14 @@ def _mean(
     """The mean derivative between close x and r, where that is smooth between them, and agrees with the secant to what
     rounding can do to the latter (it does not where the function turns in between); else the secant."""
     step = x - r
-    points = [r, x, *[r + node * step for node, _ in gauss_legendre(_NODES)]]
-    slopes = derivative(torch.stack(points)).unbind() if len(x) < _MANY else [derivative(u) for u in points]
-    first, last, *between = slopes
-    mean = torch.zeros_like(first)
-    for (_, weight), found in zip(gauss_legendre(_NODES), between, strict=True):
-        mean.add_(found, alpha=weight)
+    pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(_NODES)]
+    nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
+    if len(x) < _MANY:
+        slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
+    else:
+        slopes = torch.stack([derivative(r + node * step) for node, _ in pairs])
+    first, last = slopes[0], slopes[1]
+    mean = torch.mv(slopes.T, weights)
     rounding = 16 * torch.finfo(slope.dtype).eps * (fx.abs() + fr.abs()) / step.abs()
     good = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
     good &= (mean - slope).abs() <= rounding

@@ -432,3 +432,45 @@ def test_complex_numbers_have_no_largest_one(f):
     assert torch.equal(y.value, f(x))
     assert torch.allclose(y.residual, f(r), rtol=1e-12)
     assert torch.allclose(y.c_sum(), y.value, rtol=1e-11)
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("special", [None, -0.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_pools_are_torchs_bit_for_bit(special: float | None, dtype: torch.dtype) -> None:
+    x = torch.randn(2, 3, 9, 8, dtype=dtype, generator=torch.Generator().manual_seed(0)).round().abs()
+    if special is not None:
+        x[torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) < 0.4] = special
+    bits = torch.int32 if dtype is torch.float32 else torch.int64
+    for given in (x, x[0], x.permute(0, 1, 3, 2)):
+        for settings in ((2,), (3, 1), ((1, 2), 3), (2, 2, 1), (3, 2, 1, 2)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = torch.nn.functional.max_pool2d(np.decompose(given, axis=()), *settings)
+            expected = torch.nn.functional.max_pool2d(given, *settings)
+            assert torch.equal(made.value.contiguous().view(bits), expected.contiguous().view(bits))
+    made = torch.max_pool1d(np.decompose(x[0], axis=()), kernel_size=2)
+    assert torch.equal(made.value.view(bits), torch.max_pool1d(x[0], 2).view(bits))
+    with pytest.raises(RuntimeError, match="too small"):
+        torch.max_pool2d(np.decompose(x, axis=()), 12)
+
+
+def test_the_lead_of_few_lines_is_that_of_many() -> None:
+    """A pool of four places, and one of eight of which four never lead: their lines lie below."""
+    source = torch.Generator().manual_seed(0)
+    for digits in (0, 1, 8):
+        x, r = (torch.randn(5, 3, 4, 6, dtype=torch.float64, generator=source).round(decimals=digits) for _ in range(2))
+        shares = []
+        for low in (False, True):
+            ends = [torch.cat([t, t - 100], 3).reshape(5, 3, 8, 6) if low else t for t in (x, r)]
+            pooled = torch.nn.functional.max_pool2d(np.decompose(ends[0], axis=2, baseline=ends[1]), (4, 1))
+            if low:
+                pooled = torch.amax(np.decompose(ends[0], axis=2, baseline=ends[1]), 2, keepdim=True)
+                rows = pooled.components.reshape(4, 2, 5, 3, 6)
+                assert not rows[:, 1].any()
+                shares.append(rows[:, 0])
+            else:
+                shares.append(pooled.components[:, :, :, 0])
+        assert torch.allclose(*shares, rtol=0, atol=1e-12)

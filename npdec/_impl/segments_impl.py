@@ -152,19 +152,21 @@ def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacob
     """
     if _blind():
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
-    gram = u @ u.mT
-    rr, rd, dd = gram[..., 0, 0, None] + floor, gram[..., 0, 1, None], gram[..., 1, 1, None]
+    gram = (u @ u.mT).flatten(-2)
+    rr, rd, _, dd = gram.split(1, -1)
+    rr = rr + floor
     short = dd <= _SHORT * rr
     length2, foot = torch.where(short, 1, dd), torch.where(short, 0, rd)
     size2, q0 = rr + dd, rr - foot * foot / length2
-    if not bool(((q0 >= _CLEAR * rr) & (size2 < _LARGE) & (size2 > 1 / _LARGE)).all()):
+    clear = (q0 >= _CLEAR * rr) & (q0 > 0) & (size2 < _LARGE) & (size2 > 1 / _LARGE)
+    if not bool(clear.all()):
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     some_short, some_long = _kinds(short)
     made: list[torch.Tensor] = []
     if some_long:
-        path = _Long(torch.sqrt(length2), foot / torch.sqrt(length2), q0)
-        diagonal, bend, back = path.potential(), path.bend(), foot / length2
-        w00, cross = bend / q0, (1 / path.s0 - 1 / path.s1) / length2
+        diagonal, bend, turn = _clear(length2, foot, q0)
+        back = foot / length2
+        w00, cross = bend / q0, turn / length2
         w01 = cross - w00 * back
         made = [diagonal, w00, w01, (diagonal - bend) / length2 - back * (cross + w01)]
     if some_short:
@@ -173,6 +175,21 @@ def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacob
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
     diagonal, w00, w01, w11 = made
     return Jacobian(diagonal, u * size2.rsqrt().unsqueeze(-1), (w00 * size2, w01 * size2, w11 * size2), None)
+
+
+def _clear(
+    length2: torch.Tensor, foot: torch.Tensor, q0: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """∫ 1/s, ∫ q0 / s³ and 1/s0 − 1/s1 as `_Long` has them, of paths that keep off the origin; both ends in one."""
+    length = torch.sqrt(length2)
+    p0 = foot / length
+    before = torch.cat([p0, -p0 - length], -1)  # how far each end lies beyond the foot, away from the path
+    ends = torch.sqrt(q0 + before * before)
+    outer = ends + before.abs()
+    gap = torch.where(before > 0, outer, q0 / outer).sum(-1, keepdim=True)
+    potential = torch.log((ends.sum(-1, keepdim=True) + length) / gap) / length
+    bend = (before / ends).sum(-1, keepdim=True) / -length
+    return potential, bend, -ends.reciprocal().diff(dim=-1)
 
 
 def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bool) -> Jacobian:
