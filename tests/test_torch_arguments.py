@@ -13,9 +13,9 @@ import torch
 
 import npdec as np
 from npdec import _dispatch, _law
-from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, target
+from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
 from torch_checks import check, check_forward, flat, is_decomposed, marked
-from torch_samples import DROPS, FREEZES, LARGEST, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
+from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
 from torch_signatures import KEYWORD, NOTHING, Signature, bound, by_name, signatures
 
 
@@ -49,14 +49,9 @@ def test_arguments_left_out(name: str) -> None:
     op = OPERATORS[name].name
     if op.startswith("__") or op == "linalg.lstsq":
         return  # operators have their arguments; and LAPACK's numbers depend on where in memory a matrix lies
-    for sample in _small(name):
+    for sample in small(name):
         for shorter in _shorter(sample):
             check_forward(shorter.run, shorter.inputs, shorter.bases, freezes=op in FREEZES)
-
-
-def _small(name: str) -> list[Sample]:
-    found = [*samples(name), *covering(name)]
-    return [s for s in found if sum(x.numel() for x in s.leaves.values()) <= LARGEST or s is found[0]][:4]
 
 
 def _shorter(sample: Sample) -> Iterator[Sample]:
@@ -88,7 +83,7 @@ def test_arguments_by_name(name: str) -> None:
     op = OPERATORS[name]
     if op.op is not target(name) or op.name in RANDOM or name.startswith("__"):
         return
-    for sample in _small(name):
+    for sample in small(name):
         args, kwargs = sample.placed(*marked(sample.inputs, sample.bases))
         found, plain = bound(target(name), args, kwargs), bound(target(name), sample.args, sample.kwargs)
         if found is None or plain is None:

@@ -16,6 +16,7 @@ import torch
 import npdec as np
 import torch_samples
 from npdec import _law
+from torch_arguments import small
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
 from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
 
@@ -152,10 +153,12 @@ VIEWS_IN_PLACE = frozenset("as_strided squeeze unsqueeze t transpose swapaxes sw
 @pytest.mark.parametrize("name", WITH_FORMS)
 def test_forms_agree(name: str) -> None:
     op = OPERATORS[name]
-    for sample in samples(name)[:1]:
+    for sample in [s for s in small(name) if "inplace" not in s.kwargs]:
         plain = sample.run(*sample.inputs)
         wanted = sample.run(*marked(sample.inputs, sample.bases))
         for form, function in _variants(op).items():
+            if "operator" in form and sample.kwargs:
+                continue  # alpha
             if "in place" not in form:
                 _same_parts(sample.run(*marked(sample.inputs, sample.bases), function=function), wanted)
                 continue

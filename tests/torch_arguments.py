@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from torch_samples import OPERATORS, D, Sample, distance, samples
+from torch_samples import LARGEST, OPERATORS, D, Sample, distance, samples
 from torch_signatures import Parameter, bound, is_default, public, signatures
 
-__all__ = ["EXEMPT", "UNTOLD", "all_arguments", "covering", "given", "target"]
+__all__ = ["EXEMPT", "UNTOLD", "all_arguments", "covering", "given", "small", "target"]
 
 I = torch.tensor
 _LEGACY = {"size_average": False, "reduce": False}
@@ -190,6 +190,12 @@ def covering(name: str) -> list[Sample]:
 def _is_hollow(sample: Sample) -> bool:
     """A normalisation of single numbers, which are zero up to rounding."""
     return sample.name.endswith("layer_norm") and all(x.numel() == 1 for x in sample.leaves.values())
+
+
+def small(name: str) -> list[Sample]:
+    """A few samples that differ in their arguments, and the first in any case."""
+    found = [*samples(name), *covering(name)]
+    return [s for s in found if sum(x.numel() for x in s.leaves.values()) <= LARGEST or s is found[0]][:4]
 
 
 def _choices(name: str, sample: Sample) -> set[Any]:
