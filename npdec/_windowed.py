@@ -383,7 +383,7 @@ def _functions(names: str) -> list[Function]:
 
 FORMS: dict[Function, Callable[..., Made]] = {
     F.linear: _linear,
-    **dict.fromkeys(_functions("matmul bmm mm mv dot __matmul__ __rmatmul__"), _product),
+    **dict.fromkeys(_functions("matmul bmm mm mv dot __matmul__"), _product),
     **dict.fromkeys(_functions("addmm"), _plain_sum),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
     **dict.fromkeys(_functions("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
@@ -392,11 +392,11 @@ FORMS: dict[Function, Callable[..., Made]] = {
     **dict.fromkeys(_functions("clone contiguous neg negative to float double"), _each),
     **dict.fromkeys(
         _functions(
-            "transpose permute t swapaxes swapdims moveaxis movedim squeeze unsqueeze unbind chunk split "
+            "transpose permute t swapaxes swapdims moveaxis movedim unsqueeze unbind chunk split "
             "split_with_sizes select __getitem__ adjoint"
         ),
         _viewed,
     ),
     **dict.fromkeys((getattr(torch.Tensor, name).__get__ for name in ("T", "mT")), _viewed),
-    **dict.fromkeys(_functions("reshape view flatten unflatten"), _reshaped),
+    **dict.fromkeys(_functions("reshape view flatten unflatten squeeze"), _reshaped),
 }

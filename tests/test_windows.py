@@ -82,6 +82,8 @@ KEPT = {
     "one of the rows": lambda d: d[1, :, ...].contiguous(),
 }
 LESS = {
+    "squeezed": lambda d: d[:, :, :1].squeeze().unsqueeze(0).squeeze(0) + d[:1].squeeze(0).sum(-1),
+    "reflected": lambda d: d.mT.__rmatmul__(X) + d.__rsub__(X).__rmul__(X).__radd__(X).sum(-1, keepdim=True),
     "sliced": lambda d: d[:, 1:4, 2:].double(),
     "fancy": lambda d: d[[2, 0, 1]][:, [4, 3, 2, 1, 0]][..., torch.arange(11, -1, -1)],
     "the other axis merged": lambda d: d.reshape(15, 12) @ W.T,
