@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
 from npdec._formula import same_draws, value_of, with_numbers
-from npdec._gradients import no_graph
+from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._normalisation import working_dtype
 from npdec._scope import scope
 from npdec._secant import lead
@@ -58,6 +58,9 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         return DecomposedTensor(value, value.clone() if residual is None else residual, nothing, labels, whole)
     components = [of.get(id(t)) if isinstance(t, DecomposedTensor) else None for t in given]
     step = _Attention(values, residuals, components, is_causal, scale, gqa, whole, frozen)
+    if residual is not None and is_pulled(whole) and all(part.dtype is value.dtype for part in parts):
+        carriers = [c for c in components if c is not None]
+        return DecomposedTensor(value, residual, pulled(value, residual, carriers, step.pull), labels, True)
     if residual is None:
         residual = step.frozen_residual().to(value.dtype)
     made = step.contributions(len(labels))
@@ -81,13 +84,14 @@ class _Attention:
         frozen: bool,
     ) -> None:
         dtype = working_dtype(values[0].dtype)
-        groups = values[0].shape[-3] // values[1].shape[-3] if gqa else 1
+        self.groups = groups = values[0].shape[-3] // values[1].shape[-3] if gqa else 1
 
         def wide(t: torch.Tensor, i: int) -> torch.Tensor:
             """In the working dtype; keys and values once for each head of the queries."""
             return t.to(dtype).repeat_interleave(groups, -3) if i in (1, 2) and groups > 1 else t.to(dtype)
 
-        self.components = [None if frozen and i != 2 else c for i, c in enumerate(components)]
+        kept = [None if frozen and i != 2 else c for i, c in enumerate(components)]
+        self.components: list[torch.Tensor | None] = kept
         self.wide = wide
         with no_graph(whole):
             x, r = [[wide(t, i) for i, t in enumerate(ends[:3])] for ends in (values, residuals)]
@@ -120,6 +124,28 @@ class _Attention:
             return self._of(self.components)
         starts = range(0, count, step)
         return torch.cat([self._of([None if c is None else c[i : i + step] for c in self.components]) for i in starts])
+
+    def pull(self, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Gradients (1, *B, L, E) of the contributions, to those of the components that there are."""
+        cq, ck, cv, mask = self.components
+        made: list[torch.Tensor] = []
+        dtype, grad = grad.dtype, grad.to(self.weights.dtype)
+        if cq is not None or ck is not None or mask is not None:
+            rows = torch.matmul(grad, self.v.mT).expand(1, *self.shape).reshape(1, -1, self.shape[-1])
+            scores = self.path.softmax(rows).reshape(1, *self.shape)  # the mean derivative is a symmetric matrix
+            if cq is not None:
+                made.append(torch.matmul(scores, self.k))
+            if ck is not None:
+                made.append(self.narrow(torch.matmul(scores.mT, self.q)))
+        if cv is not None:
+            made.append(self.narrow(torch.matmul(self.weights.mT, grad)))
+        if mask is not None:
+            made.append(scores)
+        return tuple([g.to(dtype) for g in made])
+
+    def narrow(self, grad: torch.Tensor) -> torch.Tensor:
+        """The gradients of keys or values that several heads of the queries share."""
+        return grad if self.groups == 1 else grad.unflatten(-3, (-1, self.groups)).sum(-3)
 
     def _of(self, components: Sequence[torch.Tensor | None]) -> Any:
         cq, ck, cv = (None if c is None else self.wide(c, i) for i, c in enumerate(components[:3]))

@@ -136,6 +136,26 @@ def test_forward_is_reverse(options):
     agree(forward.components.reshape(x.shape), reverse.attribution, 1e-12)
 
 
+@pytest.mark.parametrize("chosen", ["q", "k", "v", "mask", "qk", "qkv", "all"])
+def test_forward_is_reverse_for_each_argument(chosen):
+    shapes = {"q": (2, 4, 4, 3), "k": (1, 2, 4, 3), "v": (2, 2, 4, 5), "mask": (4, 4)}
+    fixed = {name: randn(*shape, seed=i) for i, (name, shape) in enumerate(shapes.items())}
+    names = [name for name in shapes if chosen == "all" or name in chosen]
+    weights = randn(2, 4, 4, 5, seed=4)
+
+    def f(*inputs):
+        q, k, v, mask = {**fixed, **dict(zip(names, inputs, strict=True))}.values()
+        k = torch.broadcast_to(k, (2, 2, 4, 3))
+        return (F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True) * weights).sum()
+
+    inputs = tuple(fixed[name] for name in names)
+    bases = tuple(randn(*shapes[name], seed=9) for name in names)
+    forward = f(*np.decompose(inputs, baseline=bases))
+    found = np.attribute(f, *inputs, baseline=bases if len(names) > 1 else bases[0]).attribution
+    found = torch.cat([part.reshape(-1) for part in (found if len(names) > 1 else (found,))])
+    agree(forward.components, found, 1e-12)
+
+
 def test_components_in_blocks_are_the_same(monkeypatch):
     u = np.decompose(randn(1, 2, 4, 3))
     whole = F.scaled_dot_product_attention(u, u, u)
