@@ -22,6 +22,7 @@ __all__ = [
     "InputLabel",
     "Labels",
     "align",
+    "are_in_common",
     "carries",
     "decompose_storage",
     "each_once",
@@ -182,14 +183,14 @@ class Views(list["ref[DecomposedTensor]"]):
     """Weak references to the decomposed tensors over one memory; dead ones are dropped when it has doubled.
 
     `loose` says that some have their values in common, but not their residuals or components: a view of a tensor whose
-    parts do not lie in memory as its value does may be a copy of them.
+    parts do not lie in memory as its value does may be a copy of them. `lazy` says that of some it is not known yet.
     """
 
-    __slots__ = ("limit", "loose")
+    __slots__ = ("lazy", "limit", "loose")
 
     def __init__(self) -> None:
         super().__init__()
-        self.limit, self.loose = 16, False
+        self.limit, self.loose, self.lazy = 16, False, False
 
     def living(self) -> list[DecomposedTensor]:
         return [tensor for member in self if (tensor := member()) is not None]
@@ -216,12 +217,24 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
         views.append(ref(source))
     view.views = views
     views.append(ref(view))
+    views.lazy |= lazy
     views.loose |= not (
         shares_memory(view.residual, source.residual) and (lazy or shares_memory(view.components, source.components))
     )
     if len(views) > views.limit:
         views[:] = [member for member in views if member() is not None]
         views.limit = max(16, 2 * len(views))
+
+
+def are_in_common(tensor: DecomposedTensor) -> bool:
+    """Whether the views of the tensor have their parts in common as they have their values."""
+    views = tensor.views
+    if views is None:
+        return True
+    if views.lazy:
+        views.loose |= not all(shares_memory(member.components, tensor.components) for member in views.living())
+        views.lazy = False
+    return not views.loose
 
 
 def _copied(part: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed import (
     DecomposedTensor,
+    are_in_common,
     carries,
     decompose_storage,
     expand_components,
@@ -180,7 +181,7 @@ def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[],
     for member in members:
         member.origin = None
     before = [(member, member.residual, member.components, member.labels) for member in members]
-    loose = views is not None and views.loose
+    loose = views is not None and not are_in_common(target)
     if missing:
         base = target.value._base
         known = [tensor for member in members for tensor in (member, member.value)]

@@ -16,7 +16,7 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, carries, decompose_storage, each_once
+from npdec._decomposed import DecomposedTensor, are_in_common, carries, decompose_storage, each_once, shares_memory
 from npdec._impl import _storage, _util
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -98,10 +98,10 @@ def _shares_parts(a: DecomposedTensor, b: DecomposedTensor) -> bool:
     lie in memory as the value does, may copy them and not it."""
     if torch._C._functorch.is_functorch_wrapped_tensor(a.value):
         return True  # within torch.vmap and its like a tensor has no memory to be looked at
-    return all(
-        one.untyped_storage()._cdata == other.untyped_storage()._cdata
-        for one, other in ((a.residual, b.residual), (a.components, b.components))
-    )
+    if not shares_memory(a.residual, b.residual):
+        return False
+    lazy = "components" not in vars(a) or "components" not in vars(b)  # who writes will see
+    return lazy or shares_memory(a.components, b.components)
 
 
 def settle(source: Composition, result: Composition) -> None:
@@ -310,7 +310,8 @@ def is_settled(array: Composition, tensor: DecomposedTensor) -> bool:
     """Whether the parts of a decomposed array can be written where they are: no element is one with another, and the
     views of it see what is written."""
     family = getattr(array, "_m", None)
-    return not ((family is not None and family.loose) or tensor.has_broadcast_parts())
+    loose = (family is not None and family.loose) or not are_in_common(tensor)
+    return not (loose or tensor.has_broadcast_parts())
 
 
 def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) -> DecomposedTensor:

@@ -358,3 +358,38 @@ def test_a_long_vector_in_proportion_to_its_length():
     numpy.testing.assert_allclose(total.components.to_numpy(), wanted.to_numpy(), rtol=1e-11, atol=1e-16)
     numpy.testing.assert_allclose(float(total.c_sum()), float(total.value), rtol=1e-12)
     assert np.attribute(lambda a: (np.sin(a) ** 2).mean(), x.value, mode="forward").attribution.shape == (100_000,)
+
+
+VIEWS = {
+    "permuted and reshaped": lambda d: d.permute(0, 2, 3, 1).reshape(-1, 3),
+    "permuted": lambda d: d.permute(0, 2, 3, 1),
+    "one channel": lambda d: d[:, 1],
+    "one image, reshaped": lambda d: d.permute(0, 2, 3, 1)[0].reshape(16, 36),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_views_whose_values_lie_otherwise_than_their_components(layout, view):
+    plain = np.decompose(IMAGES, axis=2) * 2.0
+    value = plain.value.to(memory_format=layout)
+    d = np.DecomposedTensor(value, plain.residual.clone(), plain.windows, plain.labels)
+    dense = np.DecomposedTensor(value.clone(), plain.residual.clone(), again(plain).components, plain.labels)
+    a, b = VIEWS[view](d), VIEWS[view](dense)
+    a[0], b[0] = 7.0, 7.0
+    check(d, dense)
+    check(a, b)
+    d.mul_(3.0)
+    dense.mul_(3.0)
+    check(d, dense)
+    check(a, b)
+
+
+def test_views_of_arrays_stay_windows():
+    x = np.decompose(np.ones((4, 6)), axis=0) * 2.0
+    turned, flat = x.T, x.reshape(24)
+    assert is_lazy(turned.tensor)
+    turned[1] = 5.0
+    for each in (x, turned, flat):
+        assert float(each.components.sum()) == 40.0
+        assert float(np.abs(np.completeness(each)).max()) == 0.0
