@@ -146,7 +146,7 @@ class DecomposedTensor(torch.Tensor):
 
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
-        return self.residual + self.components.sum(0)
+        return self.residual + _windows.summed(self)
 
     @property
     def recovery(self) -> torch.Tensor:

@@ -109,6 +109,7 @@ def _table(**forms: Function) -> dict[Function, Function]:
     return found
 
 
+_MT: Any = torch.Tensor.mT
 _FORMS: dict[Function, Function] = {
     **_table(
         sum=_reduced, mean=_reduced, permute=_permuted, unsqueeze=_unsqueezed, __getitem__=_indexed,
@@ -117,5 +118,5 @@ _FORMS: dict[Function, Function] = {
         squeeze=_of_axes(0, 1), cumsum=_of_axes(0, 1), select=_of_axes(0, 1), index_select=_of_axes(0, 1),
         unbind=_of_axes(0, 1, (0,)), split=_of_axes(1, 2, (0,)), chunk=_of_axes(1, 2, (0,)),
     ),
-    torch.Tensor.mT.__get__: _swapped,
+    _MT.__get__: _swapped,
 }  # fmt: skip

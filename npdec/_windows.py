@@ -8,7 +8,7 @@ windows in place of its components, which are made of them when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,7 +19,7 @@ from npdec._tracing import mapped, tracing
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
 
-__all__ = ["Layout", "Marked", "Windows", "is_worth", "known", "scattered"]
+__all__ = ["Layout", "Marked", "Windows", "is_worth", "known", "scattered", "summed"]
 
 _LEAST = 4  # components, from which on windows pay
 _SMALL = 2**12  # numbers in components that are as well computed whole
@@ -70,7 +70,9 @@ class Layout:
     def add(self, dense: torch.Tensor, parts: torch.Tensor, axis: int, empty: bool = False) -> torch.Tensor:
         """The parts added in place to components (C, *S); `empty` says that those are zero."""
         target, source = dense.movedim(axis + 1, 1), parts.movedim(axis + 1, 1)
-        target.index_put_((self.owner[:, None], self.places), source, accumulate=not (empty and self.direct and self.distinct))
+        target.index_put_(
+            (self.owner[:, None], self.places), source, accumulate=not (empty and self.direct and self.distinct)
+        )
         return dense
 
 
@@ -128,6 +130,29 @@ class Windows:
             return self.view(self.source.components)
         with torch.inference_mode(self.parts.is_inference()), torch.set_grad_enabled(self.parts.requires_grad):
             return self.layout.add(self.parts.new_zeros(self.shape), self.parts, self.axis, empty=True)
+
+    def sum(self) -> torch.Tensor:
+        """The sum over the components, (*S)."""
+        made = self.parts.new_zeros(self.shape[1:])
+        made.movedim(self.axis, 0).index_put_(
+            (self.layout.places,), self.parts.movedim(self.axis + 1, 1), accumulate=True
+        )
+        return made
+
+    def merged(self, owners: Sequence[int], count: int) -> Windows:
+        """The same of `count` components, of which each of these becomes one, or a part of one."""
+        layout = self.layout
+        merged = [owners[i] for i in layout.owners]
+        return Windows(
+            self.parts,
+            self.axis,
+            Layout(count, layout.n, layout.places, merged, layout.starts, layout.distinct),
+        )
+
+    def sizes(self) -> torch.Tensor:
+        """The sum of the magnitudes of each component's elements, (C,)."""
+        each = self.parts.abs().flatten(1).sum(1)
+        return each.new_zeros(len(self)).index_add(0, self.layout.owner, each)
 
     def added_to(self, components: torch.Tensor) -> torch.Tensor:
         """The sum with other components, which stay as they are."""
@@ -256,6 +281,15 @@ def known(tensor: DecomposedTensor) -> Windows | None:
     if windows.source is not None and known(windows.source) is None:
         return None
     return windows
+
+
+def summed(tensor: DecomposedTensor, magnitudes: bool = False) -> torch.Tensor:
+    """The sum of the tensor's components, or of their magnitudes: of its shape."""
+    windows = known(tensor)
+    if windows is not None:
+        return (windows.like(windows.parts.abs()) if magnitudes else windows).sum()
+    components: torch.Tensor = tensor.components
+    return (components.abs() if magnitudes else components).sum(0)
 
 
 class Components:

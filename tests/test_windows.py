@@ -341,6 +341,19 @@ def test_it_takes_less_time():
     assert min(seconds(d) for _ in range(5)) < min(seconds(dense) for _ in range(5))
 
 
+def test_merged_and_ranked():
+    for partition in PARTITIONS.values():
+        d = F.gelu(np.decompose(X, baseline=0.5, **partition))
+        dense = again(np.decompose(X, baseline=0.5, **partition))
+        dense = np.DecomposedTensor(d.value, d.residual, F.gelu(dense).components, d.labels)
+        for f in (lambda t: t.groupby(lambda label: label.index[0] // 2), lambda t: t.top(3), lambda t: t.top(0)):
+            a, b = f(d), f(dense)
+            check(torch.exp(a), torch.exp(b))
+            torch.testing.assert_close(a.c_sum(), b.c_sum())
+            torch.testing.assert_close(np.completeness(a), np.completeness(b), rtol=0, atol=1e-14)
+        assert "components" not in vars(d)
+
+
 def test_windows_save_memory():
     d = F.linear(np.decompose(torch.zeros(1, 512, 8), baseline=1.0, axis=1), torch.ones(64, 8))
     assert isinstance(d.windows, Windows)
@@ -357,6 +370,9 @@ def test_a_long_vector_in_proportion_to_its_length():
     wanted = (np.sqrt(x.value) * 3.0 + np.exp(-x.value) - np.sqrt(0.1) * 3.0 - np.exp(np.array(-0.1))) / 7.0
     numpy.testing.assert_allclose(total.components.to_numpy(), wanted.to_numpy(), rtol=1e-11, atol=1e-16)
     numpy.testing.assert_allclose(float(total.c_sum()), float(total.value), rtol=1e-12)
+    assert float(np.abs(np.completeness(y)).max()) < 1e-14
+    assert y.groupby(lambda label: label.index[0] % 3).sum().components.shape == (3,)
+    assert y.top(2).labels[2] == "other"
     assert np.attribute(lambda a: (np.sin(a) ** 2).mean(), x.value, mode="forward").attribution.shape == (100_000,)
 
 
