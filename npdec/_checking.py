@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import DecomposedTensor
-from npdec._tracing import count_contexts, refuse_contexts, tracing
+from npdec._tracing import count_contexts, refuse_contexts, refuse_trace, tracing
 from npdec.exceptions import CompletenessError
 
 __all__ = ["check", "check_completeness", "current", "default_rtol", "is_on", "missing", "relative_error"]
@@ -52,6 +52,7 @@ def check_completeness(*, rtol: float | None = None) -> Iterator[None]:
     Traceback (most recent call last):
     npdec.exceptions.CompletenessError: npdec.log: value - residual - components.sum(0) is ...
     """
+    refuse_trace("np.check_completeness", "enter it around a call of the function that is not compiled")
     token = current.set(default_rtol if rtol is None else lambda dtype: rtol)
     count_contexts(1)
     try:

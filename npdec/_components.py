@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._tracing import refuse_trace
+
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor, Labels
 
@@ -53,6 +55,7 @@ def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> Decomp
     """
     if k < 0:
         raise ValueError(f"top: a number of components, not {k}")
+    refuse_trace("top", "which components are the largest depends on numbers. Call it on what the function returns")
     count = len(self.labels)
     sizes = self.components.detach().abs().reshape(count, self.value.numel()).sum(1)
     order = torch.argsort(torch.nan_to_num(sizes, nan=torch.inf), descending=True, stable=True)

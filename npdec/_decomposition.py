@@ -18,6 +18,7 @@ from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_
 from npdec._impl import _util
 from npdec._listing import Contributions
 from npdec._secant import narrowed
+from npdec._tracing import refuse_trace
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -214,6 +215,7 @@ def components_of(
         raise ValueError(f"{name}: axis and groups exclude each other")
     members, indices = _partition(name, [tuple(v.shape) for v in values], axis, partitions, several)
     if labels is None:
+        refuse_trace("np.decompose without labels=", "give labels, or decompose before the call")
         source = object()
         return members, tuple(InputLabel(source, index) for index in indices)
     names = tuple(labels)

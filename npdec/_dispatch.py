@@ -81,6 +81,16 @@ def _refuse_numpy(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
     )
 
 
+_CONTROL_FLOW = {"associative_scan", "cond", "flex_attention", "map_impl", "scan", "while_loop"}
+
+
+def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise NotImplementedError(
+        f"{name_of(func)}: this operator, which takes functions, has no rule for decomposed tensors: choose by "
+        "torch.where, write loops out, or register a rule (np.overrides.register_function)"
+    )
+
+
 def _load_rules() -> None:
     """Fill the registry with npdec's own rules. Signatures come before names, so that they win, and both before the
     tags of ufuncs, which are there already."""
@@ -142,9 +152,7 @@ def _body(func: types.FunctionType, traced: bool = False) -> Function:
     """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
     decomposed tensors instead. For torch.compile it is given as code of this file, as it traces through few of torch's.
     """
-    made = _without_tests(func)
-    if traced:
-        made.__code__ = made.__code__.replace(co_filename=__file__)
+    made = _without_tests(func, traced)
 
     def through(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return made(*args, **kwargs)
@@ -153,7 +161,7 @@ def _body(func: types.FunctionType, traced: bool = False) -> Function:
     return through
 
 
-def _without_tests(func: types.FunctionType) -> types.FunctionType:
+def _without_tests(func: types.FunctionType, traced: bool) -> types.FunctionType:
     scope = dict(func.__globals__)
     for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
         if name in scope:
@@ -161,8 +169,11 @@ def _without_tests(func: types.FunctionType) -> types.FunctionType:
     closure = func.__closure__
     if func in boolean_dispatched:  # it chooses between two functions that test themselves
         cells = [cell.cell_contents for cell in closure or ()]
-        closure = tuple([types.CellType(_without_tests(c) if isinstance(c, types.FunctionType) else c) for c in cells])
-    made = types.FunctionType(func.__code__, scope, func.__name__, func.__defaults__, closure)
+        functions = [isinstance(c, types.FunctionType) for c in cells]
+        cells = [_without_tests(c, traced) if is_one else c for c, is_one in zip(cells, functions, strict=True)]
+        closure = tuple([types.CellType(c) for c in cells])
+    code = func.__code__.replace(co_filename=__file__) if traced else func.__code__
+    made = types.FunctionType(code, scope, func.__name__, func.__defaults__, closure)
     made.__kwdefaults__ = func.__kwdefaults__
     return made
 
@@ -186,6 +197,8 @@ def default_rule(func: Function) -> Function:
         return _inplace.method(name)
     if isinstance(func, types.FunctionType):
         return _body(func)
+    if isinstance(func, torch._ops.HigherOrderOperator) and name in _CONTROL_FLOW:
+        return _refuse_operator
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) and not _is_torchs(func):
         from npdec.overrides import _autograd
 

@@ -18,7 +18,7 @@ import torch
 
 from npdec._impl import _util
 from npdec._settings import settings
-from npdec._tracing import constant_when_traced, tracing
+from npdec._tracing import constant_when_traced, mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["gauss_legendre", "integrate"]
@@ -190,7 +190,7 @@ def integrate(
     if not count or not any(out.numel() for out in result):
         return [out.new_zeros((count, *out.shape)) for out in result]
     step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
-    if tracing():
+    if tracing() or mapped():
         _load_traced()
         from npdec._traced_quadrature import integrate_traced
 

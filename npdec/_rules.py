@@ -16,7 +16,7 @@ import torch
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._secant import Slope, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
-from npdec._tracing import count_contexts, tracing
+from npdec._tracing import count_contexts, refuse_trace, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
 
@@ -96,6 +96,7 @@ def rule(
     ...     torch.softmax(x.tensor, 0).components.any()
     tensor(False)
     """
+    refuse_trace("np.rule", "enter it around a call of the function that is not compiled")
     set_before = current.get()
     if name is None:
         if options:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from npdec._tracing import count_contexts, tracing
+from npdec._tracing import count_contexts, refuse_trace, tracing
 
 __all__ = ["Scope", "Watcher", "current", "enter", "scope"]
 
@@ -48,6 +48,7 @@ def scope() -> Scope | None:
 @contextmanager
 def enter(rules: Mapping[Any, Rule] | None = None, watcher: Watcher | None = None) -> Iterator[None]:
     """Within the context these rules hold before those of the scope around it, and this watcher in place of its."""
+    refuse_trace("a context of np.overrides", "enter it around a call of the function that is not compiled")
     outer = current.get() or Scope()
     made = Scope({**outer.rules, **rules} if rules else outer.rules, outer.watcher if watcher is None else watcher)
     token = current.set(made)

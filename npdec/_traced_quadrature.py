@@ -1,6 +1,6 @@
-"""The path integral in a graph of torch.compile: a fixed number of nodes, and completeness looked at when it runs.
+"""The path integral in a graph of torch.compile, or under torch.vmap: a fixed number of nodes, watched when it runs.
 
-A graph cannot halve panels until the error is small enough. It takes four panels of eight nodes, which are exact to
+There panels cannot be halved until the error is small enough. It takes four panels of eight nodes, which are exact to
 rounding for functions that are smooth on the scale of a quarter of the path; what completeness then lacks, it measures
 as the adaptive quadrature does, and warns.
 """
@@ -29,8 +29,8 @@ def _watched(part: torch.Tensor, missing: torch.Tensor, scale: torch.Tensor, nam
     error = worst / most if most else worst
     if not error <= bound:
         _util.warn(
-            f"{name}: completeness holds only to {error:.1e} of the largest magnitude in compiled code, which cannot "
-            "add nodes to its quadrature: call it without compiling",
+            f"{name}: completeness holds only to {error:.1e} of the largest magnitude in compiled code and under "
+            "torch.vmap, which cannot add nodes to a quadrature: call it without them",
             DecompositionWarning,
         )
     return part.clone()
@@ -46,6 +46,21 @@ def _backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
 
 
 _watched.register_autograd(_backward)
+
+
+@_watched.register_vmap
+def _(
+    info: Any,
+    in_dims: tuple[int | None, ...],
+    part: torch.Tensor,
+    missing: torch.Tensor,
+    scale: torch.Tensor,
+    name: str,
+    bound: float,
+) -> tuple[torch.Tensor, int | None]:
+    """The same of the row that lacks most."""
+    error = torch.where(scale == 0, missing, missing / scale).amax()
+    return _watched(part, error, torch.ones_like(error), name, bound), in_dims[0]
 
 
 def integrate_traced(

@@ -29,6 +29,7 @@ __all__ = [
     "mend_compiler",
     "name_of",
     "refuse_contexts",
+    "refuse_trace",
     "registrations",
     "restart_trace",
     "tracing",
@@ -164,8 +165,9 @@ _mended = False
 @constant_when_traced
 def mend_compiler() -> None:
     """Let torch.compile look for decomposed tensors in tuples, as in lists: it would take `torch.cat((x, y))` for a
-    function of their values alone. And let it take them for nodes of pytrees in tree_map, as elsewhere. Called when it
-    first looks at one of them, it starts that trace again.
+    function of their values alone. Let it take them for nodes of pytrees in tree_map, as elsewhere, and name in its
+    errors the function whose rule it could not trace. Called when it first looks at one of them, it starts that trace
+    again.
 
     https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/torch_function.py (_flatten_vts)
     https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/tensor.py (call_tree_map)
@@ -182,6 +184,7 @@ def mend_compiler() -> None:
     flatten: Callable[..., list[Any]] = compiler._flatten_vts
     subclass: Any = compiler.TensorWithTFOverrideVariable
     map_leaf: Callable[..., Any] = subclass.call_tree_map
+    call: Callable[..., Any] = subclass.call_torch_function
 
     def flatten_tuples(variables: Any) -> list[Any]:
         found: list[Any] = []
@@ -197,11 +200,47 @@ def mend_compiler() -> None:
         branch: Callable[..., Any] = VariableTracker.call_tree_map_with_path_branch
         return (VariableTracker._tree_map_with_path_fallback if known else branch)(self, *args)
 
+    def call_or_name(self: Any, tx: Any, fn: Any, *args: Any) -> Any:
+        try:
+            return call(self, tx, fn, *args)
+        except _untraceable() as error:
+            if self.class_type in SUPPORTED_NODES:
+                _name_the_function(error, fn)
+            raise
+
     compiler._flatten_vts = flatten_tuples  # type: ignore[attr-defined]
+    subclass.call_torch_function = call_or_name
     subclass.call_tree_map = map_node
     subclass.call_tree_map_with_path_branch = map_node_with_path
     if torch._guards.TracingContext.try_get() is not None:
         restart_trace("decomposed tensors in tuples")
+
+
+def _untraceable() -> tuple[type[Exception], ...]:
+    """What torch.compile raises where it cannot trace something; other exceptions of its are not about that."""
+    from torch._dynamo.exc import TorchRuntimeError, Unsupported, UserError
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
+
+    return Unsupported, UserError, TorchRuntimeError, GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
+
+
+def _name_the_function(error: Exception, variable: Any) -> None:
+    function = next((found for name in ("value", "fn") if callable(found := getattr(variable, name, None))), variable)
+    name = torch.overrides.resolve_name(function) or name_of(function)
+    more = (
+        f"{name}: torch.compile cannot trace what this function does with decomposed tensors, for the reason that "
+        "follows. Call it outside of the compiled function, or register a rule for it (np.overrides.register_function)"
+    )
+    message = f"{more}\n{error}"
+    error.args = (message, *error.args[1:])
+    if hasattr(error, "msg"):
+        error.msg = message
+
+
+def refuse_trace(operation: str, instead: str) -> None:
+    """Raise NotImplementedError where torch.compile traces what has no place in a graph."""
+    if tracing():
+        raise NotImplementedError(f"{operation} has no place in code that torch.compile traces: {instead}")
 
 
 class Nested(torch.overrides.TorchFunctionMode):

@@ -204,14 +204,142 @@ def test_rules_cannot_change_within_a_graph():
     assert torch.equal(compiled(x).components, before.components)
 
 
-def test_what_cannot_be_traced_is_named():
-    def f(x):
-        y = torch.zeros(3, 4, dtype=DOUBLE)
-        y[0] = x[0]
-        return y
+class Cube(torch.autograd.Function):
+    """Through NumPy."""
 
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="writing decomposed numbers into a plain tensor"):
-        torch.compile(f, fullgraph=True, backend="eager")(matrix())
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(x.detach().numpy() ** 3)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * torch.from_numpy(3 * x.detach().numpy() ** 2)
+
+
+def in_a_plain_tensor(x):
+    y = torch.zeros(3, 4, dtype=DOUBLE)
+    y[0] = x[0]
+    return y
+
+
+def out_of_a_plain_tensor(x):
+    y = torch.zeros(3, 4, dtype=DOUBLE)
+    torch.mul(x, 2, out=y)
+    return y
+
+
+def with_a_check(x):
+    with np.check_completeness():
+        return torch.tanh(x)
+
+
+def with_a_rule(x):
+    with np.rule("none"):
+        return torch.tanh(x)
+
+
+def sequence_loss(x):
+    return F.ctc_loss(torch.log_softmax(x, -1)[:, None], torch.tensor([[1, 2]]), torch.tensor([3]), torch.tensor([2]))
+
+
+UNTRACEABLE = {
+    "assignment": (in_a_plain_tensor, r"writing decomposed numbers into a plain tensor.*make a new tensor"),
+    "out=": (out_of_a_plain_tensor, r"writing decomposed numbers into a plain tensor.*make a new tensor"),
+    "branch": (lambda x: x * 2 if x.value.sum() > 0 else x, r"Data-dependent branching"),
+    "branch on the tensor": (lambda x: x * 2 if x.sum() > 0 else x, r"Data-dependent branching"),
+    "tolist": (lambda x: x * x[0].tolist()[0], r"torch\.Tensor\.tolist: torch\.compile cannot trace"),
+    "nonzero": (lambda x: x[x.value.nonzero()[:, 0]], r"torch\.Tensor\.__getitem__: torch\.compile cannot trace"),
+    "masked_select": (lambda x: x.masked_select(x > 0), r"torch\.Tensor\.masked_select: torch\.compile cannot"),
+    "median": (lambda x: x.median(), r"torch\.Tensor\.median: torch\.compile cannot trace"),
+    "lstsq": (lambda x: torch.linalg.lstsq(x @ x.mT, x)[0], r"torch\.linalg\.lstsq: torch\.compile cannot trace"),
+    "ctc_loss": (sequence_loss, r"torch\.nn\.functional\.ctc_loss: torch\.compile cannot trace"),
+    "cond": (lambda x: torch.cond(x.value.sum() > 0, torch.sin, torch.cos, (x,)), r"cond: this operator, which takes"),
+    "NumPy": (lambda x: Cube.apply(x), r"numpy: a NumPy array cannot carry the contributions"),  # noqa: PLW0108
+    "completeness": (with_a_check, r"np\.check_completeness has no place in code that torch\.compile traces"),
+    "rule": (with_a_rule, r"np\.rule has no place in code that torch\.compile traces"),
+    "decompose": (lambda x: np.decompose(x.value), r"np\.decompose without labels= has no place.*give labels"),
+    "attribute": (lambda x: np.attribute(torch.sum, x.value), r"np\.attribute has no place.*torch\.compile\(f\)"),
+    "top": (lambda x: x.top(2), r"top has no place in code that torch\.compile traces.*depends on numbers"),
+    "grad": (torch.func.grad(torch.sum), r"torch\.func: in compiled code there is no derivative"),
+}
+
+
+@pytest.mark.parametrize("name", UNTRACEABLE)
+def test_what_cannot_be_traced_is_named(name):
+    function, words = UNTRACEABLE[name]
+    with pytest.raises(RuntimeError, match=f"(?s){words}"), torch.no_grad():
+        torch.compile(function, fullgraph=True, backend="eager")(matrix())
+
+
+@torch.library.custom_op("npdec_compiled::cube", mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    """An operator of somebody else's, with a derivative of its own."""
+    return x**3
+
+
+@cube.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+cube.register_autograd(
+    lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad,
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+
+
+def test_operators_are_named():
+    x = matrix()
+    torch.testing.assert_close(cube(x).components, (x**3).components, rtol=1e-8, atol=1e-8)
+    compiled = torch.compile(lambda x: cube(x), fullgraph=True, backend="eager")  # noqa: PLW0108
+    for call in (lambda: compiled(x), lambda: torch.vmap(cube)(x)):
+        with pytest.raises((NotImplementedError, torch._dynamo.exc.Unsupported), match=r"npdec_compiled\.cube"):
+            call()
+    np.overrides.register_function(torch.ops.npdec_compiled.cube.default)(lambda x: x**3)
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.vmap(cube)(x).components, (x**3).components, rtol=1e-8, atol=1e-8)
+    compare(lambda x: cube(x), x)  # noqa: PLW0108
+
+
+def test_a_rule_that_calls_its_function():
+    before = torch.special.i1e(matrix())
+    np.overrides.register_function(torch.special.i1e)(lambda input: torch.special.i1e(input) * 3)
+    torch.testing.assert_close(torch.special.i1e(matrix()).components, 3 * before.components)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"i1e: its rule calls it again"):
+        torch.compile(torch.special.i1e, fullgraph=True, backend="eager")(matrix())
+
+
+# What looks as if it could not: shapes and numbers that depend on numbers are unknowns of the graph.
+DEPENDENT = {
+    "boolean mask": lambda x: x[x.value > 0] * 2,
+    "its own mask": lambda x: x[x > 0],
+    "unique": lambda x: x.unique(),
+    "item": lambda x: x * x.value.sum().item(),
+    "float": lambda x: x * float(x.sum()),
+    "eigenvalues": lambda x: torch.linalg.eigvalsh(x @ x.mT),
+    "sorted": lambda x: x.sort(-1)[0],
+    "decomposed within": lambda x: np.decompose(x.value, labels=range(12)) * 2,
+    "a tree": lambda x: torch.utils._pytree.tree_map(lambda part: part * 2, {"x": x})["x"],
+    "vmap": lambda x: torch.vmap(torch.softmax, (0, None), 1)(x, -1),
+    "vmap from the back": torch.vmap(lambda t: torch.tanh(t) * t, -1, -1),
+    "checkpoint": lambda x: torch.utils.checkpoint.checkpoint(torch.tanh, x, use_reentrant=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar:UserWarning")
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_what_depends_on_numbers(name):
+    f, x = DEPENDENT[name], matrix()
+    compiled = torch.compile(f, fullgraph=True, backend="eager")
+    for value in (x.value, -2 * x.value.flip(0) + 0.1):
+        given = np.decompose(value, labels=range(12))
+        with torch.no_grad():
+            made, plain = compiled(given), f(given)
+        assert made.labels == plain.labels
+        for part in ("value", "residual", "components"):
+            torch.testing.assert_close(getattr(made, part), getattr(plain, part), rtol=1e-9, atol=1e-11)
 
 
 def test_arrays():

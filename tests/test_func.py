@@ -235,6 +235,34 @@ def test_vmap_over_nestings_and_chunks():
     numpy.testing.assert_allclose(numpy.asarray(per_sample["w"]), numpy.stack([numpy.asarray(r["w"]) for r in rows]))
 
 
+def test_decomposed_batches():
+    x = np.decompose(np.array(X), baseline=np.array(X[::-1].copy()))
+
+    def f(row):
+        return np.exp(row) / np.exp(row).sum() + row[::-1]
+
+    def check(got, want):
+        assert got.labels == want.labels
+        for part in ("value", "residual", "components"):
+            numpy.testing.assert_allclose(
+                numpy.asarray(getattr(got, part)), numpy.asarray(getattr(want, part)), rtol=1e-12, atol=1e-14
+            )
+
+    rows = [f(row) for row in x]
+    check(np.vmap(f)(x), np.stack(rows))
+    check(np.vmap(f, chunk_size=2)(x), np.stack(rows))
+    check(np.vmap(f, -1, -1)(x), np.stack([f(column) for column in x.T], -1))
+    check(np.vmap(np.sum)(x), x.sum(1))
+    check(np.vmap(lambda p, s: {"a": p["w"] * s, "b": 3.0}, (0, None))({"w": x}, 2.0)["a"], x * 2)
+    check(
+        np.vmap(lambda row: (np.decompose(row, labels="abcd") ** 2).sum())(np.array(X)),
+        np.stack([(np.decompose(np.array(row), labels="abcd") ** 2).sum() for row in X]),
+    )
+    kinds = []
+    np.vmap(lambda s: kinds.append(type(s)) or s * 2)(x[0])
+    assert kinds == [np.float64]
+
+
 # -- compilation -------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +284,11 @@ def test_jit(backend):
     assert f.__doc__ == "Something."
     product = np.jit(lambda a, b: a @ b, backend=backend)  # breaks the graph
     numpy.testing.assert_allclose(numpy.asarray(product(np.array(X), np.array(V))), X @ V)
+    d = np.decompose(np.array(X), axis=1)
+    made = np.jit(lambda p: np.matmul(np.tanh(p["x"]), p["x"].T), backend=backend, fullgraph=True)({"x": d})
+    plain = np.tanh(d) @ d.T
+    assert made.labels == plain.labels
+    numpy.testing.assert_allclose(numpy.asarray(made.components), numpy.asarray(plain.components), rtol=1e-12)
     slope = np.jit(np.grad(PROGRAMS["sum"]), backend=backend)
     numpy.testing.assert_allclose(numpy.asarray(slope(np.array(V))), numpy.sin(2 * V), rtol=1e-12)
 
@@ -298,7 +331,7 @@ def test_the_result_of_a_gradient_is_one_number():
 
 def test_the_examples_of_the_documentation():
     page = Path(__file__).parents[1] / "docs" / "func.md"
-    assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 9)
+    assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 13)
 
 
 def test_names_are_published():

@@ -84,8 +84,9 @@ def test_functions_of_trees():
 
 @pytest.mark.parametrize(
     "f",
-    [lambda leaf: leaf.sum(), lambda leaf: leaf.flatten(), lambda leaf: leaf[..., 0, :],
-     lambda leaf: leaf.unsqueeze(-1), lambda leaf: leaf.sum(-2), lambda leaf: torch.stack([leaf] * 3, -1), lambda leaf: torch.stack([leaf] * 3, -2)],
+    [lambda leaf: leaf.sum(), lambda leaf: leaf.flatten(), lambda leaf: leaf[..., 0, :], lambda leaf: leaf.sum(-2),
+     lambda leaf: leaf.unsqueeze(-1), lambda leaf: torch.stack([leaf] * 3, -1),
+     lambda leaf: torch.stack([leaf] * 3, -2)],
 )  # fmt: skip
 def test_leaves_that_do_not_fit(f):
     """The axis of the components is not taken for another one, though their lengths be equal."""

@@ -1,4 +1,4 @@
-"""torch.func: programs that decompose within are differentiated and mapped like others.
+"""torch.func: programs that decompose within, or take what is decomposed, are differentiated and mapped like others.
 
 python examples/extending/transforms.py
 """
@@ -51,11 +51,14 @@ slopes = torch.func.vmap(torch.func.grad(first))(x)
 assert torch.allclose(slopes[0], slope)
 print("vmap of grad:", tuple(slopes.shape))
 
-# An argument of vmap is taken apart by torch, which knows nothing of its contributions: that is refused.
-refused = ""
-try:
-    torch.func.vmap(torch.tanh)(np.decompose(x))
-except NotImplementedError as error:
-    refused = str(error)
-print("refused:", refused)
-assert "Decompose within" in refused
+# Decomposed arguments: vmap maps over their values, residuals and contributions together.
+batch = np.decompose(x, axis=1, labels=["a", "b", "c"])
+softmax = torch.func.vmap(lambda row: torch.softmax(row, 0))(batch)
+assert softmax.labels == ("a", "b", "c")
+assert torch.allclose(softmax.components, torch.stack([torch.softmax(row, 0).components for row in batch], 1))
+print("vmap of decomposed rows:", tuple(softmax.components.shape))
+
+# And grad differentiates by each of the three. The gradient is put together as its argument was.
+gradient = torch.func.grad(lambda t: torch.tanh(t @ weight).components[0].sum())(batch)
+tanh, z, z_r = torch.tanh(batch.value @ weight), batch.value @ weight, batch.residual @ weight
+assert torch.allclose(gradient.components[0], (tanh / (z - z_r)) @ weight.T)

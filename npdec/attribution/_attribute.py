@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._tracing import refuse_trace
 from npdec.attribution._result import Attribution
 
 if TYPE_CHECKING:  # what is needed to attribute is imported with the first attribution
@@ -106,6 +107,7 @@ def attribute(
     >>> found.attribution
     (array([0.25, 0.75]), array([0.75, 2.25]))
     """
+    refuse_trace("np.attribute", "compile the function that it attributes, np.attribute(torch.compile(f), x)")
     method = ("path" if order == 2 else "local") if method is None else method
     _check(
         method, mode, order,

@@ -15,6 +15,7 @@ from torch.autograd import forward_ad
 
 from npdec import _law
 from npdec._call import Call
+from npdec._tracing import mapped, tracing
 
 __all__ = ["Derivative", "has_own", "operator_rule", "rule_of"]
 
@@ -41,6 +42,8 @@ def rule_of(cls: type[torch.autograd.Function]) -> Function:
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         call = Call(apply, None, args, kwargs)
+        if call.leaves and not transforms:
+            _refuse_graphs(cls.__name__)
         return _law.quadrature(call) if call.leaves else apply(*call.args, **call.kwargs)
 
     return rule
@@ -61,9 +64,20 @@ def operator_rule(operator: Any) -> Function:
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         made = Call(call, None, args, kwargs)
+        if made.leaves:
+            _refuse_graphs(call.__name__)
         return _law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
 
     return rule
+
+
+def _refuse_graphs(name: str) -> None:
+    """torch.func.jvp, by which traced and mapped code finds derivatives, would take the function for a constant."""
+    if tracing() or mapped():
+        raise NotImplementedError(
+            f"{name}: in code that torch.compile traces or torch.vmap maps, its derivative is not found. Register a "
+            "rule for it (np.overrides.register_function), or call it outside"
+        )
 
 
 class Derivative:

@@ -17,7 +17,7 @@ from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor
 from npdec._scope import enter, scope
 from npdec._signature import LAW_TAGS, Parameter, read_parameters
-from npdec._tracing import count_registration
+from npdec._tracing import count_registration, tracing
 from npdec.overrides import _calls
 from npdec.overrides._signatures import check, is_bodyless, title
 
@@ -282,7 +282,24 @@ def _written(target: Any, function: Function) -> Registered:
     if before is None:
         before = _law.rules.get(target)
 
+    within: list[bool] = []
+    name = title(target)
+
+    def traced(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """As torch.compile sees it, which knows no contexts."""
+        if within:
+            raise NotImplementedError(
+                f"{name}: its rule calls it again, with decomposed tensors, which torch.compile cannot trace"
+            )
+        within.append(True)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            within.pop()
+
     def answer(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if tracing():
+            return _marked(traced(args, kwargs), _law.is_reverse([*args, *kwargs.values()]))
         with enter({target: before or _calls.default(target)}):
             result = function(*args, **kwargs)
         return _marked(result, _law.is_reverse([*args, *kwargs.values()]))
