@@ -10,7 +10,7 @@ import torch
 from npdec import _checking
 from npdec._tracing import tracing
 
-__all__ = ["carried", "graft", "is_pulled", "no_graph", "pull_of_product", "pulled", "stand_in"]
+__all__ = ["carried", "graft", "is_pulled", "no_graph", "pulled", "stand_in"]
 
 
 class no_graph:
@@ -113,20 +113,3 @@ def pulled(
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
     return _apply(_Pulled, [made.unsqueeze_(0)], pull, *carriers)
-
-
-def pull_of_product(
-    function: Callable[..., Any], a: torch.Tensor, b: torch.Tensor
-) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]] | None:
-    """The gradients (1, *shape) by two factors, at these; None for a product of another kind."""
-    if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
-        return None
-    if function in _PRODUCTS and a.shape == b.shape:
-        return lambda grad: (grad * b, grad * a)
-    if function in _MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
-        return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
-    return None
-
-
-_PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
-_MATRIX_PRODUCTS = frozenset({torch.bmm, torch.Tensor.bmm, torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__})

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from npdec import _batched, _checking
+from npdec import _batched, _checking, _reverse
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._equal_rows import of_the_residuals
-from npdec._gradients import carried, graft, is_pulled, no_graph, pull_of_product, pulled, stand_in
+from npdec._gradients import is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -51,21 +51,6 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
     return value
 
 
-# -- reverse mode ----------------------------------------------------------------------------------------------------
-
-
-def _product_whole(call: Call, tensors: list[DecomposedTensor]) -> Any:
-    """Reverse mode through a product with constants: the pass that computes the value carries the graph as well."""
-    carrier = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
-    if not carries(carrier.dtype):
-        _warn_dropped(call, carrier)
-        return carrier
-    value = carrier.detach()
-    with no_graph(True):
-        residual = of_the_residuals(call, value)
-    return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), tensors[0].labels, True)
-
-
 # -- the closed forms --------------------------------------------------------------------------------------------------
 
 
@@ -74,7 +59,10 @@ def linear(call: Call) -> Any:
     tensors = call.tensors
     product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
     if product and not _batched.is_among(call.func, "ELEMENTWISE"):
-        return _product_whole(call, tensors)
+        made = _reverse.with_constants(call)
+        if not isinstance(made, DecomposedTensor):
+            _warn_dropped(call, made)
+        return made
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         if isinstance(value, torch.Tensor) and not carries(value.dtype):
@@ -110,15 +98,9 @@ def multilinear(call: Call) -> Any:
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, sparse=not call.whole)
     if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
-        # A product is derived by each factor at the midpoint of the other: that is its derivative at the midpoints.
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]
-            plain = len(call.args) == 2 and not call.kwargs and all(leaf.place is None for leaf in call.leaves)
-            pull = pull_of_product(call.func, points[0], points[1]) if plain else None
-        if pull is not None:
-            return pack(value, residual, pulled(value, residual, components, pull), labels, True)
-        carrier = call(*[carried(point, c) for point, c in zip(points, components, strict=True)])
-        return pack(value, residual, graft(value, residual, carrier).unsqueeze(0), labels, True)
+        return _reverse.of_two(call, value, residual, components, points)
 
     def moving(i: int, held: Sequence[torch.Tensor]) -> Any:
         """The function of components of argument i, the other arguments held."""
@@ -149,7 +131,7 @@ def is_reverse(args: Sequence[Any]) -> bool:
 
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
     if node == 0.5:
-        return t.value / 2 + t.residual / 2
+        return torch.add(t.value / 2, t.residual, alpha=0.5)
     return t.residual + node * (t.value - t.residual)
 
 

@@ -100,14 +100,15 @@ def _jacobian(layer: _Layer, x: DecomposedTensor) -> tuple[torch.Tensor, torch.T
     the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
     rows = layer.rows(x.value, 0)
     m, dtype = rows.shape[-1], working_dtype(rows.dtype)
-    u = rows.new_empty((*rows.shape[:-1], 2, m), dtype=torch.float64)
+    ends = layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)
     if torch.is_grad_enabled() or tracing() or mapped():
-        u = torch.stack([layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)], -2).double()
+        u = torch.stack(ends, -2).double()
+        u = _centred(u) if layer.centred else u
     else:
-        u[..., 0, :] = layer.rows(x.residual, 0)
-        u[..., 1, :] = layer.rows(x.value - x.residual, 0)
-    if layer.centred:
-        u = _centred(u)
+        u = rows.new_empty((*rows.shape[:-1], 2, m), dtype=torch.float64)
+        for part, end in zip(u.unbind(-2), ends, strict=True):
+            part.copy_(end)
+        u = u.sub_(u.mean(-1, keepdim=True)) if layer.centred else u
     # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
     diagonal, basis, (w00, w01, w11), depth = mean_jacobian(u, m * layer.eps, layer.centred)
     _warn_of_poles(layer.name, depth, x)

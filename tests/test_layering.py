@@ -44,6 +44,7 @@ LAW = {
     "_normalisation",
     "_norms",
     "_quadrature",
+    "_reverse",
     "_rules",
     "_scope",
     "_secant",
