@@ -74,6 +74,12 @@ class Call:
             if arg and not any(type(item) is DecomposedTensor for item in arg):
                 self._constant(key, tag)
         elif tag is not None and isinstance(arg, (torch.Tensor, int, float, complex)):
+            if isinstance(arg, torch.Tensor) and arg.layout is not torch.strided and tag != "Smooth":
+                name = getattr(self.func, "__name__", self.func)
+                raise NotImplementedError(
+                    f"{name}: contributions do not pass through it with a tensor of the layout {arg.layout}; matrix "
+                    "products aside, use .to_dense() of that"
+                )
             self._constant(key, tag)
 
     def _constant(self, key: int | str, tag: str | None) -> None:

@@ -319,9 +319,50 @@ def _normal(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return made if numbers is None else with_numbers(*numbers, made)
 
 
+# -- normalisation -----------------------------------------------------------------------------------------------------
+
+
+def _cross_map_lrn(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Any:
+    """Numbers over a power of the squares of the channels near theirs, of which torch's running sum keeps the first."""
+    channels, ahead = input.shape[1], int((size - 1) / 2 + 1)
+    near = torch.zeros(channels, channels, dtype=input.dtype, device=input.device)
+    near[0, : min(ahead, channels)] = 1
+    for c in range(1, channels):
+        near[c] = near[c - 1]
+        if c < channels - ahead + 1:
+            near[c, c + ahead - 1] += 1
+        if c > ahead:
+            near[c, c - ahead] -= 1
+    sums = torch.matmul(near, input.square().flatten(2)).reshape(tuple(input.shape))
+    return input * (sums * (alpha / size) + k).pow(-beta)
+
+
+def _native_batch_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The normalised numbers, and in training the means and the inverse deviations of the channels."""
+    names = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    x, training, eps = given["input"], given["training"], given["eps"]
+    whole: Any = torch.batch_norm
+    made = whole(x, *[given[name] for name in names[1:]], False)
+    with no_graph(made.whole):
+        values, residuals = (
+            func(*[pick(given[name]) for name in names[:3]], None, None, True, given["momentum"], eps)
+            if training
+            else (made.value, made.value.new_empty(0), made.value.new_empty(0))
+            for pick in (value_of, residual_of)
+        )
+    if not training or not isinstance(x, DecomposedTensor):
+        return made, *values[1:]
+    axes = [axis for axis in range(x.ndim) if axis != 1]
+    spread = pointwise(torch.rsqrt, torch.var(x, axes, correction=0) + eps)
+    return made, *with_numbers(tuple(values[1:]), tuple(residuals[1:]), (torch.mean(x, axes), spread))
+
+
 _V = torch._C._VariableFunctions
 _N = torch._C._nn
-RULES: dict[Function, Function] = {
+RULES: dict[Any, Function] = {
+    torch.native_batch_norm: _native_batch_norm,
+    torch.nn.modules._functions.CrossMapLRN2d: by_formula(_cross_map_lrn),
     F.embedding: _embedding_rule,
     torch.embedding: by_formula(_looked_up),
     torch.embedding_renorm_: _embedding_renorm_,

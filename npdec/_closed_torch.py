@@ -19,6 +19,7 @@ from npdec._impl.envelope_impl import leading_fractions
 __all__ = ["RULES"]
 
 Function = Callable[..., Any]
+_NO_DERIVATIVE = "torch has no derivative by it"
 
 
 # -- distances ---------------------------------------------------------------------------------------------------------
@@ -79,10 +80,6 @@ def _running(sign: int) -> Function:
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
     """log(exp(x_1) + ... + exp(x_k)) for each k."""
-    if input.is_complex():
-        raise NotImplementedError(
-            f"logcumsumexp: contributions of {value_of(input).dtype} do not pass through it: use log(cumsum(exp(x)))"
-        )
     if not input.ndim:
         return input.clone()
     x = input.movedim(dim, -1)
@@ -271,7 +268,8 @@ def _lu_unpack(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     )
     if not wanted or not isinstance(data, DecomposedTensor):
         return func(value_of(data), pivots, wanted, permuted)
-    return _law.quadrature(Call(func, None, (data, pivots, wanted, permuted), {}))
+    made = _law.quadrature(Call(func, None, (data, pivots, True, True), {}))
+    return made if permuted else type(made)((func(data.value, pivots, wanted, permuted)[0], *made[1:]))
 
 
 def _cond(A: Any, p: Any = None) -> Any:
@@ -374,7 +372,6 @@ def _first_only(reason: str, *, position: int, name: str) -> Function:
 
 
 _V: Any = torch._C._VariableFunctions
-_NO_DERIVATIVE = "torch has no derivative by it"
 RULES: dict[Function, Function] = {
     torch.cdist: by_formula(_cdist),
     torch.pairwise_distance: by_formula(_pairwise_distance),

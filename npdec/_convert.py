@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from npdec._base import ArrayBase, Poly1dBase
+from npdec._decomposed import DecomposedTensor
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
 from npdec._spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
@@ -56,6 +57,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     if isinstance(obj, ArrayBase):
         return obj._t if dtype is None else cast(obj._t, dtype)
     if isinstance(obj, torch.Tensor):
+        if type(obj) is not DecomposedTensor and (obj.layout is not torch.strided or obj.is_quantized or obj.is_nested):
+            _refuse_layout(obj)
         return obj if dtype is None else cast(obj, dtype)
     kind = type(obj)
     if kind in _NUMBERS:
@@ -71,6 +74,16 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     if tensor is not None:
         return tensor if dtype is None else cast(tensor, dtype)
     return _from_object(obj, dtype)
+
+
+def _refuse_layout(tensor: torch.Tensor) -> None:
+    if tensor.is_nested:
+        kind, way = "a nested tensor is rows of different lengths", "torch.nested.to_padded_tensor(t, 0.0)"
+    elif tensor.is_quantized:
+        kind, way = f"a quantized tensor ({tensor.dtype}) stands for other numbers", ".dequantize()"
+    else:
+        kind, way = f"a tensor of the layout {tensor.layout} has no element for each index", ".to_dense()"
+    raise TypeError(f"{kind}, which an array cannot share: convert it with {way}")
 
 
 def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype | None) -> torch.Tensor:

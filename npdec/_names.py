@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import DecomposedTensor
 from npdec._tracing import constant_when_traced
 
 __all__ = ["in_their_places", "out_of_place"]
@@ -27,7 +26,7 @@ def out_of_place(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether tensors may be given by name, or arguments by NumPy's names."""
     if not args:
         return True
-    return any(type(item) is DecomposedTensor or name in _NUMPY_NAMES for name, item in kwargs.items())
+    return any(isinstance(item, torch.Tensor) or name in _NUMPY_NAMES for name, item in kwargs.items())
 
 
 def in_their_places(

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from npdec import _closed_arithmetic, _closed_forms, _closed_layers, _closed_losses, _closed_recurrent, _closed_torch
+from npdec import (
+    _closed_arithmetic,
+    _closed_forms,
+    _closed_layers,
+    _closed_losses,
+    _closed_recurrent,
+    _closed_sparse,
+    _closed_torch,
+)
 
 __all__ = ["RULES"]
 
 RULES: dict[Callable[..., Any], Callable[..., Any]] = {
     **_closed_torch.RULES,
+    **_closed_sparse.RULES,
     **_closed_arithmetic.RULES,
     **_closed_forms.RULES,
     **_closed_losses.RULES,

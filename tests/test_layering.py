@@ -28,6 +28,7 @@ LAW = {
     "_closed_nn",
     "_closed_products",
     "_closed_recurrent",
+    "_closed_sparse",
     "_closed_steps",
     "_closed_torch",
     "_components",

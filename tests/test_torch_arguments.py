@@ -84,16 +84,31 @@ def test_arguments_by_name(name: str) -> None:
     if op.op is not target(name) or op.name in RANDOM or name.startswith("__"):
         return
     for sample in small(name):
-        args, kwargs = sample.placed(*marked(sample.inputs, sample.bases))
-        found, plain = bound(target(name), args, kwargs), bound(target(name), sample.args, sample.kwargs)
-        if found is None or plain is None:
-            continue
-        wanted = list(flat(target(name)(*args, **kwargs)))
-        for arguments, as_given in zip(by_name(found[1]), by_name(plain[1]), strict=True):
-            if _takes(target(name), as_given):
-                _same(list(flat(target(name)(**arguments))), wanted)
-        if op.name not in KEYWORD_ONLY:
-            _same(list(flat(_by_place(*found)(target(name)))), wanted)
+        inputs, bases = sample.inputs, sample.bases
+        for which in {len(inputs), 1}:  # all of them decomposed, or the first
+            some = [*marked(inputs[:which], bases[:which]), *inputs[which:]]
+            _check_names(target(name), *sample.placed(*some), places=op.name not in KEYWORD_ONLY)
+
+
+def _check_names(function: Any, args: list[Any], kwargs: dict[str, Any], places: bool) -> None:
+    found = bound(function, args, kwargs)
+    if found is None:
+        return
+    wanted = list(flat(function(*args, **kwargs)))
+    for arguments in by_name(found[1]):
+        plain = {key: _value(item) for key, item in arguments.items()}
+        if _takes(function, plain):
+            _same(list(flat(function(**arguments))), wanted)
+    first, *rest = found[1].items()
+    if places:
+        _same(list(flat(function(first[1], **dict(rest)))), wanted)
+        _same(list(flat(_by_place(*found)(function))), wanted)
+
+
+def _value(item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        return type(item)([_value(inner) for inner in item])
+    return item.value if is_decomposed(item) else item
 
 
 def _by_place(signature: Signature, arguments: dict[str, Any]) -> Any:

@@ -49,6 +49,7 @@ LOOKED_AT: dict[str, tuple[int | str, ...]] = {
     "igammac": (0,),
     "special.zeta": (0,),
     "nn.functional.batch_norm": (1, 2),
+    "native_batch_norm": (3, 4),
     "nn.functional.instance_norm": (1, 2, "running_mean", "running_var"),
     "nn.functional.fractional_max_pool2d": ("_random_samples",),
     "nn.functional.fractional_max_pool3d": ("_random_samples",),
@@ -95,6 +96,7 @@ NO_GRADIENT: dict[str, str] = {
     "linalg.cond": "torch cannot differentiate its own inverse in it",
     "linalg.eig": "torch refuses what depends on how the eigenvectors are turned",
     "linalg.lstsq": "torch's gradient is that of the solution alone",
+    "native_batch_norm": "torch's gradient leaves the statistics out",
     "native_layer_norm": "torch's gradient leaves the statistics out",
     "native_group_norm": "torch's gradient leaves the statistics out",
     "nn.functional.interpolate": "torch's gradient is of the input alone",
@@ -118,7 +120,7 @@ NOT_CHECKED: dict[str, str] = {
     "resize_": "refused", "resize_as_": "refused",
 }  # fmt: skip
 REFUSES = frozenset(
-    "to_sparse geqrf linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve special.airy_ai native_batch_norm".split()
+    "to_sparse geqrf linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve special.airy_ai".split()
 )
 WRITES = frozenset("cauchy exponential geometric log_normal normal uniform zero_".split())  # into their argument
 
