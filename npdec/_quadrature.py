@@ -21,13 +21,14 @@ from npdec._settings import settings
 from npdec._tracing import constant_when_traced, mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["gauss_legendre", "integrate"]
+__all__ = ["gauss_legendre", "integrate", "last_coefficients"]
 
 Function = Callable[..., Any]
 _NODES = 8
 _MAX_PANELS = 256
 _PATIENCE = 12
 _NARROWEST = 2.0**-44  # narrower panels differ by rounding only
+_LITTLE = 2**13  # numbers of the components, or of their sum, for which all nodes of a panel are made at once
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 
 
@@ -108,27 +109,117 @@ def _panel(
     b: float,
     like: Sequence[torch.Tensor],
     batched: bool,
+    seen: list[list[torch.Tensor]] | None = None,
 ) -> list[torch.Tensor]:
-    total: list[torch.Tensor] = []
-    for node, weight in gauss_legendre(_NODES):
-        points = _at(start, step, a + (b - a) * node)
-        try:
-            own = getattr(function, "derivative", None)  # one that torch.func cannot take
+    """The integrals of the derivatives over a panel. `seen` receives those at each node."""
+    own = getattr(function, "derivative", None)  # one that torch.func cannot take
+    try:
+        if own is None:
+            made = _together(function, start, step, tangents, a, b, like, batched, seen)
+            if made is not None:
+                return made
+        total: list[torch.Tensor] = []
+        for node, weight in gauss_legendre(_NODES):
+            points = _at(start, step, a + (b - a) * node)
+            rates: Sequence[Any]
             if own is not None:
-                rates: Sequence[Any] = own.rates(function, points, tangents, batched)
+                rates = own.rates(function, points, tangents, batched)
             elif batched:
                 rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
             else:
                 rates = _jvp(function, points, tangents)
-        except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
-            return [torch.full_like(out, torch.nan) for out in like]
-        # A derivative that vanishes identically comes as a tensor without memory, which little else accepts.
-        rates = [torch.zeros_like(out) if r._is_zerotensor() else r for r, out in zip(rates, like, strict=True)]
-        weight *= b - a
-        total = (
-            [r * weight for r in rates] if not total else [s + r * weight for s, r in zip(total, rates, strict=True)]
-        )
+            rates = _in_memory(rates, like)
+            if seen is not None:
+                seen.append(rates)
+            weight *= b - a
+            total = [r * weight for r in rates] if not total else [
+                s + r * weight for s, r in zip(total, rates, strict=True)
+            ]  # fmt: skip
+    except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
+        return [torch.full_like(out, torch.nan) for out in like]
     return total
+
+
+def _in_memory(rates: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """A derivative that vanishes identically comes as a tensor without memory, which little else accepts."""
+    return [
+        r.new_zeros(r.shape, device=out.device) if r._is_zerotensor() else r for r, out in zip(rates, like, strict=True)
+    ]
+
+
+def _is_little(function: Function, tangents: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> bool:
+    """Whether all nodes of a panel are made at once."""
+    if getattr(function, "derivative", None) is not None or getattr(function, "one_by_one", False):
+        return False
+    return sum(t.numel() for t in (*tangents, *like)) <= _LITTLE
+
+
+def _together(
+    function: Function,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    tangents: tuple[torch.Tensor, ...],
+    a: float,
+    b: float,
+    like: Sequence[torch.Tensor],
+    batched: bool,
+    seen: list[list[torch.Tensor]] | None,
+) -> list[torch.Tensor] | None:
+    """The same with all the nodes of the panel at once, where that is little work; None where it is much, or where the
+    function cannot be mapped over points."""
+    if not _is_little(function, tangents, like):
+        return None
+    rule = gauss_legendre(_NODES)
+    nodes, weights = (start[0].new_tensor(row, dtype=torch.float64) for row in zip(*rule, strict=True))
+    nodes = a + (b - a) * nodes
+
+    def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:
+        points = tuple(r + t.to(d.real.dtype) * d for r, d in zip(start, step, strict=True))
+        return _jvp(function, points, tangents)
+
+    count = len(tangents[0]) if batched else 1
+    if batched:
+        nodes = nodes.repeat_interleave(count)
+        tangents = tuple(c.repeat(_NODES, *[1] * (c.ndim - 1)) for c in tangents)
+    try:
+        rates: Sequence[torch.Tensor] = torch.vmap(rate, (0, *[0 if batched else None] * len(tangents)))(
+            nodes, *tangents
+        )
+    except RuntimeError as error:  # a branch that depends on numbers, or torch maps the function wrongly
+        if isinstance(error, torch.linalg.LinAlgError):
+            raise
+        function.one_by_one = True  # type: ignore[attr-defined]
+        return None
+    rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
+    if seen is not None:
+        seen.extend([r[i] for r in rates] for i in range(_NODES))
+    weights = (b - a) * weights
+    return [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
+
+
+@functools.cache
+def last_coefficients(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The numbers, one for each of n nodes, that give of what is known at the nodes the two last coefficients by
+    Legendre's polynomials. The square of what they are of the largest tells how far n nodes are from enough."""
+    rows: list[list[float]] = []
+    for node, weight in gauss_legendre(n):
+        x, before, last = 2 * node - 1, 0.0, 1.0
+        found = []
+        for k in range(n):
+            found.append((2 * k + 1) * weight * last)
+            before, last = last, ((2 * k + 1) * x * last - k * before) / (k + 1)
+        rows.append(found)
+    return tuple(row[-2] for row in rows), tuple(row[-1] for row in rows)
+
+
+def _probe(step: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """A direction other than that of the path, for which numbers of any kind do."""
+    made = []
+    for d in step:
+        size = d.abs() + d.abs().mean()
+        places = torch.arange(d.numel(), dtype=size.dtype, device=d.device).reshape(d.shape)
+        made.append((size * torch.cos(2.3 * places + 0.7)).to(d.dtype))
+    return tuple(made)
 
 
 class _Path(torch.autograd.Function):
@@ -167,6 +258,16 @@ def _largest(out: torch.Tensor) -> float:
     """The largest finite magnitude."""
     sizes = out.detach().abs()
     return float(torch.where(torch.isfinite(sizes), sizes, 0).max()) if out.numel() else 0.0
+
+
+def _is_straight(seen: Sequence[Sequence[torch.Tensor]], scale: Sequence[float]) -> bool:
+    """Whether the rates at the nodes are one and the same."""
+    first, *others = seen
+    return all(
+        _largest(r - r0) <= torch.finfo(r.dtype).eps ** 0.375 * s
+        for rates in others
+        for r, r0, s in zip(rates, first, scale, strict=True)
+    )
 
 
 def integrate(
@@ -214,16 +315,44 @@ def integrate(
     # Nothing is shared out to what is not a number at either end.
     unknown = [(torch.isnan(out) | torch.isnan(r0)).detach() for out, r0 in zip(result, base, strict=True)]
 
-    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
-        total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False)
+    def missed(total: Sequence[torch.Tensor], low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> float:
         missing = [
             torch.where(((h == lo) & torch.isinf(h)) | no, 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
             for h, lo, s, no in zip(high, low, total, unknown, strict=True)
         ]
-        error = max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
+        return max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
+
+    # A function that changes evenly along the path (as a direction of which only the length grows, not at all) is
+    # complete with any nodes. In another direction it tells whether they are enough.
+    several = sum(d.numel() for d in detached_step) > 1
+
+    def unresolved(a: float, b: float, low: Sequence[torch.Tensor]) -> float:
+        seen: list[list[torch.Tensor]] = []
+        _panel(function, detached_start, detached_step, _probe(detached_step), a, b, low, batched=False, seen=seen)
+        worst = 0.0
+        for rates, s in zip(zip(*seen, strict=True), scale, strict=True):
+            size = max(_largest(r) for r in rates)
+            for numbers in last_coefficients(_NODES):
+                last = _largest(sum(n * r for n, r in zip(numbers, rates, strict=True)))
+                worst = max(worst, last * last / size * (b - a) / s if size and s else 0.0)
+        return worst
+
+    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
+        seen: list[list[torch.Tensor]] = []
+        total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False, seen=seen)
+        error = missed(total, low, high)
+        if error <= bound and several and _is_straight(seen, scale):
+            error = max(error, unresolved(a, b, low))
         return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)
 
-    panels = [measured(0.0, 1.0, [b.detach() for b in base], [v.detach() for v in result])]
+    ends = [b.detach() for b in base], [v.detach() for v in result]
+    panels = [measured(0.0, 1.0, *ends)]
+    if -panels[0].priority > bound and _is_little(function, detached_step, ends[0]):
+        # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
+        function.one_by_one = True  # type: ignore[attr-defined]
+        alone = measured(0.0, 1.0, *ends)
+        function.one_by_one = alone.priority > 0.9 * panels[0].priority  # type: ignore[attr-defined]
+        panels = [alone]
     stuck = 0
     while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS and stuck < _PATIENCE:
         panel = heapq.heappop(panels)
@@ -248,9 +377,20 @@ def integrate(
         nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
         changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
         return list(_Path.apply(function, nodes, detached_start, detached_step, changes, *components))
-    shaped = [out.new_empty((count, *out.shape)) for out in result]
-    sums: list[torch.Tensor] = []
-    for p in sorted(panels, key=lambda panel: panel.a):
-        part = _panel(function, residuals, step, tuple(components), p.a, p.b, shaped, batched=True)
-        sums = part if not sums else [s + more for s, more in zip(sums, part, strict=True)]
-    return sums
+    ordered = sorted(panels, key=lambda panel: panel.a)
+
+    def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in result]
+        sums: list[torch.Tensor] = []
+        for p in ordered:
+            part = _panel(function, residuals, step, tuple(tangents), p.a, p.b, shaped, batched=True)
+            sums = part if not sums else [s + more for s, more in zip(sums, part, strict=True)]
+        return sums
+
+    if _is_little(function, components, [out.new_empty(()).expand((count, *out.shape)) for out in result]):
+        # Likewise the whole change goes along with the components, where its integral is known.
+        sums = integrals([torch.cat([c, d.unsqueeze(0)]) for c, d in zip(components, step, strict=True)])
+        if missed([s[-1] for s in sums], *ends) <= 2 * max(worst, bound):
+            return [s[:-1] for s in sums]
+        function.one_by_one = True  # type: ignore[attr-defined]
+    return integrals(components)

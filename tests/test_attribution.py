@@ -199,6 +199,17 @@ def test_pairs_of_groups():
     assert made.labels == ("a", "b", "c")
 
 
+@pytest.mark.parametrize("times", [20.0, 200.0])
+def test_multiples_of_the_baseline(times):
+    """The ratio of two numbers that grow alike does not change: any nodes are complete, and too few of them wrong."""
+    x, base = np.array([times, 2 * times]), np.array([1.0, 2.0])
+    made = np.attribute(lambda a: a[0] / a[1], x, baseline=base, method="path")
+    share = math.log(times) / 2  # of ∫ (times − 1) / (2 + 2 (times − 1) t) dt
+    numpy.testing.assert_allclose(numpy.asarray(made.attribution), [share, -share], rtol=1e-10)
+    second = np.attribute(lambda a: a[0] / a[1], x, baseline=base, order=2)
+    numpy.testing.assert_allclose(numpy.asarray(second.attribution.sum(1)), [share, -share], rtol=1e-9)
+
+
 def test_pairs_of_a_linear_function_are_single():
     made = np.attribute(lambda a: a @ np.array([1.0, 2.0]), np.array([3.0, 4.0]), order=2)
     assert made.attribution.tolist() == [[3.0, 0.0], [0.0, 8.0]]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
+from npdec import _quadrature
 
 
 @pytest.mark.parametrize("matrix", [[[1, 0], [0, 0]], [[0, 0], [0, 0]], [[0, 0, 1], [0, -2, 0], [1, 0, 0]]])
@@ -64,3 +66,40 @@ def test_single_precision_is_computed_in_double(name, dtype):
     want = CALLS[name](numpy, HILBERT.astype(dtype))
     assert got.dtype == want.dtype
     numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-5 if name.startswith("pinv") else 1e-6)
+
+
+@pytest.mark.parametrize("factor", [torch.linalg.qr, torch.linalg.svd])
+@pytest.mark.parametrize("times", [20.0, 200.0])
+def test_directions_of_multiples_of_the_baseline(factor, times):
+    """Orthogonal factors do not change along the path: any nodes are complete, and too few of them wrong."""
+    a = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
+    got = factor(np.decompose(times * a, baseline=a))[0]
+    components = torch.eye(4, dtype=torch.float64).reshape(4, 2, 2) * a * (times - 1)
+
+    def rate(point, component):
+        return torch.func.jvp(lambda u: factor(u)[0], (point,), (component,))[1]
+
+    nodes, weights = numpy.polynomial.legendre.leggauss(200)
+    want = torch.zeros_like(got.components)
+    for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
+        want += float(w) * torch.vmap(rate, (None, 0))(a * (1 + float(t) * (times - 1)), components)
+    torch.testing.assert_close(got.components, want, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (8, 8), (3, 2, 2)])
+def test_quadrature_of_many_nodes_at_once_is_that_of_one_by_one(shape, monkeypatch):
+    source = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(shape, generator=source, dtype=torch.float64) for _ in range(2))
+    a, b = a + 4 * torch.eye(shape[-1], dtype=torch.float64), b[..., 0]
+    functions = (
+        torch.linalg.inv, torch.linalg.pinv, torch.linalg.matrix_exp, lambda a: torch.linalg.solve(a, b),
+        lambda a: torch.linalg.solve(a, a.mT), lambda a: torch.linalg.lstsq(a, a.mT).solution,
+    )  # fmt: skip
+    for f in functions:
+        marked = np.decompose(a, axis=-1, baseline=a / 2 + a.mT / 4)
+        at_once = f(marked)
+        with monkeypatch.context() as patched:
+            patched.setattr(_quadrature, "_LITTLE", 0)
+            alone = f(marked)
+        torch.testing.assert_close(at_once.components, alone.components, rtol=1e-11, atol=1e-12)
+        torch.testing.assert_close(at_once.c_sum(), at_once.value, rtol=1e-11, atol=1e-12)

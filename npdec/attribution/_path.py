@@ -11,7 +11,7 @@ import torch
 
 from npdec._impl import _util
 from npdec._progress import Progress, Show
-from npdec._quadrature import gauss_legendre
+from npdec._quadrature import gauss_legendre, last_coefficients
 from npdec.attribution._problem import Found, Problem
 from npdec.exceptions import DecompositionWarning
 
@@ -161,6 +161,14 @@ def _curvatures(problem: Problem, weights: torch.Tensor) -> torch.Tensor:
     return torch.cat(pieces)
 
 
+def _unresolved(rates: torch.Tensor) -> float:
+    """About how far the integral of rates (m, ...), given at m nodes, is from what more nodes would give."""
+    size = float(rates.abs().max())
+    numbers = [_like(rates.new_tensor(row, dtype=torch.float64), rates) for row in last_coefficients(len(rates))]
+    last = max(float((row * rates).sum(0).abs().max()) for row in numbers)
+    return last * last / size if size else 0.0
+
+
 # -- the integral ------------------------------------------------------------------------------------------------------
 
 
@@ -212,26 +220,33 @@ class _Integral:
             at_once = self.problem.at_once() if self.problem.batched else 1
             for i in range(0, steps, at_once):
                 some = pairs[i : i + at_once]
-                part, _ = self._sum(some, 0.0, 1.0)
+                part = self._sum(some, 0.0, 1.0)[0]
                 total = part if total is None else total + part
                 bar.advance(len(some))
         assert total is not None
         return total
 
-    def _sum(self, pairs: tuple[tuple[float, float], ...], a: float, b: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """The weighted sum of the rates at the nodes of a panel, and their sums at each node."""
+    def _sum(
+        self, pairs: tuple[tuple[float, float], ...], a: float, b: float
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The weighted sum of the rates at the nodes of a panel; their sums at each node, and themselves."""
         nodes = torch.tensor([a + (b - a) * t for t, _ in pairs], dtype=torch.float64)
         rates, sums = self.integrand(nodes)
         weights = torch.tensor([w * (b - a) for _, w in pairs], dtype=torch.float64)
-        return (rates * _like(weights, rates)).sum(0), sums
+        return (rates * _like(weights, rates)).sum(0), sums, rates
 
     def _panel(self, a: float, b: float, low: torch.Tensor, high: torch.Tensor) -> _Panel:
         pairs = gauss_legendre(_NODES)
-        total, sums = self._sum(pairs, a, b)
+        total, sums, rates = self._sum(pairs, a, b)
         axes = tuple(range(high.ndim, total.ndim))
         errors = (high - low - total.sum(axes)).abs()
         rounding = 4 * torch.finfo(errors.dtype).eps * (high.abs() + low.abs())
         error = float((errors - rounding).clamp(min=0).max())
+        spread = (sums - sums[:1]).abs().max()
+        if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.detach().abs().max()):
+            # Shares whose sum changes evenly (not at all, where x is a multiple of r and only their ratios count) are
+            # complete with any nodes: whether these are enough, the shares themselves tell.
+            error += _unresolved(rates) * (b - a)
         self.made += 1
         split = (a + b) / 2
         if self.straight:
