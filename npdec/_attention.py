@@ -46,7 +46,8 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     parts = [t for t in given if isinstance(t, DecomposedTensor)]
     whole = parts[0].whole
     labels, aligned = align(parts)
-    of = {id(t): components for t, components in zip(parts, aligned, strict=True)}
+    rest = iter(aligned)
+    components = [next(rest) if isinstance(t, DecomposedTensor) else None for t in given]
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in given]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in given]
     frozen = settings("scaled_dot_product_attention").frozen_attention
@@ -56,7 +57,6 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     if not value.numel() or not labels:
         nothing = value.new_zeros((len(labels), *value.shape))
         return DecomposedTensor(value, value.clone() if residual is None else residual, nothing, labels, whole)
-    components = [of.get(id(t)) if isinstance(t, DecomposedTensor) else None for t in given]
     step = _Attention(values, residuals, components, is_causal, scale, gqa, whole, frozen)
     if residual is not None and is_pulled(whole) and all(part.dtype is value.dtype for part in parts):
         carriers = [c for c in components if c is not None]

@@ -221,7 +221,8 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
     labels, aligned = align(parts)
-    found = {id(t): components for t, components in zip(parts, aligned, strict=True)}
+    rest = iter(aligned)
+    of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]
     middle, factor, frozen = None, weight, None
     with no_graph(whole):
         value = layer.call(*values)
@@ -242,12 +243,12 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
         with no_graph(True):
             pull = _pull(layer, x, factor, layer.scale if frozen is None else frozen)
         return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), labels, whole)
-    if isinstance(x, DecomposedTensor) and value.numel() and labels:
-        terms.append(_contributions(layer, x, found[id(x)], factor, layer.scale if frozen is None else frozen))
-    if middle is not None:
-        terms.append(_wide(layer, found[id(weight)], value.ndim) * middle)
-    if isinstance(bias, DecomposedTensor):
-        terms.append(_wide(layer, found[id(bias)], value.ndim))
+    if of_x is not None and value.numel() and labels:
+        terms.append(_contributions(layer, x, of_x, factor, layer.scale if frozen is None else frozen))
+    if middle is not None and of_weight is not None:
+        terms.append(_wide(layer, of_weight, value.ndim) * middle)
+    if of_bias is not None:
+        terms.append(_wide(layer, of_bias, value.ndim))
     made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
     return DecomposedTensor(value, residual, made.expand(len(labels), *value.shape), labels, whole)
 

@@ -260,8 +260,8 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
 
 def known(tensor: DecomposedTensor) -> Windows | None:
     """The windows of the tensor's components, if they have any that are true yet."""
-    windows = tensor.windows
-    if windows is None or tracing():
+    windows = None if tracing() else tensor.windows  # on which no graph is to depend
+    if windows is None:
         return None
     components: torch.Tensor | None = tensor.__dict__.get("components")
     # Who has seen components on a graph may ask for gradients by them.

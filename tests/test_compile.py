@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 
@@ -172,6 +173,30 @@ def test_a_graph_is_made_once():
         for value in (x, 2 * x, torch.randn_like(x)):
             y = compiled(np.decompose(value, labels=labels))
             assert float(np.completeness(y).abs().max()) < 1e-14
+    assert len(graphs) == 1
+
+
+def test_blocks_share_a_graph():
+    """Four blocks of one kind, with weights of their own, and other inputs."""
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    blocks = [gpt2_block("sdpa") for _ in range(4)]
+    for block in blocks:
+        for parameter in block.parameters():
+            nn.init.normal_(parameter, std=0.2)
+    plain = [copy.deepcopy(block) for block in blocks]
+    for block in blocks:
+        block.compile(fullgraph=True, backend=count)
+    with torch.no_grad():
+        for baseline in (0.0, torch.randn(1, 5, 16, dtype=DOUBLE)):
+            made = want = np.decompose(torch.randn(1, 5, 16, dtype=DOUBLE), axis=1, baseline=baseline, labels=range(5))
+            for block, same in zip(blocks, plain, strict=True):
+                made, want = block(made), same(want)
+            torch.testing.assert_close(made.components, want.components, rtol=1e-9, atol=1e-11)
     assert len(graphs) == 1
 
 
