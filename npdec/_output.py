@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _errstate, _memory, _wrap
+from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import DecompositionWarning
@@ -44,12 +46,22 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
 
 
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
-    """The tensor of an array that a kernel changes in place, given the other tensors of the call."""
+    """The tensor of an array that a kernel changes in place, given the other tensors (or array-likes) of the call."""
     tensor = prepare(name, check_writeable(name, array), None)
     for other in others:
-        if type(other) is DecomposedTensor:
-            tensor = prepare(name, array, other)
+        for found in _decomposed_within(other):
+            tensor = prepare(name, array, found)
     return tensor
+
+
+def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
+    if isinstance(other, ArrayBase):
+        other = other._t
+    if type(other) is DecomposedTensor:
+        yield other
+    elif isinstance(other, (list, tuple)):
+        for item in other:
+            yield from _decomposed_within(item)
 
 
 def write(

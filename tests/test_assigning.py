@@ -56,6 +56,8 @@ def test_contributions_are_written(name):
     x = npdec.decompose(npdec.array([3.0, 4.0]))
     for values in (x, [x[0], x[1]]):
         array = npdec.zeros((2, 2))
+        view = array[:]
         WRITERS[name](npdec, array, values)
         assert (array.components.sum((1, 2)) > 0).all()
         assert (array.c_sum() == array).all()
+        assert (view.components == array.components).all()
