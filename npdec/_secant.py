@@ -9,6 +9,7 @@ number, by Gauss–Legendre quadrature.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from npdec._tracing import mapped, tracing
 __all__ = ["Slope", "lead", "narrowed", "row_by_row", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
-_KEPT = 2 / _CANCELLED - 1  # |fx + fr| over |fx − fr|, from which on they are
+_KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
 _SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 _NODES = 6
 _LONG = 2.0**40
@@ -202,7 +203,7 @@ def _quick(
         return None
     difference = fx - fr
     slope = difference / step if closed is None else closed
-    pieces = function in PIECEWISE_LINEAR
+    info, pieces = torch.finfo(slope.dtype), function in PIECEWISE_LINEAR
     if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
         return None
     if pieces and bool(torch.isfinite(slope.sum())):  # NaN without a step
@@ -210,10 +211,13 @@ def _quick(
     if pieces or closed is not None:
         chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
     else:
-        # Digits are lost where |fx − fr| is small beside |fx + fr|.
-        excess = (fx + fr).abs_().sub_(difference.abs(), alpha=_KEPT)
-        some = bool(excess.amax() >= 0)
-        chosen = ((excess >= 0) if some else excess.reshape(-1)[:0]).reshape(-1).nonzero().squeeze(1)
+        # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
+        excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
+        most = float(excess.amax())
+        if not most < math.inf:
+            return None
+        excess = excess.reshape(-1)
+        chosen = (excess.clamp_min_(0) if most > 0 else excess[:0]).to(torch.bool).nonzero().squeeze(1)
     if len(chosen):
         flat = slope.reshape(-1)
         ends = [t.reshape(-1).index_select(0, chosen) for t in (x, r, fx, fr, flat)]
@@ -223,7 +227,7 @@ def _quick(
         slope = flat.reshape(fx.shape)
     if pieces and bool(torch.isfinite(slope.sum())):
         return Slope(slope, difference)
-    info, size = torch.finfo(slope.dtype), slope.abs()
+    size = slope.abs()
     if not bool(size.amax() <= info.max * info.eps):
         return None
     made = Slope(slope, difference)

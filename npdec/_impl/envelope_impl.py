@@ -8,6 +8,7 @@ fraction of the path that it leads. Equal lines share evenly.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import torch
 
@@ -90,23 +91,27 @@ def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     ties = (gaps == 0).to(gaps.dtype)
     gaps, some = gaps + ties, ties.flatten(1).amax(1).tolist()
     high = value.unbind()
-    start, end = [torch.zeros_like(high[0])] * count, [torch.ones_like(high[0])] * count
-    until, rest = list(end), list(start)
+    start: list[torch.Tensor | None] = [None] * count
+    end, until, rest = list(start), list(start), list(start)
     equal: list[tuple[int, int, torch.Tensor]] = []
     for gap, tie, any_tie, (i, j) in zip(gaps, ties, some, pairs, strict=True):
         change = high[j] - high[i]
         gain = change.clamp(min=0)
         both = gain + gap
-        crossing, left = gap / both, gain.div_(both)
+        crossing, left = gap / both, gain / both
         if any_tie:  # of two that start as one the steeper leads, and of equal ones the first, for the time being
-            apart, lower = 1 - tie, change.clone().le_(0)
-            crossing.mul_(apart).addcmul_(lower, tie)
-            left.mul_(apart).addcmul_(1 - lower, tie)
+            apart, steeper = 1 - tie, gain.sign_().mul_(tie)
+            crossing.mul_(apart).add_(tie).sub_(steeper)
+            left.mul_(apart).add_(steeper)
             equal.append((i, j, change.eq_(0).mul_(tie)))
-        until[i], rest[i] = torch.minimum(until[i], crossing), torch.maximum(rest[i], left)
-        start[j], end[j] = torch.maximum(start[j], crossing), torch.minimum(end[j], left)
-    # The first starts with the path, and the last ends with it.
-    fractions = [until[0], *[_between(*times) for times in zip(start, end, until, rest, strict=True)][1:-1], end[-1]]
+        until[i] = _or(torch.minimum, until[i], crossing)
+        end[j] = _or(torch.minimum, end[j], left)
+        if i:  # the first starts with the path
+            rest[i] = _or(torch.maximum, rest[i], left)
+        if j < count - 1:  # the last ends with it
+            start[j] = _or(torch.maximum, start[j], crossing)
+    middle = [_between(start[k], end[k], until[k], rest[k]) for k in range(1, count - 1)]
+    fractions: list[torch.Tensor] = [until[0], *middle, end[-1]]  # type: ignore[list-item]
     if equal:
         shares = [torch.ones_like(high[0]) for _ in high]
         totals = [fraction.clone() for fraction in fractions]
@@ -118,8 +123,18 @@ def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     return torch.stack(fractions)
 
 
-def _between(start: torch.Tensor, end: torch.Tensor, until: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
+def _or(choose: Callable[..., torch.Tensor], time: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
+    return other if time is None else choose(time, other)
+
+
+def _between(
+    start: torch.Tensor | None, end: torch.Tensor | None, until: torch.Tensor | None, rest: torch.Tensor | None
+) -> torch.Tensor:
     """How long it is from one time to another, zero if that is earlier."""
+    assert start is not None
+    assert end is not None
+    assert until is not None
+    assert rest is not None
     early = start.clone().lt_(0.5)
     return (end - rest).mul_(1 - early).addcmul_(until - start, early).clamp_(min=0)
 
