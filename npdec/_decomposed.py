@@ -340,6 +340,15 @@ def decompose_storage(
     ]
 
 
+def become(tensor: torch.Tensor, parts: DecomposedTensor) -> None:
+    """Turn a plain tensor into a decomposed one, with these parts."""
+    tensor.__class__ = DecomposedTensor
+    assert isinstance(tensor, DecomposedTensor)
+    tensor.value, tensor.residual, tensor.components = parts.value, parts.residual, parts.components
+    tensor.labels, tensor.whole = parts.labels, parts.whole
+    tensor.origin = tensor.windows = tensor.views = None
+
+
 def each_once(view: torch.Tensor) -> tuple[slice, ...]:
     """The key of a view's elements without those that a broadcast repeats."""
     return tuple(slice(None) if step else slice(1) for step in view.stride())

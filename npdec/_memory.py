@@ -16,7 +16,15 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, are_in_common, carries, decompose_storage, each_once, shares_memory
+from npdec._decomposed import (
+    DecomposedTensor,
+    are_in_common,
+    become,
+    carries,
+    decompose_storage,
+    each_once,
+    shares_memory,
+)
 from npdec._impl import _storage, _util
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -335,8 +343,17 @@ def lay_out(array: Composition, labels: Any, like: DecomposedTensor) -> None:
     alike = [member for member in family.living() if shares_storage(member._t, array._t)]
     members = [member for member in alike if _is_kin(member._d, array._d)]
     family.loose, family.mixed = False, len(members) < len(alike)
-    for member, replaced in zip(members, decompose_storage([m._t for m in members], labels, like), strict=True):
+    tensors = [member._t for member in members]
+    # What torch made the views of; the plain ones may be somebody's tensors, and become decomposed themselves.
+    bases = {id(t._base): t._base for t in tensors if type(t) is torch.Tensor and type(t._base) is torch.Tensor}
+    tensors += [base for key, base in bases.items() if all(key != id(t) for t in tensors)]
+    own = [t.view_as(t) if type(t) is torch.Tensor else t for t in tensors]
+    made = decompose_storage(own, labels, like)
+    for member, replaced in zip(members, made, strict=False):
         member._t = replaced
+    for tensor, replaced in zip(tensors, made, strict=True):
+        if type(tensor) is torch.Tensor:
+            become(tensor, replaced)
 
 
 def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
