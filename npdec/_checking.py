@@ -17,6 +17,7 @@ import torch
 
 from npdec._decomposed import DecomposedTensor
 from npdec._tracing import count_contexts, refuse_contexts, refuse_trace, tracing
+from npdec._windows import summed
 from npdec.exceptions import CompletenessError
 
 __all__ = ["check", "check_completeness", "current", "default_rtol", "is_on", "missing", "relative_error"]
@@ -73,7 +74,7 @@ def is_on(function: Callable[..., Any]) -> bool:
 def missing(tensor: DecomposedTensor) -> torch.Tensor:
     """value − residual − components.sum(0); zero where both sides are one infinity."""
     value, parts = tensor.value.detach(), tensor.c_sum().detach()
-    error = value - tensor.residual.detach() - tensor.components.detach().sum(0)
+    error = value - tensor.residual.detach() - summed(tensor).detach()
     return torch.where(value == parts, torch.zeros_like(error), error)
 
 
@@ -84,7 +85,7 @@ def relative_error(tensor: DecomposedTensor) -> tuple[float, tuple[int, ...], fl
         return 0.0, (), 0.0
     error = torch.where(finite, missing(tensor).abs(), 0).double()
     error = torch.where(error.isnan(), torch.inf, error)
-    sizes = (tensor.value, tensor.residual, tensor.components.abs().sum(0))
+    sizes = (tensor.value, tensor.residual, summed(tensor, magnitudes=True))
     scale = max(float(torch.where(finite, size.detach().abs(), 0).nan_to_num().max()) for size in sizes)
     place = int(error.argmax())
     index = tuple(int(i) for i in torch.unravel_index(torch.tensor(place), tuple(error.shape)))

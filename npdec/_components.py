@@ -6,11 +6,12 @@ They are methods of `DecomposedTensor`, and of arrays and scalars. Completeness 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from npdec._tracing import refuse_trace
+from npdec._windows import known
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor, Labels
@@ -37,9 +38,7 @@ def groupby(self: DecomposedTensor, labels: NewLabels) -> DecomposedTensor:
     new = renamed(self.labels, labels)
     names = tuple(dict.fromkeys(new))
     place = {name: i for i, name in enumerate(names)}
-    index = torch.tensor([place[name] for name in new], dtype=torch.int64, device=self.components.device)
-    components = self.components.new_zeros((len(names), *self.components.shape[1:]))
-    return _with(self, components.index_add(0, index, self.components), names)
+    return _merged(self, [place[name] for name in new], names)
 
 
 def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> DecomposedTensor:
@@ -56,23 +55,30 @@ def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> Decomp
     if k < 0:
         raise ValueError(f"top: a number of components, not {k}")
     refuse_trace("top", "which components are the largest depends on numbers. Call it on what the function returns")
-    count = len(self.labels)
-    sizes = self.components.detach().abs().reshape(count, self.value.numel()).sum(1)
-    order = torch.argsort(torch.nan_to_num(sizes, nan=torch.inf), descending=True, stable=True)
-    kept, rest = order[:k], order[k:]
-    names = tuple([self.labels[i] for i in kept.tolist()])
-    components = self.components.index_select(0, kept)
-    if len(rest):
+    count, windows = len(self.labels), known(self)
+    if windows is None:
+        sizes = self.components.detach().abs().reshape(count, self.value.numel()).sum(1)
+    else:
+        sizes = windows.sizes().detach()
+    order = torch.argsort(torch.nan_to_num(sizes, nan=torch.inf), descending=True, stable=True).tolist()
+    names = tuple([self.labels[i] for i in order[:k]])
+    if len(order) > k:
         if other in names:
             raise ValueError(f"top: one of the largest is named {other!r}: choose another name for the others")
-        merged = self.components.index_select(0, rest).sum(0, keepdim=True)
-        components, names = torch.cat([components, merged]), (*names, other)
-    return _with(self, components, names)
+        names = (*names, other)
+    place = {i: min(rank, k) for rank, i in enumerate(order)}
+    return _merged(self, [place[i] for i in range(count)], names)
 
 
-def _with(self: DecomposedTensor, components: torch.Tensor, labels: Labels) -> DecomposedTensor:
-    cls: Any = type(self)
-    return cls(self.value, self.residual, components, labels, self.whole)
+def _merged(self: DecomposedTensor, index: Sequence[int], labels: Labels) -> DecomposedTensor:
+    """The same with components merged: component i becomes, or is a part of, that of number index[i]."""
+    windows, cls = known(self), cast(Any, type(self))
+    if windows is not None:
+        return cls(self.value, self.residual, windows.merged(index, len(labels)), labels, self.whole)
+    components: torch.Tensor = self.components
+    made = components.new_zeros((len(labels), *components.shape[1:]))
+    made = made.index_add(0, torch.tensor(index, dtype=torch.int64, device=made.device), components)
+    return cls(self.value, self.residual, made, labels, self.whole)
 
 
 def to_dataframe(self: DecomposedTensor) -> Any:
