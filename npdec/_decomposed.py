@@ -275,6 +275,11 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
         for part in parts:
             labels += [label for label in part.labels if label not in labels]
         return tuple(labels)
+    if any(part.whole is not parts[0].whole for part in parts):
+        raise ValueError(
+            "a tensor in reverse mode (np.attribute's argument) meets one that np.decompose made: attribute to both "
+            "inputs with np.attribute(f, x, y), or decompose both"
+        )
     return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
 
 

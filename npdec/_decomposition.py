@@ -189,6 +189,8 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
             "with .astype(float) first"
         )
     base = as_tensor(baseline)
+    if value.is_meta or base.is_meta:
+        raise ValueError(f"{name}: a tensor on the device meta has no numbers to decompose")
     if type(base) is DecomposedTensor:
         raise ValueError(f"{name}: the baseline is decomposed; take its .value")
     if base.is_complex() and not value.is_complex():

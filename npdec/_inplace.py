@@ -62,6 +62,8 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 
 def _check_cast(result: Any, target: torch.Tensor) -> None:
+    if isinstance(result, torch.Tensor) and result.device != target.device:
+        raise RuntimeError(f"a result on the device {result.device} cannot be written into out= on {target.device}")
     if not isinstance(result, torch.Tensor) or result.dtype is target.dtype:  # torch.compile does not trace can_cast
         return
     if not torch.can_cast(result.dtype, target.dtype):
@@ -209,6 +211,9 @@ def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[],
 
 def _become_decomposed(target: torch.Tensor, source: DecomposedTensor) -> Callable[[], None]:
     """Turn a plain tensor, and the one that it is a view of, into decomposed ones, without contributions as yet."""
+    if target.layout is not torch.strided or target.is_nested:
+        kind = "a nested tensor" if target.is_nested else f"a tensor of the layout {target.layout}"
+        raise NotImplementedError(f"writing decomposed numbers into {kind}: only dense tensors hold contributions")
     base = target._base
     members = [target] if base is None or base is target else [base, target]
     _check_alone(target, holders=len(members))
