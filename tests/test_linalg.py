@@ -103,3 +103,27 @@ def test_quadrature_of_many_nodes_at_once_is_that_of_one_by_one(shape, monkeypat
             alone = f(marked)
         torch.testing.assert_close(at_once.components, alone.components, rtol=1e-11, atol=1e-12)
         torch.testing.assert_close(at_once.c_sum(), at_once.value, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 4, 3)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_pseudo_inverses_of_full_rank_by_golub_and_pereyra(shape, dtype):
+    source = torch.Generator().manual_seed(0)
+    a, base = (torch.randn(shape, generator=source, dtype=dtype) for _ in range(2))
+    base = a + base / 8
+    got = torch.linalg.pinv(np.decompose(a, axis=-1, baseline=base))
+    change = np.decompose(a, axis=-1, baseline=base).components.numpy()
+    nodes, weights = numpy.polynomial.legendre.leggauss(60)
+    start, end, want = base.numpy(), a.numpy(), 0.0
+
+    def adjoint(m):
+        return m.conj().swapaxes(-1, -2)
+
+    for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
+        m = start + t * (end - start)
+        p = numpy.linalg.pinv(m)
+        left, right = numpy.eye(m.shape[-2]) - m @ p, numpy.eye(m.shape[-1]) - p @ m
+        rate = -p @ change @ p + p @ adjoint(p) @ adjoint(change) @ left + right @ adjoint(change) @ adjoint(p) @ p
+        want = want + w * rate
+    numpy.testing.assert_allclose(got.components.numpy(), want, rtol=0, atol=1e-10)
+    assert torch.equal(got.value, torch.linalg.pinv(a))
