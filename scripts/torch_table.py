@@ -55,6 +55,12 @@ the module, bit for bit (as under `torch.backends.mha.set_fastpath_enabled(False
 kernel's by rounding, and at padded places, which nested tensors leave at zero. Recurrent networks with dropout between
 their layers have torch's own numbers on the CPU; kernels of other devices draw by themselves, and the numbers are those
 of the steps.
+
+Constructors that copy numbers do not tell anybody of the tensors they are given: `torch.tensor`, `torch.Tensor`,
+`new_tensor`, `torch.sparse_coo_tensor` and its kin, `torch.nested.nested_tensor`, and an assignment to `.data` of a plain
+tensor take the value of a decomposed one without its contributions. `torch.as_tensor` and `torch.asarray` keep them. A
+plain sparse matrix may be a factor of a product of matrices. The contributions of `nn.CrossMapLRN2d` are those of the
+numbers that it computes, of which torch's own gradient is another function's.
 """.strip().splitlines()
 # Functions in Python that contribute nothing: they are about the object, not about its numbers.
 ABOUT_THE_OBJECT = frozenset(
@@ -158,7 +164,7 @@ def _lines(table: list[Row]) -> Iterator[str]:
     yield f"Written by `{COMMAND}` for torch {version}, from npdec's registry. Listed is every function"
     yield "that torch dispatches to tensors of other types: functions, methods, operators and attributes."
     yield "tests/test_torch_coverage.py checks them against plain torch, on the samples of torch's own table of"
-    yield "operators."
+    yield "operators; tests/test_torch_arguments.py gives each of their arguments, leaves it out, and names it."
     yield ""
     yield "| how contributions pass | functions | |"
     yield "| --- | ---: | --- |"

@@ -16,6 +16,7 @@ import torch
 import npdec as np
 import torch_samples
 from npdec import _law
+from npdec import overrides as _overrides  # noqa: F401  (torch.autograd.Function looks there for rules)
 from torch_arguments import small
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
 from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples

@@ -80,6 +80,7 @@ NEARER = frozenset("linalg.eig linalg.eigvals linalg.lu linalg.lu_factor linalg.
                    "linalg.lstsq linalg.pinv lu_unpack".split())  # fmt: skip
 _HALF = "torch's gradient shares between the two triangles, of which only one is read"
 NO_GRADIENT: dict[str, str] = {
+    "CrossMapLRN2d": "torch's gradient is of other sums of squares than its numbers",
     **dict.fromkeys(
         "cholesky cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.eigh linalg.eigvalsh "
         "linalg.pinv".split(), _HALF),
@@ -119,9 +120,7 @@ NOT_CHECKED: dict[str, str] = {
     "scalar_tensor": _NO_ARRAY, "slice_scatter": "see OWN",
     "resize_": "refused", "resize_as_": "refused",
 }  # fmt: skip
-REFUSES = frozenset(
-    "to_sparse geqrf linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve special.airy_ai".split()
-)
+REFUSES = frozenset("to_sparse geqrf linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve special.airy_ai".split())
 WRITES = frozenset("cauchy exponential geometric log_normal normal uniform zero_".split())  # into their argument
 
 
@@ -394,6 +393,15 @@ OWN: dict[str, tuple[Function, tuple[Any, ...]]] = {
                                                            ~_MASK[:2, :3], 1),
         (_n(2, 3, 4), _n(12, 4), _n(12), _n(4, 4), _n(4), _p(4), _n(4), _p(4), _n(4), _n(5, 4), _n(5), _n(4, 5),
          _n(4))),
+    "CrossMapLRN2d": (torch.nn.CrossMapLRN2d(3, alpha=0.5, beta=0.75, k=1.2), (_n(2, 6, 2, 2),)),
+    "CrossMapLRN2d of few channels": (torch.nn.CrossMapLRN2d(7, alpha=0.5), (_n(1, 3, 2, 2),)),
+    "SyncBatchNorm": (torch.nn.SyncBatchNorm(3).double().requires_grad_(False), (_n(4, 3, 2),)),
+    "SyncBatchNorm in evaluation": (torch.nn.SyncBatchNorm(3).double().eval().requires_grad_(False), (_n(4, 3, 2),)),
+    "native_batch_norm": (lambda x, w, b: torch.native_batch_norm(x, w, b, _POINTS[0].clone(), _POINTS[1] ** 2, False,
+                                                                  0.1, 1e-5), (_n(3, 2, 2), _n(2), _n(2))),
+    "logcumsumexp of complex numbers": (lambda x: torch.logcumsumexp(x, 0), (torch.complex(_n(4), _n(4) / 3),)),
+    "view as pairs": (lambda x: (x * 1).view(D), (torch.complex(_n(2, 3), _n(2, 3)),)),
+    "view of pairs": (lambda x: (x * 1).view(torch.complex128), (_n(2, 6),)),
     "prelu of channels": (F.prelu, (_n(2, 3, 2), _n(3))),
     "scatter_reduce mean": (lambda x, s: x.scatter_reduce(0, I([[0, 1], [0, 0]]), s, "mean", include_self=False),
                             (_n(3, 2), _n(2, 2))),
