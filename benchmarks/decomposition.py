@@ -23,7 +23,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from statistics import median
 from typing import Any
 
@@ -93,17 +93,18 @@ def peak(call: Callable[[], Any]) -> int:
     return meter.peak
 
 
-def report(title: str, calls: Calls, repeats: int, notes: dict[str, str]) -> dict[str, float]:
-    """Time the columns and print one a line; returns the ratios of time to the first."""
+def report(
+    title: str, calls: Calls, repeats: int, notes: dict[str, str], unmetered: Collection[str] = ()
+) -> dict[str, float]:
+    """Time the columns and print one a line; returns the ratios of time to the first. The memory of some is not looked
+    at."""
     seconds, plain = turns(calls, repeats), next(iter(calls))
     ratios = {name: ratio(values, seconds[plain]) for name, values in seconds.items()}
     least = peak(calls[plain])
     print(f"  {title}{'time':>38}{'':12}memory")
     for name, values in seconds.items():
-        memory = peak(calls[name]) / least
-        line = (
-            f"    {name:36}{1e3 * median(values):9.2f} ms{ratios[name]:8.2f} x{memory:9.2f} x   {notes.get(name, '')}"
-        )
+        memory = f"{'-':>11}" if name in unmetered else f"{peak(calls[name]) / least:9.2f} x"
+        line = f"    {name:36}{1e3 * median(values):9.2f} ms{ratios[name]:8.2f} x{memory}   {notes.get(name, '')}"
         print(line.rstrip())
     for name in notes.keys() - calls.keys():
         print(f"    {name:36}{notes[name]}")

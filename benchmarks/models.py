@@ -7,17 +7,18 @@ thread. Forward: all logits decomposed by token (64 components). Reverse: one lo
 64 · 256 numbers of the embeddings. All times are ratios to the plain forward pass of the same turn, medians over the
 turns; smaller is faster. The floor of the forward mode is what its components cost if they were as many plain passes,
 value and residual included: 66. `--compile` adds the columns in which the four blocks went through torch.compile, which
-takes minutes.
+takes minutes; they are ratios to the plain forward pass that is not compiled, and below to the one that is.
 
 PyDec 0.3.0 stands beside it on the network that it can run: the feed-forward half of the blocks (layer norms, linear
-layers, GELU). With --check the exit code is 1 if the forward mode costs more than 1.5 times the floor, or the reverse
-mode more than 6 plain passes.
+layers, GELU). With --check the exit code is 1 if the forward mode, compiled or not, costs more than 1.5 times the
+floor, or the reverse mode more than 6 plain passes.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ from decomposition import report, scale
 LAYERS, WIDTH, HEADS, TOKENS, WORDS = 4, 256, 4, 64, 512
 FLOOR = TOKENS + 2
 MAX_FORWARD, MAX_REVERSE = 1.5 * FLOOR, 6.0
+COMPILED = ", compiled"
 
 
 def gpt2(attention: str = "sdpa") -> torch.nn.Module:
@@ -88,21 +90,28 @@ def run(turn_count: int, compiled: bool) -> list[str]:
     }
     more, notes = model_columns("", model, x)
     columns |= more
+    fast: list[str] = []
     if compiled:
         faster = gpt2()
         faster.load_state_dict(model.state_dict())
         for block in faster.transformer.h:
             block.compile(fullgraph=True)
-        columns["plain forward, compiled"] = torch.no_grad()(lambda: faster(inputs_embeds=x, use_cache=False).logits)
-        more, remarks = model_columns(", compiled", faster, x)
+        start = time.perf_counter()
+        more, remarks = model_columns(COMPILED, faster, x)
+        more = {plain + COMPILED: torch.no_grad()(lambda: faster(inputs_embeds=x, use_cache=False).logits), **more}
+        print(f"  compiled in {time.perf_counter() - start:.0f} s\n")
+        fast = list(more)
         columns |= more
         notes |= remarks
-    ratios = report(f"GPT-2, {TOKENS} components", columns, turn_count, notes)
+    # What compiled code allocates cannot be looked at: torch.compile leaves code alone under such a look.
+    ratios = report(f"GPT-2, {TOKENS} components", columns, turn_count, notes, fast)
+    for name in fast[1:]:
+        print(f"    {name}: {ratios[name] / ratios[plain + COMPILED]:.1f} times the compiled plain forward pass")
     missed = []
-    if ratios["npdec forward"] > MAX_FORWARD:
-        missed.append(f"forward {ratios['npdec forward']:.1f} is above {MAX_FORWARD:.0f}")
-    if ratios["npdec reverse"] > MAX_REVERSE:
-        missed.append(f"reverse {ratios['npdec reverse']:.1f} is above {MAX_REVERSE:.0f}")
+    for kind, most in (("npdec forward", MAX_FORWARD), ("npdec reverse", MAX_REVERSE)):
+        for name in (kind, kind + COMPILED):
+            if ratios.get(name, 0.0) > most:
+                missed.append(f"{name} {ratios[name]:.1f} is above {most:.0f}")
     return missed
 
 
