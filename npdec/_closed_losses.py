@@ -327,6 +327,7 @@ def _by_recursion(
 
 
 _FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
+_FAST.one_by_one = True  # type: ignore[attr-defined]  # torch has no batched kernel
 
 RULES: dict[Function, Function] = {
     torch._C._nn.l1_loss: by_formula(_l1_loss),

@@ -295,6 +295,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     derivative = getattr(path.func, "derivative", None)
     if derivative is not None:
         function.derivative = derivative  # type: ignore[attr-defined]
+    function.one_by_one = getattr(path.func, "one_by_one", False)  # type: ignore[attr-defined]
     name = getattr(call.func, "__name__", str(call.func))
     try:
         parts = integrate(

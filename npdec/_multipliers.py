@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._impl import _util
-from npdec._quadrature import gauss_legendre, tolerance
+from npdec._quadrature import gauss_legendre, last_coefficients, tolerance
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -76,8 +76,9 @@ def _along(
     step: Sequence[torch.Tensor],
     panels: _Panels,
     graph: bool,
-) -> list[torch.Tensor]:
-    """The integral of the gradients over each panel."""
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """The integral of the gradients over each panel, and about how far it is from what more nodes would give, where the
+    function changes so evenly (not at all, perhaps) that its change does not tell."""
     rules = gauss_legendre(_NODES)
     nodes = panels.a.new_tensor([node for node, _ in rules])
     weights = panels.a.new_tensor([weight for _, weight in rules])
@@ -85,12 +86,34 @@ def _along(
     t = (panels.a[:, None] + length[:, None] * nodes).reshape(-1)
     row = panels.row.repeat_interleave(_NODES)
     points = [r[row] + _wide(t, r.ndim).to(r.real.dtype) * d[row] for r, d in zip(start, step, strict=True)]
+    found = [g.reshape(len(length), _NODES, *g.shape[1:]) for g in gradients(function, points, graph)]
     result = []
-    for g in gradients(function, points, graph):
-        g = g.reshape(len(length), _NODES, *g.shape[1:])
+    for g in found:
         w = weights[None] * length[:, None]
         result.append((g * w.reshape(*w.shape, *[1] * (g.ndim - 2)).to(g.real.dtype)).sum(1))
-    return result
+    if graph:
+        return result, torch.zeros_like(length)
+    return result, _unresolved(found, [d[panels.row].unsqueeze(1) for d in step]) * length
+
+
+def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]) -> torch.Tensor:
+    """For each panel, of gradients (panels, nodes, ...): zero where the rates of change at the nodes differ."""
+    moved = [torch.where(d == 0, 0, g * d) for g, d in zip(gradients, steps, strict=True)]
+    rates = sum((m.reshape(*m.shape[:2], -1).sum(2) for m in moved), moved[0].new_zeros(()))
+    sizes = sum((_size(m).reshape(*m.shape[:2], -1).sum(2) for m in moved), rates.new_zeros((), dtype=torch.float64))
+    even = torch.finfo(rates.real.dtype).eps ** 0.375 * sizes.amax(1)
+    straight = (_size(rates - rates[:, :1]).amax(1) <= even) & (sizes.amax(1) > 0)
+    missing = torch.zeros_like(even)
+    if not bool(straight.any()):
+        return missing
+    for m in moved:
+        chosen = m[straight]
+        size = _size(chosen).amax(1)
+        for row in last_coefficients(_NODES):
+            numbers = chosen.real.new_tensor(row).reshape(1, -1, *[1] * (chosen.ndim - 2))
+            last = _size((chosen * numbers).sum(1))
+            missing[straight] += _sum(torch.where(size == 0, 0, last * last / size))
+    return missing
 
 
 def _sum(tensor: torch.Tensor) -> torch.Tensor:
@@ -125,7 +148,7 @@ def _block(
     lacking = torch.zeros_like(low)
     leaves: list[_Panels] = []
     for depth in range(_DEEPEST + 1):
-        parts = _along(function, fixed_start, fixed_step, panels, graph=False)
+        parts, unresolved = _along(function, fixed_start, fixed_step, panels, graph=False)
         # What does not move may have no derivative: the exponent of a negative number.
         steps = [d[panels.row] for d in fixed_step]
         moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
@@ -134,7 +157,7 @@ def _block(
         missing = torch.where((panels.high == panels.low) & ~torch.isfinite(panels.high), 0, missing)
         rounding = 16 * eps * sum((_sum(_size(m)) for m in moved), torch.zeros_like(panels.a))
         local = torch.maximum(scale[panels.row], torch.maximum(_size(panels.low), _size(panels.high)))
-        error = missing.abs().to(torch.float64)
+        error = missing.abs().to(torch.float64) + unresolved
         done = (error <= torch.maximum(wanted * local, rounding)) | torch.isnan(error)
         if depth == _DEEPEST or int((~done).sum()) * 2 > _MOST * count:
             done = torch.ones_like(done)
@@ -161,7 +184,7 @@ def _block(
     if graph:
         total = [torch.zeros_like(r) for r in fixed_start]
         for some in leaves:
-            parts = _along(function, start, step, some, graph=True)
+            parts, _ = _along(function, start, step, some, graph=True)
             total = [t.index_add(0, some.row, p) for t, p in zip(total, parts, strict=True)]
     return total, lacking
 

@@ -263,3 +263,22 @@ def test_formulas_are_complete_under_rules_with_residuals_of_their_own(name):
         ]
     for one in made:
         torch.testing.assert_close(one.c_sum(), one.value)
+
+
+@pytest.mark.parametrize("times", [3.0, 20.0, 200.0])
+def test_numbers_that_grow_alike_share_what_their_ratio_is_not_changed_by(times):
+    """It does not change along the path, so that any nodes are complete."""
+
+    def ratio(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if torch.overrides.has_torch_function((x, y)):
+            return torch.overrides.handle_torch_function(ratio, (x, y), x, y)
+        return x / y
+
+    def tagged(x: np.overrides.Pointwise, y: np.overrides.Pointwise): ...
+
+    np.overrides.register_function(ratio)(tagged)
+    base = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    marked = np.decompose(times * base, baseline=base)
+    made = ratio(marked[0], marked[1])
+    share = math.log(times) / 2
+    torch.testing.assert_close(made.components, torch.tensor([share, -share], dtype=torch.float64), rtol=1e-12, atol=0)
