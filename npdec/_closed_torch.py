@@ -272,6 +272,20 @@ def _lu_unpack(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     return made if permuted else type(made)((func(data.value, pivots, wanted, permuted)[0], *made[1:]))
 
 
+def _fake_quantize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Rounded to a grid, element by element: the slope of the steps, not the one that torch trains with."""
+    x, *rest = args if args else (kwargs["input"],)
+    kwargs = {key: value_of(item) for key, item in kwargs.items() if key != "input"}
+    rest = [value_of(item) for item in rest]
+    if not isinstance(x, DecomposedTensor):
+        return func(x, *rest, **kwargs)
+    with no_graph(x.whole):
+        value, residual = func(x.value, *rest, **kwargs), func(x.residual, *rest, **kwargs)
+        step = x.value - x.residual
+        slope = torch.where(step == 0, 0, (value - residual) / torch.where(step == 0, 1, step))
+    return DecomposedTensor(value, residual, x.components * slope, x.labels, x.whole)
+
+
 def _cond(A: Any, p: Any = None) -> Any:
     """The norm of a matrix times that of its inverse; of the spectral norm, the ratio of two singular values."""
     if p in (None, 2, -2):
@@ -406,6 +420,7 @@ RULES: dict[Function, Function] = {
     torch.Tensor.view: _view,
     torch.view_copy: _view,
     torch.lu_unpack: _lu_unpack,
+    **dict.fromkeys([torch.fake_quantize_per_tensor_affine, torch.fake_quantize_per_channel_affine], _fake_quantize),
     torch.linalg.cond: by_formula(_cond),
     torch.bincount: by_formula(_bincount),
     torch.Tensor.bincount: by_formula(_bincount),

@@ -57,10 +57,11 @@ their layers have torch's own numbers on the CPU; kernels of other devices draw 
 of the steps.
 
 Constructors that copy numbers do not tell anybody of the tensors they are given: `torch.tensor`, `torch.Tensor`,
-`new_tensor`, `torch.sparse_coo_tensor` and its kin, `torch.nested.nested_tensor`, and an assignment to `.data` of a plain
-tensor take the value of a decomposed one without its contributions. `torch.as_tensor` and `torch.asarray` keep them. A
-plain sparse matrix may be a factor of a product of matrices. The contributions of `nn.CrossMapLRN2d` are those of the
-numbers that it computes, of which torch's own gradient is another function's.
+`new_tensor`, `torch.sparse_coo_tensor` and its kin, `torch.nested.nested_tensor`, and an assignment to `.data` of a
+plain tensor take the value of a decomposed one without its contributions. `torch.as_tensor` and `torch.asarray` keep
+them. A plain sparse matrix may be a factor of a product of matrices. The contributions of `nn.CrossMapLRN2d` are those
+of the numbers that it computes, of which torch's own gradient is another function's; and those of a fake quantisation
+are of the steps that it takes, which its straight-through gradient leaves out.
 """.strip().splitlines()
 # Functions in Python that contribute nothing: they are about the object, not about its numbers.
 ABOUT_THE_OBJECT = frozenset(

@@ -80,6 +80,7 @@ NEARER = frozenset("linalg.eig linalg.eigvals linalg.lu linalg.lu_factor linalg.
                    "linalg.lstsq linalg.pinv lu_unpack".split())  # fmt: skip
 _HALF = "torch's gradient shares between the two triangles, of which only one is read"
 NO_GRADIENT: dict[str, str] = {
+    **dict.fromkeys("fake_quantize_per_tensor_affine fake_quantize_per_channel_affine".split(), "straight through"),
     "CrossMapLRN2d": "torch's gradient is of other sums of squares than its numbers",
     **dict.fromkeys(
         "cholesky cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.eigh linalg.eigvalsh "
@@ -400,6 +401,11 @@ OWN: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "native_batch_norm": (lambda x, w, b: torch.native_batch_norm(x, w, b, _POINTS[0].clone(), _POINTS[1] ** 2, False,
                                                                   0.1, 1e-5), (_n(3, 2, 2), _n(2), _n(2))),
     "logcumsumexp of complex numbers": (lambda x: torch.logcumsumexp(x, 0), (torch.complex(_n(4), _n(4) / 3),)),
+    "fake_quantize_per_tensor_affine": (
+        lambda x: torch.fake_quantize_per_tensor_affine(x, 0.3, 2, 0, 15), (_n(3, 5),)),
+    "fake_quantize_per_channel_affine": (
+        lambda x: torch.fake_quantize_per_channel_affine(
+            x, I([0.1, 0.3, 0.2]), I([0, 2, 1], dtype=torch.int32), 0, 0, 15), (_n(3, 5),)),
     "view as pairs": (lambda x: (x * 1).view(D), (torch.complex(_n(2, 3), _n(2, 3)),)),
     "view of pairs": (lambda x: (x * 1).view(torch.complex128), (_n(2, 6),)),
     "prelu of channels": (F.prelu, (_n(2, 3, 2), _n(3))),
