@@ -68,3 +68,19 @@ def test_tables_that_numpy_can_make():
         assert np.isin([True], [True, False], kind="table").tolist() == [True]
         huge = np.array([2**63, 2**63 + 1], "u8")
         assert np.isin(huge, huge[1:], kind="table").tolist() == [False, True]
+
+
+@pytest.mark.parametrize("array", [np.zeros(0), np.zeros(2), np.zeros((1, 0), dtype=int), np.array(True)])
+def test_none_is_no_number_beside_an_array(array):
+    """With an empty array NumPy gives an array of objects, of which torch has none."""
+    for symbol in ("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "@"):
+        for text in (f"array {symbol} None", f"None {symbol} array"):
+            with pytest.raises(TypeError, match="NoneType"):
+                eval(text, {"array": array})
+    with pytest.raises(TypeError, match="NoneType"):
+        divmod(array, None)
+    for function in (np.add, np.maximum, np.equal):
+        with pytest.raises(np.exceptions.AbsentDTypeError, match="None"):
+            function(array, None)
+    assert not (array == None).any()  # noqa: E711
+    assert (array != None).all()  # noqa: E711
