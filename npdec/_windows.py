@@ -254,7 +254,7 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
         count >= _LEAST
         and member.ndim > 0
         and count * change.numel() >= _SMALL
-        and not (tracing() or change.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(change))
+        and not (tracing() or torch._C._functorch.is_functorch_wrapped_tensor(change))
     )
 
 
