@@ -19,7 +19,7 @@ from npdec import _law
 from npdec import overrides as _overrides  # noqa: F401  (torch.autograd.Function looks there for rules)
 from torch_arguments import small
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
-from torch_samples import DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
+from torch_samples import BY_MEMORY, DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
 
 _spec = importlib.util.spec_from_file_location("torch_table", Path(__file__).parents[1] / "scripts" / "torch_table.py")
 assert _spec is not None
@@ -47,7 +47,8 @@ CHECKED = [name for name, op in OPERATORS.items() if op.name not in LOOKS and op
 def test_operators(name: str) -> None:
     op = OPERATORS[name].name
     for sample in samples(name):
-        check(sample.run, sample.inputs, sample.bases, freezes=op in FREEZES, small=op not in NO_GRADIENT)
+        options = {"freezes": op in FREEZES, "small": op not in NO_GRADIENT, "exact": op not in BY_MEMORY}
+        check(sample.run, sample.inputs, sample.bases, **options)
 
 
 @pytest.mark.parametrize("name", [n for n in CHECKED if torch.float32 in OPERATORS[n].dtypes and n not in DROPS])
@@ -60,7 +61,7 @@ def test_operators_in_single_precision(name: str) -> None:
             sample.run(*inputs)
         except RuntimeError:  # another argument is in double precision
             continue
-        check_forward(sample.run, inputs, bases, freezes=op in FREEZES)
+        check_forward(sample.run, inputs, bases, freezes=op in FREEZES, exact=op not in BY_MEMORY)
 
 
 @pytest.mark.parametrize("name", OWN)

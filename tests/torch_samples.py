@@ -39,6 +39,8 @@ FREEZES: dict[str, str] = {
     "nn.functional.rrelu": "in training, the slopes are drawn for what is negative at the value",
     "F.gumbel_softmax": "the largest is the value's, if hard=True",
 }
+# LAPACK's bits depend on where in memory a matrix lies.
+BY_MEMORY = frozenset({"linalg.lstsq"})
 # Arguments by position (or name) that are looked at only: they say which, where or how.
 LOOKED_AT: dict[str, tuple[int | str, ...]] = {
     "nn.functional.hinge_embedding_loss": (1,),
