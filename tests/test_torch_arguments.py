@@ -173,7 +173,7 @@ def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
     by_key = {p.name: p for p in own}
     open_ended = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
     overloads = signatures(function)
-    assert overloads or function in WITHOUT_SIGNATURE
+    assert overloads, "nothing tells its arguments"
     for overload in overloads:
         for place, parameter in enumerate(overload):
             if place == 0 or parameter.name in NO_MATTER:
@@ -190,8 +190,4 @@ def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
                 assert pair[0] == pair[1] or pair == OTHER_DEFAULTS.get(mine.name), f"{mine.name}: {pair}"
     names = {parameter.name for overload in overloads for parameter in overload}
     extra = {p.name for p in own[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - names
-    assert not extra or not overloads, f"{sorted(extra)} are no arguments of it"
-
-
-# The functions of torch._C._nn and of the packing of sequences that nothing tells the arguments of.
-WITHOUT_SIGNATURE: frozenset[Any] = frozenset()
+    assert not extra, f"{sorted(extra)} are no arguments of it"

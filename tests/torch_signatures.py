@@ -43,6 +43,9 @@ def public(name: str) -> Function | None:
 
 def signatures(function: Any) -> list[Signature]:
     """The overloads of a function of torch; none, if nothing tells them."""
+    if isinstance(function, type) and issubclass(function, torch.autograd.Function):
+        made = _of_python(function.forward)
+        return [made[1:]] if made else []  # without the context
     if isinstance(function, types.FunctionType):
         made = _of_python(function)
         return [made] if made else _of_stand_in(function)
