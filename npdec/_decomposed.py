@@ -88,6 +88,7 @@ class DecomposedTensor(torch.Tensor):
     whole: bool
     windows: _windows.Windows | _windows.Marked | None = None  # where alone the components are not zero, if known
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
+    writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
     leaf: tuple[torch.Tensor, torch.Tensor | None]  # of a pytree, that it is made of, and the components that it gives
 

@@ -91,10 +91,10 @@ def _by_matrix(call: Call) -> Pull | None:
         return None
     if matrix.dtype is not x.dtype:
         return None
-    version = matrix._version
+    version = None if matrix.is_inference() else matrix._version
 
     def pull(grad: torch.Tensor) -> torch.Tensor:
-        if matrix._version != version:
+        if version is not None and matrix._version != version:
             raise RuntimeError(f"{call.func.__name__}: its matrix was written to before gradients went back through it")
         return torch.matmul(grad, matrix.detach() if place == 0 else matrix.detach().mT)
 

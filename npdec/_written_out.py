@@ -36,12 +36,19 @@ class Origin(NamedTuple):
 
     def holds(self) -> bool:
         """Whether the tensor is still what it was."""
-        return tracing() or self.version == self.of.value._version
+        return tracing() or self.version == _version(self.of)
+
+
+def _version(tensor: DecomposedTensor) -> int:
+    """A number that writing changes."""
+    if tracing():
+        return 0
+    return tensor.writes if tensor.value.is_inference() else tensor.value._version
 
 
 def _remember(made: Any, kind: str, of: DecomposedTensor, eps: float = 0.0) -> Any:
     if isinstance(made, DecomposedTensor) and not of.value.is_complex():
-        made.origin = Origin(kind, of, 0 if tracing() else of.value._version, eps)
+        made.origin = Origin(kind, of, _version(of), eps)
     return made
 
 

@@ -162,3 +162,42 @@ def test_threads_attribute_at_once():
         with np.rule("none" if i % 2 else "affine"):
             assert torch.equal(forward, torch.tanh(np.decompose(x) / 5).sum().components)
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("made_there", [True, False])
+def test_inference_mode_throughout(made_there):
+    """Tensors made in inference mode count no versions; nothing in a model needs them to."""
+    torch.manual_seed(0)
+    with torch.inference_mode(made_there):
+        layers = [nn.Linear(6, 5), nn.ReLU(), nn.LayerNorm(5), nn.Linear(5, 4), nn.GELU()]
+        model = nn.Sequential(*layers).double()
+        x = torch.randn(3, 6, dtype=torch.float64)
+
+    def f(a):
+        h = model(a)
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return torch.softmax(h @ h.mT, -1) @ h
+
+    with torch.inference_mode():
+        made = f(np.decompose(x, axis=1))
+        inside = np.attribute(lambda a: f(a)[0, 1], x).attribution
+    with torch.no_grad():
+        wanted = f(np.decompose(x.clone(), axis=1))
+    assert torch.equal(made.value, wanted.value)
+    torch.testing.assert_close(made.components, wanted.components)
+    torch.testing.assert_close(inside.sum(0), wanted.components[:, 0, 1])
+
+
+def test_what_is_written_to_in_inference_mode_is_no_longer_what_it_was():
+    def normed(d, write):
+        mean = d.pow(2).mean(-1, keepdim=True)
+        if write:
+            d.mul_(2.0)
+        return d * torch.rsqrt(mean + 1e-6)
+
+    with torch.inference_mode():
+        x = torch.linspace(1.0, 2.0, 6, dtype=torch.float64).reshape(2, 3)
+        for write in (False, True):
+            made = normed(np.decompose(x, axis=1, baseline=0.5), write)
+            torch.testing.assert_close(made.value, normed(x.clone(), write))
+            torch.testing.assert_close(made.c_sum(), made.value)
