@@ -169,8 +169,8 @@ def test_inference_mode_throughout(made_there):
     """Tensors made in inference mode count no versions; nothing in a model needs them to."""
     torch.manual_seed(0)
     with torch.inference_mode(made_there):
-        layers = [nn.Linear(6, 5), nn.ReLU(), nn.LayerNorm(5), nn.Linear(5, 4), nn.GELU()]
-        model = nn.Sequential(*layers).double()
+        layers = [torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.LayerNorm(5), torch.nn.Linear(5, 4), torch.nn.GELU()]
+        model = torch.nn.Sequential(*layers).double()
         x = torch.randn(3, 6, dtype=torch.float64)
 
     def f(a):
