@@ -151,6 +151,8 @@ def _is_little(function: Function, tangents: Sequence[torch.Tensor], like: Seque
     """Whether all nodes of a panel are made at once."""
     if getattr(function, "derivative", None) is not None or getattr(function, "one_by_one", False):
         return False
+    if not all(out.numel() for out in like):
+        return False
     return sum(t.numel() for t in (*tangents, *like)) <= _LITTLE
 
 
