@@ -122,6 +122,18 @@ def test_calls(name):
     compare(CALLS[name], matrix(), rtol=1e-10)
 
 
+def test_a_graph_that_breaks():
+    def inner(row):
+        torch._dynamo.graph_break()
+        return torch.tanh(row) * row
+
+    for f in (inner, lambda x: torch.vmap(inner)(x)):  # noqa: PLW0108
+        with torch.no_grad():
+            made, plain = torch.compile(f, backend="aot_eager")(matrix()), f(matrix())
+        torch.testing.assert_close(made.components, plain.components)
+        assert len(made.labels) == 12
+
+
 def test_two_inputs_decomposed_apart():
     x, y = np.decompose(torch.randn(3, dtype=DOUBLE)), np.decompose(torch.randn(3, dtype=DOUBLE))
 
