@@ -181,7 +181,9 @@ def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[],
     views = None if tracing() else target.views
     members = [target] if views is None else views.living()
     for member in members:
-        member.origin, member.writes = None, member.writes + 1
+        member.origin = None
+        if not tracing():
+            member.writes += 1
     before = [(member, member.residual, member.components, member.labels) for member in members]
     loose = views is not None and not are_in_common(target)
     if missing:

@@ -16,7 +16,7 @@ from torch.utils import _pytree
 from npdec._decomposed import DecomposedTensor, Labels
 from npdec._tracing import at_level_of, carrier, differentiated, tracing
 
-__all__ = ["is_decomposed", "register"]
+__all__ = ["is_decomposed", "of_leaf", "register"]
 
 Context = tuple[Labels, bool]
 
@@ -38,7 +38,6 @@ def register() -> None:
         flatten_with_keys_fn=_taken_apart_by_name,
     )
     torch.serialization.add_safe_globals([DecomposedTensor])  # the example inputs of a saved program
-    DecomposedTensor.components = _Components(vars(DecomposedTensor).get("components"))
     _mend_vmap()
 
 
@@ -78,27 +77,14 @@ def _with_axis_first(last: torch.Tensor, ndim: int) -> torch.Tensor:
     return last.flatten(ndim).movedim(-1, 0)
 
 
-class _Components:
+def of_leaf(tensor: DecomposedTensor) -> torch.Tensor:
     """The components of what was made of leaves, made of their leaf when first asked for: torch.func.grad says only
-    after it has put its arguments together that it differentiates by this very tensor.
-
-    Where there are components, the instance has an attribute of its own, which comes first; `other` is what makes them
-    of other things.
-    """
-
-    def __init__(self, other: Any) -> None:
-        self.other = other
-
-    def __get__(self, tensor: Any, owner: type) -> Any:
-        leaf = None if tensor is None else vars(tensor).get("leaf")
-        if leaf is None:
-            if self.other is None:
-                raise AttributeError("components")
-            return self.other.__get__(tensor, owner)
-        with at_level_of(leaf[0]), torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True):
-            components = _with_axis_first(leaf[0], tensor.value.ndim)
-        tensor.components, tensor.leaf = components, (leaf[0], components)
-        return components
+    after it has put its arguments together that it differentiates by this very tensor."""
+    last = tensor.leaf[0]
+    with at_level_of(last), torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True):
+        components = _with_axis_first(last, tensor.value.ndim)
+    tensor.components, tensor.leaf = components, (last, components)
+    return components
 
 
 def _put_together(leaves: Any, context: Context) -> Any:

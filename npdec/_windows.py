@@ -297,6 +297,10 @@ class Components:
     there are components, the instance has an attribute of its own, which comes first.)"""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
+        if tensor is not None and "leaf" in vars(tensor):
+            from npdec._trees import of_leaf
+
+            return of_leaf(tensor)
         windows = None if tensor is None else tensor.windows
         if windows is None:
             raise AttributeError("components")
