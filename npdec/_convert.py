@@ -316,7 +316,8 @@ def _from_buffer(view: memoryview) -> torch.Tensor | None:
 
 
 def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
-    device = _devices.as_device(None) or torch.get_default_device()
+    # torch.compile cannot trace torch.get_default_device().
+    device = _devices.as_device(None) or torch.empty(0).device
     return tensor if device == tensor.device else tensor.to(device)
 
 

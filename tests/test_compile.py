@@ -388,3 +388,10 @@ def test_arrays():
         return (np.exp(-x) * 2 + np.tanh(x).sum(axis=0)).tensor
 
     compare(f, matrix())
+
+
+def test_a_default_device_was_chosen_before():
+    """From then on arrays look where they are to be made, traced or not."""
+    with np.set_default_device("cpu"):
+        np.zeros(1)
+    compare(lambda x: np.decompose(x.value, labels=range(12)) * 2, matrix())
