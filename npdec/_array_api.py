@@ -9,7 +9,7 @@ import torch
 from npdec._convert import MAX_NDIM
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import dtypes_impl
-from npdec._impl._devices import as_device
+from npdec._impl._devices import as_device, current_device
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 
@@ -26,10 +26,6 @@ _DTYPES = {
     "complex128": torch.complex128,
 }
 _WITHOUT_DOUBLES = ("mps",)  # the kinds of devices that have neither float64 nor complex128
-
-
-def _device(device: Any) -> torch.device:
-    return as_device(device) or torch.get_default_device()
 
 
 class __array_namespace_info__:
@@ -55,7 +51,7 @@ class __array_namespace_info__:
         >>> np.__array_namespace_info__().default_device()
         device(type='cpu')
         """
-        return _device(None)
+        return current_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of new numbers, by kind: "real floating", "complex floating", "integral", "indexing".
@@ -80,7 +76,7 @@ class __array_namespace_info__:
         >>> np.__array_namespace_info__().dtypes(kind="complex floating")
         {'complex64': dtype('complex64'), 'complex128': dtype('complex128')}
         """
-        wide = _device(device).type not in _WITHOUT_DOUBLES
+        wide = current_device(device).type not in _WITHOUT_DOUBLES
         letters = "biufc" if kind is None else ""
         for word in () if kind is None else kind if isinstance(kind, tuple) else (kind,):
             if word not in dtypes_impl.KINDS:

@@ -316,10 +316,7 @@ def _from_buffer(view: memoryview) -> torch.Tensor | None:
 
 
 def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
-    # torch.compile cannot trace torch.get_default_device().
-    traced = torch.compiler.is_dynamo_compiling()
-    default = torch.empty(0, dtype=torch.bool).device if traced else torch.get_default_device()
-    device = _devices.as_device(None) or default
+    device = _devices.current_device()
     return tensor if device == tensor.device else tensor.to(device)
 
 

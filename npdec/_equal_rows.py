@@ -19,15 +19,15 @@ from npdec._tracing import constant_when_traced, tracing
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["of_the_residuals"]
+__all__ = ["MATRIX_PRODUCTS", "of_the_residuals"]
 
-_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
+MATRIX_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
 _SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
 
 
 @constant_when_traced
 def _is_product(function: Callable[..., Any]) -> bool:
-    return function in _PRODUCTS
+    return function in MATRIX_PRODUCTS
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:

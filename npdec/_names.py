@@ -7,6 +7,7 @@ by their places.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,6 @@ __all__ = ["in_their_places", "out_of_place"]
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 _PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
-_known: dict[Any, list[tuple[tuple[str, ...], frozenset[str]]]] = {}
 
 
 def out_of_place(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
@@ -62,14 +62,13 @@ def _plan(
     return (), tuple([(name, new) for new, name in torchs.items()])
 
 
+@functools.cache
 def _overloads(func: Callable[..., Any]) -> list[tuple[tuple[str, ...], frozenset[str]]]:
     """For each overload of a function, the names of the parameters that have a place, in order, and of all."""
-    if func not in _known:
-        found = []
-        for schema in torch._C._jit_get_schemas_for_operator(f"aten::{getattr(func, '__name__', '')}"):
-            parameters = [("input" if a.name == "self" else a.name, a) for a in schema.arguments]
-            if any("Tensor" in str(a.type) for _, a in parameters):
-                places = tuple([name for name, a in parameters if not a.kwarg_only])
-                found.append((places, frozenset([name for name, _ in parameters])))
-        _known[func] = found
-    return _known[func]
+    found = []
+    for schema in torch._C._jit_get_schemas_for_operator(f"aten::{getattr(func, '__name__', '')}"):
+        parameters = [("input" if a.name == "self" else a.name, a) for a in schema.arguments]
+        if any("Tensor" in str(a.type) for _, a in parameters):
+            places = tuple([name for name, a in parameters if not a.kwarg_only])
+            found.append((places, frozenset([name for name, _ in parameters])))
+    return found

@@ -18,7 +18,7 @@ from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import random_impl
-from npdec._impl._devices import as_device
+from npdec._impl._devices import current_device
 from npdec.exceptions import DecompositionWarning, LinAlgError
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
@@ -225,7 +225,7 @@ _OPTIONS = {
 
 def torch_generator(seed: Any = None) -> torch.Generator:
     """A torch.Generator on the default device. Several numbers as a seed are digested to one; None is unpredictable."""
-    generator = torch.Generator(as_device(None) or torch.get_default_device())
+    generator = torch.Generator(current_device())
     if seed is None:
         generator.seed()
         return generator

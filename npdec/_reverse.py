@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed import DecomposedTensor, carries
-from npdec._equal_rows import of_the_residuals
+from npdec._equal_rows import MATRIX_PRODUCTS, of_the_residuals
 from npdec._gradients import carried, graft, is_pulled, no_graph, pulled, stand_in
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = ["of_two", "with_constants"]
 Pull = Callable[[torch.Tensor], Any]
 
 _PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
-_MATRIX_PRODUCTS = frozenset({torch.bmm, torch.Tensor.bmm, torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__})
 # Where a factor stands whose last axis meets a constant matrix, which is the argument after it.
 _FACTORS: dict[Any, int] = {F.linear: 0, torch.addmm: 1}
 
@@ -74,7 +73,7 @@ def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
         return None
     if call.func in _PRODUCTS and a.shape == b.shape:
         return lambda grad: (grad * b, grad * a)
-    if call.func in _MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
+    if call.func in MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
         return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
     return None
 

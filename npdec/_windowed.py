@@ -23,7 +23,7 @@ from npdec._windows import Layout, Windows
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["Reach", "by_rows", "fitted", "moved", "reach", "total"]
+__all__ = ["Reach", "by_rows", "fitted", "moved", "reach", "summed", "total"]
 
 _MOST_SLICES = 32  # that are copied one by one
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -27,6 +28,17 @@ def _torch_state() -> Iterator[None]:
     dtype = torch.get_default_dtype()
     yield
     assert torch.get_default_dtype() is dtype, "the test (or the library) changed torch's default dtype"
+
+
+@pytest.fixture
+def decomposition_warnings_alone() -> Iterator[None]:
+    """Only what is said of decompositions matters: it is an error."""
+    from npdec import DecompositionWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", DecompositionWarning)
+        yield
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pathlib
 import random
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -55,13 +54,7 @@ def choice_id(item: Any) -> str:
 each_choice = pytest.mark.parametrize(("name", "sample", "chosen"), CHOICES, ids=choice_id)
 
 
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Only what is said of decompositions matters here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", np.DecompositionWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
 
 def _decomposed(

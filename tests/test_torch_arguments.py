@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import inspect
 import types
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
-import npdec as np
 from npdec import _dispatch, _law
 from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
 from torch_checks import check, check_forward, flat, is_decomposed, marked
 from torch_samples import BY_MEMORY, DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
 from torch_signatures import KEYWORD, NOTHING, Signature, bound, by_name, signatures
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Only what is said of decompositions matters here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", np.DecompositionWarning)
-        yield
-
+pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
 TOLD = [
     name

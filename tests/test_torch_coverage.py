@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +27,7 @@ _spec.loader.exec_module(torch_table)
 TABLE = torch_table.rows()
 
 
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Only what is said of decompositions matters here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", np.DecompositionWarning)
-        yield
-
+pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
 # -- values, residuals, completeness, reverse mode, small changes ------------------------------------------------------
 

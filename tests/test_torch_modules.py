@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,13 +27,7 @@ D = torch.float64
 Function = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Only what is said of decompositions matters here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", np.DecompositionWarning)
-        yield
+pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
 
 def name_of(cls: type) -> str:

@@ -31,6 +31,16 @@ def default_device() -> torch.device | None:
 default_device._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+def current_device(device: Any = None) -> torch.device:
+    """The torch device that `device=` names; for None the default: npdec's own, or torch's."""
+    found = as_device(device)
+    if found is not None:
+        return found
+    if torch.compiler.is_dynamo_compiling():  # it cannot trace torch.get_default_device()
+        return torch.empty(0, dtype=torch.bool).device
+    return torch.get_default_device()
+
+
 def choose(device: torch.device | None) -> Any:
     """Choose the default; the token takes it back."""
     global used  # noqa: PLW0603
