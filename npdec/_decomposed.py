@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
-from weakref import ref
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _components, _windows
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
 
+if TYPE_CHECKING:
+    from npdec._views import Views
+
 __all__ = [
     "DecomposedTensor",
     "InputLabel",
     "Labels",
     "align",
-    "are_in_common",
     "carries",
-    "decompose_storage",
-    "each_once",
-    "link",
-    "shares_memory",
     "expand_components",
     "is_broadcast",
     "union",
@@ -180,74 +177,6 @@ class DecomposedTensor(torch.Tensor):
         )
 
 
-class Views(list["ref[DecomposedTensor]"]):
-    """Weak references to the decomposed tensors over one memory; dead ones are dropped when it has doubled.
-
-    `loose` says that some have their values in common, but not their residuals or components: a view of a tensor whose
-    parts do not lie in memory as its value does may be a copy of them. `lazy` says that of some it is not known yet.
-    """
-
-    __slots__ = ("lazy", "limit", "loose")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.limit, self.loose, self.lazy = 16, False, False
-
-    def living(self) -> list[DecomposedTensor]:
-        return [tensor for member in self if (tensor := member()) is not None]
-
-
-def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
-    """Make it known that `view` looks at the memory of `source`, if it does: what is written into one is in both.
-
-    If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
-    """
-    if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
-        return  # within torch.vmap and its like a tensor has no memory to be looked at
-    # Components that are yet to be made are a view, if they are to be.
-    lazy = "components" not in view.__dict__ or "components" not in source.__dict__
-    if not shares_memory(view.value, source.value):
-        if shares_memory(view.residual, source.residual):
-            view.residual = _copied(view.residual)
-        if not lazy and shares_memory(view.components, source.components):
-            view.components = _copied(view.components)
-        return
-    views = source.views
-    if views is None:
-        views = source.views = Views()
-        views.append(ref(source))
-    view.views = views
-    views.append(ref(view))
-    views.lazy |= lazy
-    views.loose |= not (
-        shares_memory(view.residual, source.residual) and (lazy or shares_memory(view.components, source.components))
-    )
-    if len(views) > views.limit:
-        views[:] = [member for member in views if member() is not None]
-        views.limit = max(16, 2 * len(views))
-
-
-def are_in_common(tensor: DecomposedTensor) -> bool:
-    """Whether the views of the tensor have their parts in common as they have their values."""
-    views = tensor.views
-    if views is None:
-        return True
-    if views.lazy:
-        views.loose |= not all(shares_memory(member.components, tensor.components) for member in views.living())
-        views.lazy = False
-    return not views.loose
-
-
-def _copied(part: torch.Tensor) -> torch.Tensor:
-    with torch.set_grad_enabled(part.requires_grad):
-        return part.clone()
-
-
-def shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors have one storage."""
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
-
-
 # Set once by `npdec._dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes nothing
 # waits for the rules of torch's functions, or finds a class of torch's changed.
 dispatch: list[Any] = []
@@ -315,59 +244,3 @@ def align(parts: Sequence[DecomposedTensor], sparse: bool = False) -> tuple[Labe
         or expand_components(part.components, part.labels, labels)
         for part in parts
     ]
-
-
-def decompose_storage(
-    tensors: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor
-) -> list[DecomposedTensor]:
-    """Decomposed versions of tensors that share one storage, which share their residuals and components likewise.
-
-    The values stay where they are. Plain tensors gain a residual equal to the value and components of zero; decomposed
-    ones gain the labels that they lack. `like` tells device and mode. The parts are laid out as the storage of the
-    values is, so each view of the value has its counterpart view of the parts.
-    """
-    decomposed = [t for t in tensors if isinstance(t, DecomposedTensor)]
-    labels = union([*decomposed, like]) if decomposed else labels
-    plain = [t.value if isinstance(t, DecomposedTensor) else t for t in tensors]
-    largest = max(range(len(plain)), key=lambda i: (plain[i].untyped_storage().nbytes(), plain[i].dtype.itemsize))
-    dtype = plain[largest].dtype
-    length = plain[largest].untyped_storage().nbytes() // dtype.itemsize
-    flat = plain[largest].detach().as_strided((length,), (1,), 0)
-    residual = flat.clone()
-    components = residual.new_zeros((len(labels), length))
-    for part in sorted(decomposed, key=lambda t: t.value.numel()):
-        place = each_once(part.value)
-        _counterpart(residual, part.value)[place].copy_(part.residual[place])
-        full = expand_components(part.components, part.labels, labels)
-        _counterpart(components, part.value)[(slice(None), *place)].copy_(full[(slice(None), *place)])
-    return [
-        DecomposedTensor(value, _counterpart(residual, value), _counterpart(components, value), labels, like.whole)
-        for value in plain
-    ]
-
-
-def become(tensor: torch.Tensor, parts: DecomposedTensor) -> None:
-    """Turn a plain tensor into a decomposed one, with these parts."""
-    tensor.__class__ = DecomposedTensor
-    assert isinstance(tensor, DecomposedTensor)
-    tensor.value, tensor.residual, tensor.components = parts.value, parts.residual, parts.components
-    tensor.labels, tensor.whole = parts.labels, parts.whole
-    tensor.origin = tensor.windows = tensor.views = None
-
-
-def each_once(view: torch.Tensor) -> tuple[slice, ...]:
-    """The key of a view's elements without those that a broadcast repeats."""
-    return tuple(slice(None) if step else slice(1) for step in view.stride())
-
-
-def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
-    """The view of `flat` (a copy of a whole storage, perhaps with a components axis) that `view` is of its storage."""
-    if view.dtype is not flat.dtype:
-        if flat.dtype.is_complex and not view.dtype.is_complex:
-            flat = torch.view_as_real(flat).flatten(-2)
-        else:
-            flat = flat.view(view.dtype)
-    lead = flat.ndim - 1
-    size = (*flat.shape[:lead], *view.shape)
-    stride = (*flat.stride()[:lead], *view.stride())
-    return flat.as_strided(size, stride, flat.storage_offset() + view.storage_offset())

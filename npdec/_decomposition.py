@@ -44,7 +44,7 @@ class DecompositionMixin(ArrayBase):
             return self._as(self._t.value if type(self._t) is DecomposedTensor else self._t)
         if type(self._t) is not DecomposedTensor:
             return _memory.view(self, self._t)
-        value = self._as(self._t.value)
+        value = _memory.view(self, self._t.value)
         _memory.freeze(value, "it is the value of a decomposed array; take .copy() to have an array to write")
         return value
 

@@ -23,7 +23,6 @@ from npdec import (
     _closed_linalg,
     _closed_nn,
     _closed_products,
-    _decomposed,
     _inplace,
     _law,
     _normalisation,
@@ -36,11 +35,13 @@ from npdec import (
 )
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import dispatch as dispatched
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._names import in_their_places, out_of_place
 from npdec._scope import scope
 from npdec._signature import read_parameters
 from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
+from npdec._views import link
 
 __all__ = ["default_rule", "dispatch"]
 
@@ -300,7 +301,7 @@ def _link_views(result: Any, args: Sequence[Any]) -> None:
     """Views of the first argument know of each other, so that all follow what is written into one."""
     if type(result) is DecomposedTensor:
         if args and type(args[0]) is DecomposedTensor:
-            _decomposed.link(result, args[0])
+            link(result, args[0])
     elif type(result) is tuple or type(result) is list:
         for item in result:
             _link_views(item, args)
@@ -308,4 +309,4 @@ def _link_views(result: Any, args: Sequence[Any]) -> None:
 
 _load_rules()
 _trees.register()
-_decomposed.dispatch.append(dispatch)
+dispatched.append(dispatch)

@@ -3,26 +3,17 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed import (
-    DecomposedTensor,
-    are_in_common,
-    carries,
-    decompose_storage,
-    expand_components,
-    is_broadcast,
-    link,
-    union,
-)
+from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import tracing
+from npdec._views import ready, shares_memory
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
@@ -151,7 +142,7 @@ def _written(target: torch.Tensor, source: Any, write: Function, write_component
         components = expand_components(its.components, its.labels, target.labels)
         # Within torch.vmap and its like a tensor has no memory to be looked at.
         unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
-        if unknown or _share_memory(components, target.components):
+        if unknown or shares_memory(components, target.components):
             components = components.clone()  # `y[0] += 1` writes what it is a view of
         write_components(target.components, components.to(target.dtype))
     return target
@@ -168,104 +159,6 @@ def _fitting(target: torch.Tensor, source: Any) -> Any:
     return source.value
 
 
-def ready(target: torch.Tensor, source: DecomposedTensor | None) -> Callable[[], None]:
-    """Make `target` able to hold the contributions of `source`, if there are any: decomposed, under all its labels,
-    with parts that can be written and that its views have in common. What is returned makes it what it was.
-
-    Raises RuntimeError where that would leave another tensor over the same memory behind.
-    """
-    if not isinstance(target, DecomposedTensor):
-        assert source is not None
-        return _become_decomposed(target, source)
-    missing = source is not None and not target.covers(source.labels)
-    views = None if tracing() else target.views
-    members = [target] if views is None else views.living()
-    for member in members:
-        member.origin = None
-        if not tracing():
-            member.writes += 1
-    before = [(member, member.residual, member.components, member.labels) for member in members]
-    loose = views is not None and not are_in_common(target)
-    if missing:
-        base = target.value._base
-        known = [tensor for member in members for tensor in (member, member.value)]
-        _check_alone(target.value, len(known) + (base is not None and all(base is not tensor for tensor in known)))
-    if len(members) > 1 and (missing or loose or target.has_broadcast_parts()):
-        made = decompose_storage(members, target.labels, target if source is None else source)
-        for member, its in zip(members, made, strict=True):
-            member.residual, member.components, member.labels = its.residual, its.components, its.labels
-    else:
-        if missing and source is not None:
-            labels = union([target, source])
-            target.components, target.labels = expand_components(target.components, target.labels, labels), labels
-        _own(target)
-    if views is not None:
-        views.loose = False
-
-    def undo() -> None:
-        for member, residual, components, labels in before:
-            member.residual, member.components, member.labels = residual, components, labels
-        if views is not None:
-            views.loose = loose
-
-    return undo
-
-
-def _become_decomposed(target: torch.Tensor, source: DecomposedTensor) -> Callable[[], None]:
-    """Turn a plain tensor, and the one that it is a view of, into decomposed ones, without contributions as yet."""
-    if target.layout is not torch.strided or target.is_nested:
-        kind = "a nested tensor" if target.is_nested else f"a tensor of the layout {target.layout}"
-        raise NotImplementedError(f"writing decomposed numbers into {kind}: only dense tensors hold contributions")
-    base = target._base
-    members = [target] if base is None or base is target else [base, target]
-    _check_alone(target, holders=len(members))
-    kinds = [type(member) for member in members]
-    plain = [member.as_subclass(torch.Tensor) if kind is not torch.Tensor else member.view_as(member)
-             for member, kind in zip(members, kinds, strict=True)]  # fmt: skip
-    for member, value, its in zip(members, plain, decompose_storage(plain, source.labels, source), strict=True):
-        member.__class__ = DecomposedTensor
-        assert isinstance(member, DecomposedTensor)
-        member.value, member.residual, member.components = value, its.residual, its.components
-        member.labels, member.whole = source.labels, source.whole
-        member.origin = member.windows = member.views = None
-    if len(members) > 1:
-        link(members[1], members[0])  # type: ignore[arg-type]
-
-    def undo() -> None:
-        for member, kind in zip(members, kinds, strict=True):
-            member.__class__ = kind
-            vars(member).clear()
-
-    return undo
-
-
-def _own(target: DecomposedTensor) -> None:
-    """Give broadcast parts, of which several elements are one in memory, memory of their own."""
-    if is_broadcast(target.residual):
-        target.residual = target.residual.clone(memory_format=torch.contiguous_format)
-    if is_broadcast(target.components):
-        target.components = target.components.clone(memory_format=torch.contiguous_format)
-
-
-def _check_alone(value: torch.Tensor, holders: int) -> None:
-    """Raise RuntimeError if more tensors than `holders` (and the base of a view) look at the memory of `value`."""
-    traced = tracing()
-    if traced or torch._C._functorch.is_functorch_wrapped_tensor(value):
-        raise NotImplementedError(
-            "writing decomposed numbers into a plain tensor, or into one without their labels (an assignment, out=, an "
-            f"in-place method), is not possible in code that torch.{'compile traces' if traced else 'func transforms'}"
-            ": make a new tensor (torch.cat, torch.where, torch.index_copy), or decompose the target before"
-        )
-    storage = value.untyped_storage()
-    if torch._C._storage_Use_Count(storage._cdata) - 1 > holders:  # `storage` itself is one
-        gc.collect()  # tensors in dead cycles look at nothing
-    if torch._C._storage_Use_Count(storage._cdata) - 1 > holders:
-        raise RuntimeError(
-            "writing decomposed numbers into a tensor that shares its memory with another one (a view of it, or its "
-            "base), which would not know of them. Write before taking views, or use npdec arrays, whose views follow"
-        )
-
-
 def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
     index = _plain_index(index)
@@ -280,10 +173,6 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         components.movedim(0, -1)[every] = 0 if its is None else its.movedim(0, -1)
 
     _written(target, source, write, write_components)
-
-
-def _share_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 def _plain_index(index: Any) -> Any:

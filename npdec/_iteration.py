@@ -51,7 +51,7 @@ class flatiter(ArrayBase):
     _base: Composition
     _at: int
     _seen: torch.Tensor | None
-    _row: torch.Tensor | None
+    _row: Composition | None
 
     def __new__(cls) -> flatiter:
         raise TypeError("cannot create 'npdec.flatiter' instances: take x.flat")
@@ -113,12 +113,12 @@ class flatiter(ArrayBase):
 
     def _element(self, index: int) -> Any:
         tensor = self._array._t
-        if tensor is not self._seen:  # first of all, and when the array has turned into a decomposed one
+        plain = type(tensor) is torch.Tensor  # the parts of a decomposed one may lie in memory in another way
+        if tensor is not self._seen:
             self._seen = tensor
-            plain = type(tensor) is torch.Tensor  # the parts of a decomposed one may lie in memory in another way
-            self._row = tensor.reshape(-1) if plain and tensor.is_contiguous() else None
-        if self._row is not None:
-            return _wrap.wrap_scalar(self._row[index].clone())
+            self._row = self._array.reshape(-1) if plain and tensor.is_contiguous() else None
+        if self._row is not None and plain:
+            return _wrap.wrap_scalar(self._row._t[index].clone())
         place = []
         for length in reversed(tensor.shape):
             index, last = divmod(index, length)

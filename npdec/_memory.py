@@ -14,17 +14,9 @@ from weakref import ref
 
 import torch
 
-from npdec import _wrap
+from npdec import _views, _wrap
 from npdec._base import ArrayBase
-from npdec._decomposed import (
-    DecomposedTensor,
-    are_in_common,
-    become,
-    carries,
-    decompose_storage,
-    each_once,
-    shares_memory,
-)
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _storage, _util
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -42,26 +34,28 @@ def _alive(members: list[ref[Composition]]) -> list[ref[Composition]]:
 class Family(list["ref[Composition]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
-    `frozen` says that one of them is read-only, so that a view has to look whether its source is. `limit` is then, and
-    for copies that stand for views, negative, so that one comparison of lengths tells it all. `loose` says that some
-    have their values in common, but not their contributions, which are brought together before one is written; `mixed`
-    that beside decomposed ones there are views of other dtypes, which cannot carry their contributions.
+    It has when it is longer than `most`. `frozen` says that one of them is read-only, so that a view has to look
+    whether its source is. `limit` is `most`, but then, and for copies that stand for views, negative, so that one
+    comparison of lengths tells it all. `mixed` says that beside decomposed ones there are views of other dtypes, which
+    cannot carry their contributions.
     """
 
-    __slots__ = ("frozen", "limit", "loose", "mirrors", "mixed", "origin")
+    __slots__ = ("frozen", "limit", "mirrors", "mixed", "most", "origin")
 
     def __init__(self) -> None:
         super().__init__()
-        self.limit = 64
-        self.frozen = self.loose = self.mixed = False
+        self.limit = self.most = 64
+        self.frozen = self.mixed = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.
         self.mirrors: list[ref[Composition]] = []
         # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
         self.origin: ref[Composition] | None = None
 
     def prune(self) -> None:
-        self[1:] = _alive(self[1:])  # the owner stays first
-        self.limit = -1 if self.frozen or self.origin is not None else max(64, 2 * len(self))
+        if len(self) > self.most:
+            self[1:] = _alive(self[1:])  # the owner stays first
+            self.most = max(64, 2 * len(self))
+        self.limit = -1 if self.frozen or self.origin is not None else self.most
 
     def living(self) -> list[Composition]:
         return [array for member in self if (array := member()) is not None]
@@ -94,22 +88,9 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
         family.append(ref(result))
         if len(family) > family.limit:
             settle(source, result)
-        if type(tensor) is DecomposedTensor and not (
-            tracing() or (type(source._t) is DecomposedTensor and _shares_parts(source._t, tensor))
-        ):
-            family.loose |= shares_storage(source._t, tensor)
+        if type(tensor) is DecomposedTensor and type(source._t) is DecomposedTensor and not tracing():
+            _views.link(tensor, source._t)
     return result
-
-
-def _shares_parts(a: DecomposedTensor, b: DecomposedTensor) -> bool:
-    """Whether the residuals and the components of two decomposed tensors are in common: reshaping, where they do not
-    lie in memory as the value does, may copy them and not it."""
-    if torch._C._functorch.is_functorch_wrapped_tensor(a.value):
-        return True  # within torch.vmap and its like a tensor has no memory to be looked at
-    if not shares_memory(a.residual, b.residual):
-        return False
-    lazy = "components" not in vars(a) or "components" not in vars(b)  # who writes will see
-    return lazy or shares_memory(a.components, b.components)
 
 
 def settle(source: Composition, result: Composition) -> None:
@@ -283,7 +264,7 @@ def _write_back(copy: Composition) -> Family:
         again.back(target, tensor)
         return family_of(source)
     if type(tensor) is DecomposedTensor:
-        target = decompose_in_place(source, tensor.labels, tensor)
+        target = decompose_in_place(source, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
     at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
     _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
@@ -299,7 +280,7 @@ def _renew(family: Family) -> None:
         assert again is not None
         fresh = again(source._t).reshape(copy._t.shape)
         if isinstance(fresh, DecomposedTensor):
-            decompose_in_place(copy, fresh.labels, fresh)
+            decompose_in_place(copy, fresh)
         copy._t.copy_(fresh)
         _renew(copy._m)
     family.mirrors[:] = _alive(family.mirrors)
@@ -314,46 +295,40 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
-def is_settled(array: Composition, tensor: DecomposedTensor) -> bool:
-    """Whether the parts of a decomposed array can be written where they are: no element is one with another, and the
-    views of it see what is written."""
-    family = getattr(array, "_m", None)
-    loose = (family is not None and family.loose) or not are_in_common(tensor)
-    return not (loose or tensor.has_broadcast_parts())
+def decompose_in_place(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
+    """Make the array decomposed under (at least) the labels of the decomposed tensor about to be written, and with it
+    every view of its memory that can be; the array's tensor is returned.
 
-
-def decompose_in_place(array: Composition, labels: Any, like: DecomposedTensor) -> DecomposedTensor:
-    """Make the array decomposed under (at least) the given labels, and with it every view of its memory.
-
-    `like` is the decomposed tensor about to be written; the array's tensor is returned.
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers.
     """
     tensor = array._t
-    if type(tensor) is DecomposedTensor and tensor.covers(labels) and is_settled(array, tensor):
-        return tensor
-    lay_out(array, labels, like)
+    if type(tensor) is not DecomposedTensor or not (tensor.covers(like.labels) and _views.is_settled(tensor)):
+        kin, others = _over(array)
+        _views.ready(tensor, like, kin, others)
     assert isinstance(array._t, DecomposedTensor)
     return array._t
 
 
-def lay_out(array: Composition, labels: Any, like: DecomposedTensor) -> None:
-    """Give the array, and every view of its memory that can have them, contributions that lie there as the values do.
+def lay_out(array: Composition, like: DecomposedTensor) -> None:
+    """Give the array, and its views, contributions that lie in memory as the values do."""
+    kin, others = _over(array)
+    _views.lay_out([array._t, *kin], like, others)
 
-    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers."""
+
+def _over(array: Composition) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Of the arrays over the same memory the tensors that carry contributions if the array does, and the others: those
+    of other dtypes, of values, and those to which an address was given away."""
     family = family_of(array)
     alike = [member for member in family.living() if shares_storage(member._t, array._t)]
-    members = [member for member in alike if _is_kin(member._d, array._d)]
-    family.loose, family.mixed = False, len(members) < len(alike)
-    tensors = [member._t for member in members]
-    # What torch made the views of; the plain ones may be somebody's tensors, and become decomposed themselves.
-    bases = {id(t._base): t._base for t in tensors if type(t) is torch.Tensor and type(t._base) is torch.Tensor}
-    tensors += [base for key, base in bases.items() if all(key != id(t) for t in tensors)]
-    own = [t.view_as(t) if type(t) is torch.Tensor else t for t in tensors]
-    made = decompose_storage(own, labels, like)
-    for member, replaced in zip(members, made, strict=False):
-        member._t = replaced
-    for tensor, replaced in zip(tensors, made, strict=True):
-        if type(tensor) is torch.Tensor:
-            become(tensor, replaced)
+    values = type(array._t) is DecomposedTensor  # what is plain beside it is a value
+    kin: list[torch.Tensor] = []
+    others: list[torch.Tensor] = []
+    for member in alike:
+        as_well = _is_kin(member._d, array._d) and (type(member._t) is DecomposedTensor or not values)
+        (kin if as_well else others).append(member._t)
+        others += getattr(member, "_pin", ())
+    family.mixed = any(not _is_kin(member._d, array._d) for member in alike)
+    return kin, others
 
 
 def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
@@ -386,7 +361,7 @@ def _drop_covered(array: Composition, family: Family) -> None:
             continue
         parts = [tensor.value, tensor.residual, tensor.components]
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
-        place = each_once(value)
+        place = _views.each_once(value)
         hit = _bytes_in(covered, value)[place].any(-1)
         residual[place][hit] = value[place][hit]
         components[(slice(None), *place)].masked_fill_(hit, 0)

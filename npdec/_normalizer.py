@@ -276,18 +276,24 @@ class _Source:
     def out_parameter(self) -> str | None:
         return next((p.name for p in self.parameters if p.tag == "OutArray"), None)
 
+    def delivered(self, out: str, written: str) -> list[str]:
+        """The return of what was written into `out=`. A view of it among the arguments, which nobody else has any more,
+        is let go of before: it would count as a tensor that misses the contributions."""
+        given = [p.name for p in self.arrays if p.name != out]
+        return [f"if {out} is not None:", *[f"    {name} = None" for name in given], f"    return {written}"]
+
     def finish(self) -> list[str]:
         lines = []
         out = self.out_parameter()
         if self.spec.signature:
             self.namespace["_deliver"] = deliver_stacks
-            lines.append("if out is not None: return _deliver(_self, out, _r, casting)")
+            lines += self.delivered("out", "_deliver(_self, out, _r, casting)")
         elif out:
             more = next((p.name for p in self.parameters if p.kind is _Kind.VAR_KEYWORD), None)
             casting = f"{more}.get('casting', {self.out_casting!r})" if more else repr(self.out_casting)
             broadcasts = ", True" if self.out_broadcasts else ""
             written = f"_write_out({self.spec.name!r}, {out}, _r, {casting}{broadcasts})"
-            lines.append(f"if {out} is not None: return {written}")
+            lines += self.delivered(out, written)
         if self.writes_back:
             lines += [
                 f"if not {self.writes_back} and type(_source) is _Array:",

@@ -33,16 +33,14 @@ def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
     """The tensor of the array, ready to receive `value`: decomposed, with its views, if `value` is."""
     if type(value) is not DecomposedTensor:
         tensor = array._t
-        if type(tensor) is DecomposedTensor and not _memory.is_settled(array, tensor):
-            return _memory.decompose_in_place(array, tensor.labels, tensor)
-        return tensor
+        return _memory.decompose_in_place(array, tensor) if type(tensor) is DecomposedTensor else tensor
     if not carries(array._d) or _memory.is_foreign(array):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
         )
         return array._t
-    return _memory.decompose_in_place(array, value.labels, value)
+    return _memory.decompose_in_place(array, value)
 
 
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:

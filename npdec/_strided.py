@@ -77,9 +77,7 @@ def _restrided(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]
         return _checked(tensor, size, steps)
     value, residual, components = tensor.value, tensor.residual, tensor.components
     if not _laid_out_alike(tensor):
-        _memory.lay_out(array, tensor.labels, tensor)
-        tensor = array._t
-        assert isinstance(tensor, DecomposedTensor)
+        _memory.lay_out(array, tensor)
         value, residual, components = tensor.value, tensor.residual, tensor.components
     lead = components.stride(0)
     viewed = components.as_strided((components.shape[0], *size), (lead, *steps))

@@ -46,8 +46,6 @@ def at(self: ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     array = check_writeable(f"{name}.at", a)
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
     chosen = getitem_impl.getitem(positions, normalize_key(indices))
-    where = chosen.reshape(-1)
-    flat = array._t.reshape(-1)
     values = None
     if self.nin == 2:
         try:
@@ -55,20 +53,25 @@ def at(self: ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
         except RuntimeError:
             raise ValueError("array is not broadcastable to correct shape") from None
     found: set[str] | None = set() if _errstate.watching else None
+    result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
+    write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
+    if found:
+        same = values is not None and array.ndim == 1 and values.dtype is array._d
+        _errstate.report(found, name if same and self._flags is not None else "at")
+
+
+def _applied(
+    function: ufunc, flat: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
+) -> torch.Tensor:
     if (
         values is not None
         and found is None
-        and self._torch is torch.add
-        and flat.dtype in self._arrays
+        and function._torch is torch.add
+        and flat.dtype in function._arrays
         and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
     ):
-        result = torch.index_add(flat, 0, where, values.to(flat.dtype))
-    else:
-        result = _in_rounds(self, flat.clone(), where, values, found)
-    write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
-    if found:
-        same = values is not None and array.ndim == 1 and values.dtype is flat.dtype
-        _errstate.report(found, name if same and self._flags is not None else "at")
+        return torch.index_add(flat, 0, where, values.to(flat.dtype))
+    return _in_rounds(function, flat.clone(), where, values, found)
 
 
 def _in_rounds(

@@ -15,9 +15,10 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _windows
-from npdec._decomposed import DecomposedTensor, shares_memory
+from npdec._decomposed import DecomposedTensor
 from npdec._leading import in_front, is_basic
 from npdec._secant import row_by_row
+from npdec._views import shares_memory
 from npdec._windows import Layout, Windows
 
 if TYPE_CHECKING:

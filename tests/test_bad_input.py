@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import warnings
 
@@ -305,6 +306,86 @@ def test_the_torch_tensor_that_an_array_shares(write):
     tail = np.asarray(part)[1:]
     write(tail, np.decompose(np.array([1.0, 2, 3])))
     assert complete(part).components.sum(0).tolist() == [0, 1, 2, 3]
+
+
+def test_labels_that_come_later_reach_all_that_look():
+    z = torch.zeros(4, dtype=D)
+    c, again = np.asarray(z), np.asarray(z)
+    tail = c[2:]
+    c[:2] = np.decompose(np.array([1.0, 2.0]), labels=["a", "b"])
+    middle = z[1:3]
+    tail[:] = np.decompose(np.array([3.0, 4.0]), labels=["c", "d"])
+    for x in (z, c, again):
+        complete(x)
+        assert x.labels == ("a", "b", "c", "d")
+        assert x.components.sum(1).tolist() == x.components.sum(0).tolist() == [1, 2, 3, 4]
+    assert complete(middle).components.sum(0).tolist() == [2, 3]
+    assert complete(tail).components.sum(0).tolist() == [3, 4]
+    z[:1] += np.decompose(torch.tensor([5.0], dtype=D), labels=["e"])
+    assert complete(c).components.sum(1).tolist() == complete(again).components.sum(1).tolist() == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("other", [lambda t: t[1:], lambda t: t.detach(), lambda t: t.numpy(), numpy.asarray,
+                                   lambda t: t.view(2, 2), lambda t: np.asarray(t[:2])])  # fmt: skip
+@pytest.mark.parametrize("wrap", [np.asarray, lambda t: np.asarray(t)[::2], lambda t: np.asarray(t)[::-1]])
+def test_a_view_that_would_not_know(other, wrap):
+    """A view that somebody took of a torch tensor before, which is no view of the array."""
+    z = torch.zeros(4, dtype=D)
+    array, held = wrap(z), other(z)
+    with pytest.raises(RuntimeError, match="shares its memory with another one"):
+        array[0] = np.decompose(np.array([1.0]))[0]
+    assert type(z) is torch.Tensor
+    assert not z.any()
+    del held
+    array[0] = np.decompose(np.array([1.0]))[0]
+    assert complete(z).components.sum() == 1
+
+
+def test_arguments_that_are_views_of_what_is_written():
+    d = np.decompose(np.arange(4.0))
+    x = np.zeros(5)
+    np.add(x[1:], d, out=x[:-1])
+    assert complete(x).components.sum(0).tolist() == [0, 1, 2, 3, 0]
+    y = np.zeros((2, 4))
+    np.matmul(y[:, :2] + 1, d.reshape(2, 2), out=y[:, 2:])
+    assert complete(y).components.sum(0).tolist() == [[0, 0, 2, 4]] * 2
+    z = np.zeros(5)
+    np.concatenate([z[:1], d], out=z)
+    assert complete(z).components.sum(0).tolist() == [0, 0, 1, 2, 3]
+    value = z.value[1:]
+    z[0] = np.decompose(np.array([7.0]))[0]
+    assert complete(z).value.tolist() == [7, 0, 1, 2, 3]
+    assert not value.is_decomposed
+    assert value.base is z
+
+
+@pytest.mark.parametrize("make", [
+    lambda d: np.zeros(4).__setitem__(slice(3), d), lambda d: torch.zeros(4, dtype=D)[1:].copy_(d.tensor),
+    lambda d: np.asarray(torch.zeros(4, dtype=D)).__setitem__(slice(1, None), d),
+    lambda d: (torch.ones(4, dtype=D, requires_grad=True) * 2)[1:].copy_(d.tensor),
+])  # fmt: skip
+def test_what_was_written_is_freed(make):
+    """A tensor that became decomposed does not keep itself: nobody would see the cycle, of which torch holds a part."""
+
+    def held():
+        gc.collect()
+        return sum(issubclass(type(found), torch.Tensor) and found.shape == (4,) for found in gc.get_objects())
+
+    d, before = np.decompose(np.arange(3.0)), held()
+    for _ in range(10):
+        make(d)
+    assert held() <= before
+
+
+def test_gradients_pass_through_what_is_written():
+    p = torch.ones(3, dtype=D, requires_grad=True)
+    z = p * 2
+    tail = z[1:]
+    tail[:1] = np.decompose(torch.tensor([5.0], dtype=D), labels=["e"])
+    complete(z)
+    complete(tail)
+    z.value.sum().backward()
+    assert p.grad.tolist() == [2, 0, 2]
 
 
 def test_where_nothing_can_be_written():

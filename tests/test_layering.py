@@ -55,6 +55,7 @@ LAW = {
     "_traced_quadrature",
     "_tracing",
     "_trees",
+    "_views",
     "_windowed",
     "_windows",
     "_written_out",

@@ -2,7 +2,8 @@
 value, residual and components are those of plain tensors that share memory as they do, each written by torch itself.
 
 A plain tensor that receives decomposed numbers becomes decomposed, and so does the tensor that it is a view of. Where
-another tensor over the memory would not know, it raises, and nothing is changed.
+another tensor over the memory would not know, it raises, and nothing is changed. npdec arrays wrap some of the tensors,
+and are written and looked at in between.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ MOST, LARGE = 7, 2**10
 
 
 class Pair:
-    """A tensor (or a number), and plain tensors for its parts."""
+    """A tensor (or a number), plain tensors for its parts, and an array that wraps it, if there is one."""
 
-    def __init__(self, tensor, parts):
+    def __init__(self, tensor, parts, array=None, views=None):
         self.tensor = tensor
         self.parts = parts
+        self.array = array
+        self.views = views  # which arrays know of each other
 
     @property
     def value(self):
@@ -146,8 +149,9 @@ class Tensors(RuleBasedStateMachine):
 
     # -- one step --------------------------------------------------------------------------------------------------
 
-    def write(self, text, step, target, *others, law=None, exact=True):
-        """`step(x, *others)` writes into x. Without a law it is the same step in each of the parts."""
+    def write(self, text, step, target, *others, law=None, exact=True, wrapped=False):
+        """`step(x, *others)` writes into x. Without a law it is the same step in each of the parts. If `wrapped`, the
+        step is done to the array."""
         if any(n > 1 and not step for n, step in zip(target.value.shape, target.value.stride(), strict=True)):
             return None  # elements that are one in memory: torch refuses some writes, and npdec all
         self.log.append((text, tuple(target.value.shape), target.value.dtype))
@@ -161,7 +165,8 @@ class Tensors(RuleBasedStateMachine):
             _, wanted = tried(lambda: step(target.value, *[y["value"] for y in ys]))
             changed = any(not torch.equal(pair.value, old["value"]) for pair, old in before)
             heard.clear()
-            _, found = tried(lambda: step(target.tensor, *[other.tensor for other in others]))
+            written = target.array if wrapped else target.tensor
+            _, found = tried(lambda: step(written, *[other.tensor for other in others]))
             told = any(issubclass(one.category, np.exceptions.DecompositionWarning) for one in heard)
         refused = found is not None and "shares its memory" in str(found)
         if wanted is not None or refused:
@@ -176,6 +181,7 @@ class Tensors(RuleBasedStateMachine):
                 assert new, (text, found, target.labels)
                 alone = all(pair.labels for pair in relatives) and target.value._base is None
                 assert not alone, (text, [pair.labels for pair in relatives])
+                assert not wrapped or any(pair.views is not target.views for pair in relatives), text
             else:
                 assert type(found).__mro__[-3] is type(wanted).__mro__[-3], f"{text}: {found!r}, torch {wanted!r}"
             return self.compare(exact=True)
@@ -464,6 +470,64 @@ class Tensors(RuleBasedStateMachine):
         if kind in (3, 4, 5) and bool((pair.value == 0).any()):
             return  # at the kink each convention is one of several
         self.write(f"curve {kind}", step, pair, law=secant(f, slope), exact=False)
+
+    # -- arrays ----------------------------------------------------------------------------------------------------
+
+    def pick_array(self, rng):
+        arrays = [pair for pair in self.pairs if pair.array is not None]
+        return arrays[int(rng.integers(0, len(arrays)))] if arrays else None
+
+    @rule(seed=SEEDS)
+    def wrap(self, seed):
+        pair = self.pick(numpy.random.default_rng(seed))
+        array = np.asarray(pair.tensor)
+        assert array.tensor is pair.tensor
+        if pair.array is None:
+            pair.array, pair.views = array, object()
+        else:
+            self.keep(Pair(pair.tensor, pair.parts, array, object()))
+
+    @rule(seed=SEEDS, kind=st.integers(0, 7))
+    def look_at_array(self, seed, kind):
+        pair = self.pick_array(numpy.random.default_rng(seed))
+        if pair is None or not pair.value.ndim:
+            return
+        look = [
+            lambda x: x[1:],
+            lambda x: x[:, ::2],
+            lambda x: x[None],
+            lambda x: x.reshape(-1),
+            lambda x: x.T if x.ndim == 2 else x[...],
+            lambda x: x[0, ...],
+            lambda x: x.real,
+            lambda x: x.swapaxes(0, -1),
+        ][kind]
+        seen, error = tried(lambda: look(pair.value))
+        if error is None:
+            made = look(pair.array)
+            assert np.shares_memory(made, pair.array) == (share(seen, pair.value) and seen.numel() > 0)
+            if share(seen, pair.value):
+                parts = {"value": seen} | {name: look(pair.parts[name]) for name in PARTS[1:]}
+                self.keep(Pair(made.tensor, parts, made, pair.views))
+
+    @rule(seed=SEEDS, kind=st.integers(0, 6))
+    def write_array(self, seed, kind):
+        rng = numpy.random.default_rng(seed)
+        pair = self.pick_array(rng)
+        if pair is None or not pair.value.ndim or not pair.value.numel():
+            return
+        same = self.fresh(rng, tuple(pair.value.shape), pair.value.dtype)
+        row = self.fresh(rng, tuple(pair.value.shape[1:]), pair.value.dtype)
+        step, other = [
+            (lambda x, y: operator.setitem(x, 0, y), row),
+            (lambda x, y: operator.setitem(x, slice(1, None), y[1:]), same),
+            (lambda x, y: operator.setitem(x, ..., y), same),
+            (operator.iadd, same),
+            (lambda x, y: operator.isub(x[1:], y[1:]), same),
+            (lambda x, y: np.add(x, y, out=x) if isinstance(x, np.ndarray) else torch.add(x, y, out=x), same),
+            (lambda x, y: operator.setitem(x[:1], 0, y), row),
+        ][kind]
+        self.write(f"array {kind}", step, pair, other, wrapped=True)
 
     @rule(seed=SEEDS)
     def forget(self, seed):
