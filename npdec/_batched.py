@@ -21,7 +21,7 @@ from npdec._windows import Windows
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["ELEMENTWISE", "LEADING", "apply"]
+__all__ = ["ELEMENTWISE", "LEADING", "MATRIX_PRODUCTS", "apply"]
 
 _REAL: Any = torch.Tensor.real
 _IMAG: Any = torch.Tensor.imag
@@ -37,12 +37,15 @@ ELEMENTWISE = frozenset(
 LEADING = frozenset({F.linear})
 # Functions of which the first argument may have one leading axis, if it has as many axes as the weight.
 BATCHED = frozenset({torch.conv1d, torch.conv2d, torch.conv3d})
+MATRIX_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
+_SETS = {"ELEMENTWISE": ELEMENTWISE, "LEADING": LEADING, "BATCHED": BATCHED, "MATRIX_PRODUCTS": MATRIX_PRODUCTS}
+_LARGE = 2**16  # products of numbers for a component, from which on it has a call of its own
 
 
 @constant_when_traced
 def is_among(function: Callable[..., Any], names: str) -> bool:
-    """Whether a function is one of ELEMENTWISE, LEADING or BATCHED."""
-    return function in {"ELEMENTWISE": ELEMENTWISE, "LEADING": LEADING, "BATCHED": BATCHED}[names]
+    """Whether a function is one of ELEMENTWISE, LEADING, BATCHED or MATRIX_PRODUCTS."""
+    return function in _SETS[names]
 
 
 def leading_axes(call: Call, tensor: torch.Tensor) -> int:
@@ -97,12 +100,40 @@ def apply(
     if front is not None:
         made = front(components[0])
         return list(made) if isinstance(made, (tuple, list)) else made
+    if len(components) == 1 and not tracing() and is_among(call.func, "MATRIX_PRODUCTS"):
+        product = _of_matrices(call, components[0], places[0], held)
+        if product is not None:
+            return product
     if count == 1:
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)
         one = function(*[c.squeeze(0) for c in components])
         return [t.unsqueeze(0) for t in one] if isinstance(one, (tuple, list)) else one.unsqueeze(0)
     result = torch.vmap(function)(*components)
     return list(result) if isinstance(result, (tuple, list)) else result
+
+
+def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequence[Any]) -> torch.Tensor | None:
+    """The products of a batch of matrices with the batch of each component; None if they are of another kind.
+
+    Large ones are made one by one: for all at once torch would copy the former as often.
+    """
+    leaf = call.leaves[place]
+    if len(call.args) != 2 or call.kwargs or not isinstance(leaf.key, int):
+        return None
+    other = held[1 - place] if len(call.leaves) == 2 else call.args[1 - leaf.key]
+    batch, left = other.shape[:-2], leaf.key == 0
+    if other.ndim < 3 or components.shape[1:-2] != batch or components.dtype is not other.dtype:
+        return None
+    rows, columns = (components, other) if left else (other, components)
+    grad = torch.is_grad_enabled() and (components.requires_grad or other.requires_grad)
+    work = other.numel() * components.shape[-2 if left else -1]
+    if work < _LARGE or grad or torch._C._are_functorch_transforms_active():
+        return torch.matmul(rows, columns)
+    made = components.new_empty((len(components), *batch, rows.shape[-2], columns.shape[-1]))
+    factor = other.flatten(0, -3)
+    for c, target in zip(components.flatten(1, -3), made.flatten(1, -3), strict=True):
+        torch.bmm(*((c, factor) if left else (factor, c)), out=target)
+    return made
 
 
 def _expanded(result: torch.Tensor, count: int, value: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
 from npdec._secant import lead
-from npdec._tracing import mapped, tracing
+from npdec._tracing import mapped, name_of, tracing
 
 __all__ = ["CLOSED_FORMS", "MAGNITUDES", "by_position", "read", "routed"]
 
@@ -82,7 +82,7 @@ def _extremum_along(sign: int) -> Function:
             axes = tuple(a % x.value.ndim for a in axes)
             kept = [a for a in range(x.value.ndim) if a not in axes]
             shape = [x.value.shape[a] for a in kept]
-            flat = x.permute((*kept, *axes)).reshape([*shape, math.prod(x.value.shape[a] for a in axes)])
+            flat = x.permute((*kept, *axes)).reshape([*shape, math.prod([x.value.shape[a] for a in axes])])
         else:
             flat = x.movedim(dim, -1)
         value = func(x.value, *args[1:], **kwargs)
@@ -206,6 +206,8 @@ def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     index = index.value if isinstance(index, DecomposedTensor) else index
     if not isinstance(src, torch.Tensor):
         src = torch.full(tuple(index.shape), src, dtype=x.dtype, device=x.device)
+    elif not src.ndim:
+        src = src.expand(index.shape)
     src = src[tuple([slice(0, n) for n in index.shape])]  # the rest is not used, and autograd refuses it
     if reduce == "multiply":
         if isinstance(src, DecomposedTensor):
@@ -215,7 +217,7 @@ def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         with no_graph(x.whole):
             value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
         return DecomposedTensor(value, residual, components, x.labels, x.whole)
-    function = torch.scatter if reduce is None and not func.__name__.startswith("scatter_add") else torch.scatter_add
+    function = torch.scatter if reduce is None and not name_of(func).startswith("scatter_add") else torch.scatter_add
     return _SCATTERED(function, (x, dim, index, src), {})
 
 

@@ -169,7 +169,11 @@ class DecomposedTensor(torch.Tensor):
         return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return DecomposedTensor, (self.value, self.residual, self.components, self.labels, self.whole)
+        parts = self.value.clone(), self.residual.clone(), self.components.clone()  # without what else lies there
+        return DecomposedTensor, (*parts, self.labels, self.whole)
+
+    def __copy__(self) -> torch.Tensor:
+        return self.view_as(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DecomposedTensor:
         return DecomposedTensor(

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]
 
 
+def _read_only(name: str, part: Any) -> Any:
+    if type(part) is _wrap.ARRAY:
+        _memory.freeze(part, f"it is the {name} of a decomposed array; take .copy() to have an array to write")
+    return part
+
+
 class DecompositionMixin(ArrayBase):
     """What an array or scalar knows of its contributions. A plain one has none: its residual is itself."""
 
@@ -44,21 +50,21 @@ class DecompositionMixin(ArrayBase):
             return self._as(self._t.value if type(self._t) is DecomposedTensor else self._t)
         if type(self._t) is not DecomposedTensor:
             return _memory.view(self, self._t)
-        value = _memory.view(self, self._t.value)
-        _memory.freeze(value, "it is the value of a decomposed array; take .copy() to have an array to write")
-        return value
+        return _read_only("value", _memory.view(self, self._t.value))
 
     @property
     def residual(self) -> Any:
-        """The same quantity computed from the baseline inputs; the shape of the value."""
+        """The same quantity computed from the baseline inputs; the shape of the value. Read-only as that is."""
         if type(self._t) is not DecomposedTensor:
-            return self._as(self._t)
+            return self.value
         residual = self._t.residual
-        return self._as(residual.clone() if is_broadcast(residual) else residual)
+        return _read_only("residual", self._as(residual.clone() if is_broadcast(residual) else residual))
 
     @property
     def components(self) -> Composition:
         """The contributions, shape `(C, *shape)`: one row per label. `value == residual + components.sum(0)`.
+
+        Read-only as the value is.
 
         >>> (2 * np.decompose(np.array([1.0, 5.0]), baseline=1.0)).components
         array([[0., 0.],
@@ -67,7 +73,8 @@ class DecompositionMixin(ArrayBase):
         tensor = self._t
         if type(tensor) is DecomposedTensor:
             components = tensor.components
-            return _wrap.wrap_array(components.clone() if is_broadcast(components) else components)
+            made = _wrap.wrap_array(components.clone() if is_broadcast(components) else components)
+            return _read_only("components", made)
         return _wrap.wrap_array(tensor.new_zeros((0, *tensor.shape)))
 
     @property
@@ -77,7 +84,7 @@ class DecompositionMixin(ArrayBase):
 
     def c_sum(self) -> Any:
         """`residual + components.sum(0)`: equal to the value, to rounding."""
-        return self._as(self._t.c_sum() if type(self._t) is DecomposedTensor else self._t)
+        return self._as(self._t.c_sum() if type(self._t) is DecomposedTensor else self._t.clone())
 
     def contributions(self, k: int | None = None) -> Contributions:
         """The labels and what each contributes, for reading: printed, a line each. With `k`, the largest (see `top`).

@@ -30,7 +30,6 @@ from npdec import (
     _softmax,
     _torch_rules,
     _trees,
-    _windowed,
     _written_out,
 )
 from npdec._call import Call
@@ -41,7 +40,7 @@ from npdec._names import in_their_places, out_of_place
 from npdec._scope import scope
 from npdec._signature import read_parameters
 from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
-from npdec._views import link
+from npdec._views import link_results
 
 __all__ = ["default_rule", "dispatch"]
 
@@ -144,8 +143,6 @@ def _load_rules() -> None:
     for function, rule in _inplace.RULES.items():
         rules[function] = rule
     rules[torch.Tensor._is_view] = _look_for_compiler
-    for function in (F.layer_norm, torch.layer_norm, F.rms_norm, torch.rms_norm):
-        rules[function] = _windowed.by_rows(rules[function])
     rules.update(_written_out.recognising(rules))
 
 
@@ -241,6 +238,8 @@ def _attribute(func: Function, registrations: int) -> str:
 def _calls_builtins(func: Any) -> bool:
     """Whether the body of a function calls builtins of torch that torch.compile does not take for torch functions, so
     that it would compute with the values alone."""
+    if func is F.multi_head_attention_forward:  # which calls one, `pad`, of masks
+        return False
     known = {f for functions in torch.overrides.get_overridable_functions().values() for f in functions}
     found = [getattr(torch._C._nn, name, None) for name in func.__code__.co_names]
     return any(isinstance(f, types.BuiltinFunctionType) and f not in known for f in found)
@@ -271,7 +270,7 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     out = kwargs.get("out")
     if out is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-        return _inplace.write_outputs(func(*args, **kwargs), out)
+        return _inplace.write_outputs(func(*args, **kwargs), out, (*args, *kwargs.values()))
     if kwargs and out_of_place(args, kwargs):
         args, kwargs = in_their_places(func, args, kwargs)
     here = scope()
@@ -291,20 +290,10 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     else:
         result = rule(func, args, kwargs)
     if not tracing():
-        _link_views(result, args)
+        link_results(result, args, kwargs)
     if _checking.is_on(func):
         _checking.check(func, args, result)
     return result
-
-
-def _link_views(result: Any, args: Sequence[Any]) -> None:
-    """Views of the first argument know of each other, so that all follow what is written into one."""
-    if type(result) is DecomposedTensor:
-        if args and type(args[0]) is DecomposedTensor:
-            link(result, args[0])
-    elif type(result) is tuple or type(result) is list:
-        for item in result:
-            _link_views(item, args)
 
 
 _load_rules()

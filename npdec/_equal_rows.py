@@ -7,27 +7,35 @@ a residual is broadcast (steps of zero in memory) along these axes, and so is wh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _batched
+from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._secant import narrowed, row_by_row
-from npdec._tracing import constant_when_traced, tracing
+from npdec._tracing import tracing
 
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["MATRIX_PRODUCTS", "of_the_residuals"]
+__all__ = ["of_the_residuals", "spread"]
 
-MATRIX_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
+
+def _named(names: str) -> frozenset[Any]:
+    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
+    return frozenset(f if callable(f) else f.__get__ for f in found if f is not None)
+
+
+# Functions that take steps as they are. To others numbers are given that lie in memory as those of the value do.
+_STEPPED = _named(
+    "sum mean permute transpose t T mT H mH adjoint swapaxes swapdims movedim moveaxis unsqueeze squeeze expand "
+    "expand_as broadcast_to select narrow __getitem__ split split_with_sizes chunk unbind diagonal unfold reshape "
+    "flatten ravel real imag detach conj view_as_real index_select"
+)
+_RESHAPES = _named("view view_as unflatten")
 _SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
-
-
-@constant_when_traced
-def _is_product(function: Callable[..., Any]) -> bool:
-    return function in MATRIX_PRODUCTS
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:
@@ -44,9 +52,22 @@ def of_the_residuals(call: Call, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         if _batched.is_among(call.func, "ELEMENTWISE"):
             made = _elementwise(call, residuals, value.shape)
-        elif _is_product(call.func) and len(call.args) == 2 and not call.kwargs:
+        elif _batched.is_among(call.func, "MATRIX_PRODUCTS") and len(call.args) == 2 and not call.kwargs:
             made = _product(call, residuals)
-    return call(*residuals) if made is None else made.expand(value.shape)
+    if made is not None:
+        return made.expand(value.shape)
+    if call.func in _RESHAPES and len(residuals) == 1 and value.numel() == first.numel():
+        return first.reshape(value.shape).to(value.dtype)
+    return call(*residuals) if call.func in _STEPPED else call(*map(spread, call.tensors))
+
+
+def spread(t: DecomposedTensor) -> torch.Tensor:
+    """The residual: where some of its elements are one in memory, a copy that lies there as the value does."""
+    if tracing() or not is_broadcast(t.residual):
+        return t.residual
+    if torch._C._functorch.is_functorch_wrapped_tensor(t.value) or t.residual.requires_grad:
+        return t.residual.clone(memory_format=torch.contiguous_format)
+    return torch.empty_like(t.value).copy_(t.residual)
 
 
 def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:

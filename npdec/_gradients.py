@@ -10,7 +10,7 @@ import torch
 from npdec import _checking
 from npdec._tracing import tracing
 
-__all__ = ["carried", "graft", "is_pulled", "no_graph", "pulled", "stand_in"]
+__all__ = ["carried", "graft", "guarded", "is_pulled", "no_graph", "pulled", "scaled", "stand_in"]
 
 
 class no_graph:
@@ -113,3 +113,30 @@ def pulled(
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
     return _apply(_Pulled, [made.unsqueeze_(0)], pull, *carriers)
+
+
+def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What takes gradients through a product with the multiplier. Nothing passes where nothing comes from, though the
+    multiplier be infinite or NaN: there the result was not chosen."""
+    if bool(torch.isfinite(multiplier.sum())):
+        return lambda grad: grad * multiplier
+    return lambda grad: torch.where(grad == 0, 0, grad * multiplier)
+
+
+class _Guarded(torch.autograd.Function):
+    """A product with a constant, whose gradient is zero where that of the result is."""
+
+    @staticmethod
+    def forward(ctx: Any, components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
+        ctx.shape, ctx.multiplier = components.shape, multiplier
+        return torch.where(components == 0, 0, components * multiplier)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        grad: torch.Tensor = scaled(ctx.multiplier.conj())(grads[0])
+        return grad.sum_to_size(ctx.shape), None
+
+
+def guarded(components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
+    """Components (1, *shape) times a constant that may be infinite or NaN. What does not move contributes nothing."""
+    return _apply(_Guarded, components, multiplier)

@@ -104,7 +104,8 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)
-    target = prepare("setitem", array, tensor)
+    undo = prepare("setitem", array, tensor)
+    target = array._t
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value
     if (tensor.dim() or isinstance(value, (type(array), torch.Tensor))) and _memory.shares_storage(tensor, target):
@@ -112,5 +113,11 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     items = tuple(
         item.clone() if type(item) is torch.Tensor and _memory.shares_storage(item, target) else item for item in items
     )
-    getitem_impl.setitem(target, items, tensor)
+    done = False
+    try:
+        getitem_impl.setitem(target, items, tensor)
+        done = True
+    finally:  # a key or a shape that does not fit
+        if not done:
+            undo()
     _memory.written(array)

@@ -3,7 +3,7 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -49,7 +49,7 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
         args[0] = target.clone()  # backward will want what is overwritten
     result = function(*args, **kwargs)
     _check_cast(result, target)
-    return assign(target, result)
+    return assign(target, result, (*args[1:], *kwargs.values()))
 
 
 def _check_cast(result: Any, target: torch.Tensor) -> None:
@@ -91,18 +91,18 @@ def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     raise NotImplementedError(f"{func.__name__}: a decomposed tensor has no such in-place operation")
 
 
-def write_outputs(result: Any, out: Any) -> Any:
-    """`out=` of a torch function."""
+def write_outputs(result: Any, out: Any, args: Sequence[Any] = ()) -> Any:
+    """`out=` of a torch function with these other arguments."""
     if isinstance(out, (tuple, list)):
-        return type(out)(write_outputs(r, o) for o, r in zip(out, result, strict=True))
+        return type(out)(write_outputs(r, o, args) for o, r in zip(out, result, strict=True))
     if not out.numel() and type(out) is torch.Tensor:
         out.resize_(result.shape)  # as torch does with an empty one
     _check_cast(result, out)
-    return assign(out, result)
+    return assign(out, result, args)
 
 
-def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
-    """Copy `source`, which broadcasts, into all the parts of `target`."""
+def assign(target: torch.Tensor, source: Any, args: Sequence[Any] = ()) -> torch.Tensor:
+    """Copy `source`, which broadcasts, into all the parts of `target`. Views of the latter among `args` follow."""
 
     def copy(part: torch.Tensor, its: Any) -> None:
         part.copy_(its)
@@ -113,10 +113,25 @@ def assign(target: torch.Tensor, source: Any) -> torch.Tensor:
         else:
             components.copy_(lead(its, components.ndim - 1))
 
-    return _written(target, source, copy, copy_components)
+    return _written(target, source, copy, copy_components, args)
 
 
-def _written(target: torch.Tensor, source: Any, write: Function, write_components: Function) -> torch.Tensor:
+def _plain_over(target: torch.Tensor, args: Iterable[Any]) -> list[torch.Tensor]:
+    """The plain tensors of the target's dtype among the arguments that look at its memory."""
+    found = []
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            found += _plain_over(target, arg)
+            continue
+        alike = isinstance(arg, torch.Tensor) and type(arg) is not DecomposedTensor and arg.dtype is target.dtype
+        if alike and arg.layout is torch.strided and shares_memory(arg, target):
+            found.append(arg)
+    return found
+
+
+def _written(
+    target: torch.Tensor, source: Any, write: Function, write_components: Function, args: Sequence[Any] = ()
+) -> torch.Tensor:
     """The target, into each part of which the same part of the source was written; no components are written as None.
 
     Where the value cannot be written, nothing is.
@@ -126,7 +141,8 @@ def _written(target: torch.Tensor, source: Any, write: Function, write_component
     if its is None and not isinstance(target, DecomposedTensor):
         write(target, source)
         return target
-    undo = ready(target, its)
+    plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
+    undo = ready(target, its, _plain_over(target, args) if plain else ())
     assert isinstance(target, DecomposedTensor)
     done = False
     try:

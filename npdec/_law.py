@@ -16,8 +16,8 @@ import torch
 from npdec import _batched, _checking, _reverse
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
-from npdec._equal_rows import of_the_residuals
-from npdec._gradients import is_pulled, no_graph
+from npdec._equal_rows import of_the_residuals, spread
+from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -70,6 +70,11 @@ def linear(call: Call) -> Any:
             return value
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, sparse=not call.whole)
+    alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
+    if alone and not bool(torch.isfinite(value.sum())):
+        with no_graph(True):
+            multiplier = call.linear_part(torch.ones_like(tensors[0].value))
+        return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
     return pack(value, residual, made, labels, call.whole)
 
@@ -280,7 +285,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         return value
     try:
         with no_graph(whole):
-            residual = call(*[t.residual for t in tensors])
+            residual = call(*map(spread, tensors))
     except torch.linalg.LinAlgError as error:
         raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)

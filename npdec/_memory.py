@@ -8,7 +8,7 @@ decomposed numbers were written into it or into one of its views: then every one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -264,7 +264,8 @@ def _write_back(copy: Composition) -> Family:
         again.back(target, tensor)
         return family_of(source)
     if type(tensor) is DecomposedTensor:
-        target = decompose_in_place(source, tensor)
+        decompose_in_place(source, tensor)
+        target = source._t
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
     at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
     _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
@@ -295,18 +296,57 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
-def decompose_in_place(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
+def decompose_in_place(array: Composition, like: DecomposedTensor) -> Callable[[], None]:
     """Make the array decomposed under (at least) the labels of the decomposed tensor about to be written, and with it
-    every view of its memory that can be; the array's tensor is returned.
+    every view of its memory that can be, and copies that stand for views; what is returned makes them what they were.
 
-    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers.
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Where one of the
+    memories cannot be written, none has changed.
     """
+    family = getattr(array, "_m", None)
+    if family is None or not (family.mirrors or family.origin):
+        return _ready(array, like)
+    undone: list[Callable[[], None]] = []
+
+    def undo() -> None:
+        for each in reversed(undone):
+            each()
+
+    done = False
+    try:
+        for connected in _connected(array, set()):
+            undone.append(_ready(connected, like))
+        done = True
+    finally:
+        if not done:
+            undo()
+    return undo
+
+
+def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
+    """The array, and one over each memory that is written after its: what it stands for, copies that stand for it."""
+    family = family_of(array)
+    if id(family) in seen or not carries(array._d):
+        return
+    seen.add(id(family))
+    yield array
+    copy = None if family.origin is None else family.origin()
+    if copy is not None and not isinstance(copy._src[1], Bytes):
+        yield from _connected(copy._src[0], seen)
+    for mirror in family.mirrors:
+        copy = mirror()
+        if copy is not None and not isinstance(copy._src[1], Bytes):
+            yield from _connected(copy, seen)
+
+
+def _ready(array: Composition, like: DecomposedTensor) -> Callable[[], None]:
     tensor = array._t
-    if type(tensor) is not DecomposedTensor or not (tensor.covers(like.labels) and _views.is_settled(tensor)):
-        kin, others = _over(array)
-        _views.ready(tensor, like, kin, others)
-    assert isinstance(array._t, DecomposedTensor)
-    return array._t
+    if torch._C._functorch.is_functorch_wrapped_tensor(plain(array)):
+        return _views.ready(tensor, like)  # within torch.vmap and its like a tensor has no memory to be looked at
+    if type(tensor) is DecomposedTensor and tensor.covers(like.labels) and _views.is_settled(tensor):
+        return _views.nothing
+    kin, others = _over(array)
+    return _views.ready(tensor, like, kin, others)
 
 
 def lay_out(array: Composition, like: DecomposedTensor) -> None:

@@ -122,7 +122,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def real(self) -> Any:
         """The real part: a view, for a complex array."""
-        return self._part(self._t.real) if self._d.is_complex else self
+        return self._part(_storage.part(self._t, 0)) if self._d.is_complex else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -132,7 +132,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def imag(self) -> Any:
         """The imaginary part: a view, for a complex array; read-only zeros for a real one."""
         if self._d.is_complex:
-            return self._part(self._t.imag)
+            return self._part(_storage.part(self._t, 1))
         zeros = self._as(torch.zeros_like(self._t))
         if type(zeros) is _wrap.ARRAY:
             zeros._ro = "a real array has no imaginary part"

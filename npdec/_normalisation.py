@@ -25,11 +25,20 @@ from npdec._impl.segments_impl import mean_jacobian
 from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
+from npdec._windows import Windows
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "apply_operator", "working_dtype"]
 
 Function = Callable[..., Any]
+
+
+class _Path(NamedTuple):
+    """A decomposed input, or what windows see of it."""
+
+    value: torch.Tensor
+    residual: torch.Tensor
+    whole: bool
 
 
 class _Layer(NamedTuple):
@@ -81,7 +90,7 @@ def _centred(rows: torch.Tensor) -> torch.Tensor:
     return rows - rows.mean(-1, keepdim=True)
 
 
-def _warn_of_poles(name: str, depth: torch.Tensor | None, x: DecomposedTensor) -> None:
+def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedTensor) -> None:
     """Across a path through zero variance contributions are infinite, and near it they depend on the last digits."""
     if depth is None or tracing() or mapped():
         return
@@ -95,7 +104,7 @@ def _warn_of_poles(name: str, depth: torch.Tensor | None, x: DecomposedTensor) -
     )
 
 
-def _jacobian(layer: _Layer, x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _jacobian(layer: _Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The mean derivative of the normalised numbers: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
     the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
     rows = layer.rows(x.value, 0)
@@ -110,14 +119,13 @@ def _jacobian(layer: _Layer, x: DecomposedTensor) -> tuple[torch.Tensor, torch.T
             part.copy_(end)
         u = u.sub_(u.mean(-1, keepdim=True)) if layer.centred else u
     # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
-    diagonal, basis, (w00, w01, w11), depth = mean_jacobian(u, m * layer.eps, layer.centred)
+    diagonal, basis, matrix, depth = mean_jacobian(u, m * layer.eps, layer.centred)
     _warn_of_poles(layer.name, depth, x)
-    matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * math.sqrt(m)
-    return diagonal * math.sqrt(m), basis.to(dtype), matrix.to(dtype)
+    return diagonal * math.sqrt(m), basis.to(dtype), (matrix * math.sqrt(m)).to(dtype)
 
 
 def _operator(
-    layer: _Layer, x: DecomposedTensor, scale: torch.Tensor | None
+    layer: _Layer, x: _Path | DecomposedTensor, scale: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
     """The same as diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as `apply_operator` takes them. `scale`
     replaces the integrals where it is given."""
@@ -128,10 +136,10 @@ def _operator(
         if scale is not None:
             return (scale, one, one * scale.unsqueeze(-1)) if layer.centred else (scale, None, None)
         diagonal, basis, matrix = _jacobian(layer, x)
-        images = matrix @ basis
         if layer.centred:
-            basis, images = torch.cat([basis, one], -2), torch.cat([images, one * diagonal.unsqueeze(-1).to(dtype)], -2)
-        return diagonal, basis, images
+            basis, matrix = torch.cat([basis, one], -2), F.pad(matrix, (0, 1, 0, 1))
+            matrix[..., 2, 2:] = diagonal
+        return diagonal, basis, matrix @ basis
 
 
 def _pull(
@@ -172,12 +180,17 @@ def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:
 
 def _contributions(
     layer: _Layer,
-    x: DecomposedTensor,
-    components: torch.Tensor,
+    x: _Path | DecomposedTensor,
+    components: Any,
     weight: torch.Tensor | None,
     scale: torch.Tensor | None,
-) -> torch.Tensor:
-    """The components of the normalised numbers, times the weight if there is one."""
+) -> Any:
+    """The components (or windows) of the normalised numbers, times the weight if there is one."""
+    if isinstance(components, Windows):
+        layout, axis = components.layout, components.axis
+        seen = _Path(layout.seen(x.value, axis), layout.seen(x.residual, axis), x.whole)
+        scale = None if scale is None else layout.seen(scale, axis)
+        return components.like(_contributions(layer, seen, components.parts[None], weight, scale).squeeze(0))
     diagonal, basis, images = _operator(layer, x, scale)
     if weight is not None:
         wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
@@ -220,7 +233,8 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     whole = parts[0].whole
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
-    labels, aligned = align(parts)
+    labels, aligned = align(parts, sparse=len(parts) == 1 and parts[0] is x and not whole)
+    aligned = [_dense(t, c, layer) for t, c in zip(parts, aligned, strict=True)]
     rest = iter(aligned)
     of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]
     middle, factor, frozen = None, weight, None
@@ -238,7 +252,7 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
             if frozen is not None:
                 first = _frozen_residual(layer, x, frozen, None, None)
             middle = layer.again(values[0], None, None) / 2 + first / 2
-    terms: list[torch.Tensor] = []
+    terms: list[Any] = []
     if len(parts) == 1 and parts[0] is x and value.numel() and is_pulled(whole) and not value.is_complex():
         with no_graph(True):
             pull = _pull(layer, x, factor, layer.scale if frozen is None else frozen)
@@ -250,7 +264,14 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     if of_bias is not None:
         terms.append(_wide(layer, of_bias, value.ndim))
     made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
-    return DecomposedTensor(value, residual, made.expand(len(labels), *value.shape), labels, whole)
+    if isinstance(made, torch.Tensor):
+        made = made.expand(len(labels), *value.shape)
+    return DecomposedTensor(value, residual, made, labels, whole)
+
+
+def _dense(t: DecomposedTensor, components: Any, layer: _Layer) -> Any:
+    """The components, as windows if these are of an axis of which each row is looked at alone."""
+    return t.components if isinstance(components, Windows) and components.axis >= layer.leading else components
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------
@@ -260,9 +281,9 @@ def _plain(t: Any) -> Any:
     return t.value if isinstance(t, DecomposedTensor) else t
 
 
-def _flat(axes: int, shape: tuple[int, ...]) -> tuple[Function, Function]:
-    """The last `axes` axes as one, and back."""
-    return lambda t, lead: t.flatten(t.ndim - axes), lambda t, lead: t.reshape((*t.shape[:lead], *shape))
+def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
+    """The last axes, of this shape, as one, and back."""
+    return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
 
 
 def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -271,7 +292,7 @@ def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
         return torch.layer_norm(x, shape, weight, bias, eps)
 
-    rows, shaped = _flat(len(shape), tuple(x.shape))
+    rows, shaped = _flat(tuple(shape))
     layer = _Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True, x.ndim - len(shape))
     return _normalise(layer, x, weight, bias)
 
@@ -284,7 +305,7 @@ def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
         return torch.rms_norm(x, shape, weight, eps)
 
-    rows, shaped = _flat(len(shape), tuple(x.shape))
+    rows, shaped = _flat(tuple(shape))
     floor = torch.finfo(x.dtype).eps if eps is None else eps
     layer = _Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False, x.ndim - len(shape))
     return _normalise(layer, x, weight, None)

@@ -151,7 +151,7 @@ def _spread(root: bool) -> Function:
         if correction is None:
             correction = 1 if unbiased is None else int(unbiased)
         axes = _axes(given.get("dim"), x.ndim)
-        count = math.prod(x.shape[a] for a in axes)
+        count = math.prod([x.shape[a] for a in axes])  # torch.compile traces no generator here
         if x.value.is_complex() or not x.value.numel() or count <= correction:
             return _law.quadrature(Call(func, None, args, kwargs))
 
@@ -187,11 +187,10 @@ def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         inside, segments = unit_segments(r, d, eps)
         diagonal, bases, images = inside / eps, [], []
         for length, u in segments:
-            part, basis, (w00, w01, w11), _ = mean_jacobian(u, 0.0)
-            matrix = torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2)) * length.unsqueeze(-1)
+            part, basis, matrix, _ = mean_jacobian(u, 0.0)
             diagonal = diagonal + length * part
             bases.append(basis)
-            images.append(matrix @ basis)
+            images.append(matrix * length.unsqueeze(-1) @ basis)
     components = _rows(x.components.to(dtype), axes, 1)
     made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
     kept = [a for a in range(x.ndim) if a not in axes]

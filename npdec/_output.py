@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +11,7 @@ from npdec import _errstate, _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
+from npdec._views import nothing
 from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
@@ -29,27 +30,28 @@ def check_writeable(name: str, array: Any) -> Composition:
     return array
 
 
-def prepare(name: str, array: Composition, value: Any) -> torch.Tensor:
-    """The tensor of the array, ready to receive `value`: decomposed, with its views, if `value` is."""
+def prepare(name: str, array: Composition, value: Any) -> Callable[[], None]:
+    """Make the array ready to receive `value`: decomposed, with its views, if `value` is. What is returned makes it
+    what it was."""
     if type(value) is not DecomposedTensor:
         tensor = array._t
-        return _memory.decompose_in_place(array, tensor) if type(tensor) is DecomposedTensor else tensor
+        return _memory.decompose_in_place(array, tensor) if type(tensor) is DecomposedTensor else nothing
     if not carries(array._d) or _memory.is_foreign(array):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
         )
-        return array._t
+        return nothing
     return _memory.decompose_in_place(array, value)
 
 
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
     """The tensor of an array that a kernel changes in place, given the other tensors (or array-likes) of the call."""
-    tensor = prepare(name, check_writeable(name, array), None)
+    prepare(name, check_writeable(name, array), None)
     for other in others:
         for found in _decomposed_within(other):
-            tensor = prepare(name, array, found)
-    return tensor
+            prepare(name, array, found)
+    return array._t
 
 
 def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
@@ -81,7 +83,8 @@ def write(
         raise _cannot_cast(name, value.dtype, array._d, casting)
     if tuple(value.shape) != tuple(array._t.shape):
         value = _broadcast_into(name, value, tuple(array._t.shape))
-    target = prepare(name, array, value)
+    prepare(name, array, value)
+    target = array._t
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
         value = value.value
     if _errstate.watching and value.dtype is not array._d:

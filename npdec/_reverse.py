@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from npdec._batched import MATRIX_PRODUCTS
 from npdec._decomposed import DecomposedTensor, carries
-from npdec._equal_rows import MATRIX_PRODUCTS, of_the_residuals
-from npdec._gradients import carried, graft, is_pulled, no_graph, pulled, stand_in
+from npdec._equal_rows import of_the_residuals
+from npdec._gradients import carried, graft, is_pulled, no_graph, pulled, scaled, stand_in
 
 if TYPE_CHECKING:
     from npdec._call import Call
@@ -72,7 +73,8 @@ def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
     if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
         return None
     if call.func in _PRODUCTS and a.shape == b.shape:
-        return lambda grad: (grad * b, grad * a)
+        by_a, by_b = scaled(b), scaled(a)
+        return lambda grad: (by_a(grad), by_b(grad))
     if call.func in MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
         return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
     return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec._gradients import is_pulled, no_graph, pulled
+from npdec._gradients import is_pulled, no_graph, pulled, scaled
 from npdec._secant import Slope, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
 from npdec._tracing import count_contexts, refuse_trace, tracing
@@ -204,7 +204,7 @@ def affine_in_reverse(
         return f_residual, slope.apply(components)
     if f_value.dtype is not components.dtype or f_value.is_complex():
         return f_residual, slope.apply(components)
-    return f_residual, pulled(f_value, f_residual, components, lambda grad: grad * multiplier, slope.difference)
+    return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), slope.difference)
 
 
 def _sloped(

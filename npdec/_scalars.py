@@ -126,7 +126,7 @@ class floating(_Real, inexact):
         >>> np.float32(2.5).as_integer_ratio()
         (5, 2)
         """
-        return self._number().as_integer_ratio()
+        return self._converted("as_integer_ratio()").as_integer_ratio()
 
 
 class complexfloating(inexact):
@@ -305,7 +305,7 @@ class float64(floating):
         >>> np.float64(1.5).hex()
         '0x1.8000000000000p+0'
         """
-        return self._number().hex()
+        return self._converted("hex()").hex()
 
     @classmethod
     def fromhex(cls, string: str, /) -> float64:

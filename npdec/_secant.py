@@ -58,8 +58,8 @@ class Slope:
     """A multiplier for components. Where it does not fit the exponent range (`extreme`), the difference of the function
     is shared out instead; where it is infinite (`singular`), a component of zero contributes zero.
 
-    An infinite step is shared by the components that are infinite; the others, whose share of it is nothing, contribute
-    by the derivative at the infinite end (`limit`) where there is a finite one.
+    An infinite step, or a NaN, is shared by the components that are; the others, whose share of it is nothing,
+    contribute by the derivative at that end (`limit`) where there is a finite one.
     """
 
     multiplier: torch.Tensor
@@ -90,19 +90,19 @@ class Slope:
         assert self.step is not None
         # What is not chosen is finite, for the sake of gradients.
         result = components * torch.where(self.extreme, 0, multiplier)
-        endless = self.extreme & torch.isinf(self.step)
+        endless = self.extreme & ~torch.isfinite(self.step)
         share = components / torch.where(self.extreme & ~endless, self.step, 1)
         moved = torch.where(self.extreme, self.difference, 0) * torch.where(
             endless, _share_of_infinity(components), share
         )
         moved = torch.where(components == 0, 0, moved)  # nothing of an infinite change
         if self.limit is not None:
-            moved = torch.where(endless & ~torch.isinf(components), components * self.limit, moved)
+            moved = torch.where(endless & torch.isfinite(components), components * self.limit, moved)
         return torch.where(self.extreme, moved, result)
 
 
 def _share_of_infinity(components: torch.Tensor) -> torch.Tensor:
-    infinite = torch.isinf(components)
+    infinite = ~torch.isfinite(components)
     return infinite / infinite.sum(0).clamp(min=1)
 
 
@@ -220,8 +220,8 @@ def _quick(
         chosen = (excess.clamp_min_(0) if most > 0 else excess[:0]).to(torch.bool).nonzero().squeeze(1)
     if len(chosen):
         flat = slope.reshape(-1)
-        ends = [t.reshape(-1).index_select(0, chosen) for t in (x, r, fx, fr, flat)]
-        rest = tuple([o.expand(fx.shape).reshape(-1).index_select(0, chosen) if o.ndim else o for o in others])
+        ends = [_elements(t, chosen) for t in (x, r, fx, fr, flat)]
+        rest = tuple([_elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
         derivative = functools.partial(_derivative, lambda u: f(u, *rest))
         flat.index_copy_(0, chosen, derivative(ends[0]) if pieces or closed is not None else _mean(derivative, *ends))
         slope = flat.reshape(fx.shape)
@@ -232,6 +232,14 @@ def _quick(
         return None
     made = Slope(slope, difference)
     return made if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, made, difference, step, others)
+
+
+def _elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    """The elements of these numbers in row-major order; equal rows are not copied for them."""
+    row = tensor
+    while row.ndim and not row.stride(0):
+        row = row[0]
+    return row.reshape(-1).index_select(0, chosen if row is tensor else chosen % row.numel())
 
 
 def _mean(
@@ -276,14 +284,15 @@ def _ranged(
     """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
     info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
     inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
-    extreme = (step != 0) & (difference != 0) & ~inside
+    # A step that is infinite or NaN is shared where the function makes a number of it (nan_to_num does).
+    extreme = (step != 0) & ((difference != 0) | ~torch.isfinite(step)) & ~inside & ~torch.isnan(difference)
     if not bool(extreme.any()):
         return slope
     slope.difference, slope.step, slope.extreme = difference, step, extreme
-    endless = torch.isinf(step)
+    endless = ~torch.isfinite(step)
     if bool(endless.any()):
         rest = tuple(o.expand(step.shape)[endless] if o.ndim else o for o in others)
-        ends = torch.where(torch.isinf(x), x, r).expand(step.shape)[endless]
+        ends = torch.where(torch.isfinite(x), r, x).expand(step.shape)[endless]
         rates = _derivative(lambda u: f(u, *rest), ends)
         slope.limit = torch.zeros_like(slope.multiplier).masked_scatter(
             endless, torch.where(torch.isfinite(rates), rates, 0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
+from npdec import _memory, _wrap
 from npdec._calls import call_each, device_of, gather, operand, shape_of
 from npdec._convert import as_dtype, as_tensor
 from npdec._dtypes import dtype as dtype_class
@@ -142,8 +142,8 @@ class vectorize:
             *[_match(tuple(x.shape), core, sizes) for x, core in zip(tensors, cores_in, strict=True)]
         )
         arrays = [
-            _wrap.wrap_array(x.expand(outer + tuple(x.shape[x.dim() - len(core) :])))
-            for x, core in zip(tensors, cores_in, strict=True)
+            _memory.view(item, x.expand(outer + tuple(x.shape[x.dim() - len(core) :])))
+            for item, x, core in zip(args, tensors, cores_in, strict=True)
         ]
         given = [as_dtype(item) for item in self.otypes] if self.otypes else None
         if given is not None and len(given) != len(cores_out):

@@ -7,8 +7,9 @@ written they are given parts in common. A tensor that nobody knows cannot be: wh
 
 from __future__ import annotations
 
+import functools
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -17,7 +18,7 @@ import torch
 from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
 from npdec._tracing import tracing
 
-__all__ = ["Views", "each_once", "is_settled", "lay_out", "link", "ready", "shares_memory"]
+__all__ = ["Views", "each_once", "is_settled", "lay_out", "link_results", "nothing", "ready", "shares_memory"]
 
 _undispatched = torch._C.DisableTorchFunctionSubclass
 
@@ -67,6 +68,31 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     if len(views) > views.limit:
         views[:] = [member for member in views if member() is not None]
         views.limit = max(16, 2 * len(views))
+
+
+def link_results(result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Link what a function made of its arguments to that of which it is a view: nearly always the first."""
+    if type(result) is DecomposedTensor:
+        rest = args
+        if args and type(args[0]) is DecomposedTensor:
+            link(result, args[0])
+            rest = args[1:]
+        if result.views is None and (rest or kwargs):
+            for other in _decomposed_among((*rest, *kwargs.values())):
+                if shares_memory(result.value, other.value):
+                    link(result, other)
+    elif type(result) is tuple or type(result) is list:
+        for item in result:
+            link_results(item, args, kwargs)
+
+
+def _decomposed_among(args: Iterable[Any]) -> Iterator[DecomposedTensor]:
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            if not torch._C._functorch.is_functorch_wrapped_tensor(arg.value):
+                yield arg
+        elif type(arg) is tuple or type(arg) is list:
+            yield from _decomposed_among(arg)
 
 
 def _has_like(a: DecomposedTensor, b: DecomposedTensor) -> bool:
@@ -129,7 +155,7 @@ def ready(
             member.writes += 1
     missing = source is not None and not target.covers(source.labels)
     if not missing and is_settled(target):
-        return _nothing
+        return nothing
     if len(members) > 1 or others:
         return lay_out([target, *others], target if source is None else source, known)
     if missing:
@@ -137,8 +163,8 @@ def ready(
     return _own(target, target.labels if source is None else union([target, source]))
 
 
-def _nothing() -> None:
-    pass
+def nothing() -> None:
+    """What undoes nothing."""
 
 
 def _own(target: DecomposedTensor, labels: Labels) -> Callable[[], None]:
@@ -180,22 +206,29 @@ def lay_out(
     values = _values(members)
     parts = _parts(members, values, labels)
     views = Views()
-    for member, value, (residual, components) in zip(members, values, parts, strict=True):
-        member.__class__ = DecomposedTensor
-        assert isinstance(member, DecomposedTensor)
-        member.value, member.residual, member.components = value, residual, components
-        member.labels, member.whole, member.views = labels, like.whole, views
-        member.origin = member.windows = None
-        member.writes += 1
-        views.append(ref(member))
+    done = False
+    try:
+        for member, value, (residual, components) in zip(members, values, parts, strict=True):
+            member.__class__ = DecomposedTensor
+            assert isinstance(member, DecomposedTensor)
+            member.value, member.residual, member.components = value, residual, components
+            member.labels, member.whole, member.views = labels, like.whole, views
+            member.origin = member.windows = None
+            member.writes += 1
+            views.append(ref(member))
+        done = True
+    finally:  # a class of tensors may refuse
+        if not done:
+            _restore(before)
+    return functools.partial(_restore, before)
 
-    def undo() -> None:
-        for member, kind, attributes in before:
-            member.__class__ = kind
-            vars(member).clear()
-            vars(member).update(attributes)
 
-    return undo
+def _restore(before: Sequence[tuple[torch.Tensor, type, dict[str, Any]]]) -> None:
+    """Make tensors what they were."""
+    for member, kind, attributes in before:
+        member.__class__ = kind
+        vars(member).clear()
+        vars(member).update(attributes)
 
 
 def _all_over(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -243,11 +276,13 @@ def _values(members: Sequence[torch.Tensor]) -> list[torch.Tensor]:
             if source is not None:
                 with torch.enable_grad():
                     value = member._view_func(source)  # type: ignore[attr-defined]
-            elif member.requires_grad:
+            elif member.requires_grad and not member.is_leaf:
                 with torch.enable_grad():
                     value = _Same.apply(member)
             else:
                 value = member.detach()
+                if member.requires_grad:  # a leaf, written under torch.no_grad(), stays one
+                    value.requires_grad_()
         made[id(member)] = value
     return [made[id(member)] for member in members]
 
@@ -278,7 +313,10 @@ def _parts(
     """A residual and components for each value: views of two tensors laid out as the storage of the values is."""
     largest = max(values, key=lambda value: (value.untyped_storage().nbytes(), value.dtype.itemsize))
     length = largest.untyped_storage().nbytes() // largest.dtype.itemsize
-    residual = largest.detach().as_strided((length,), (1,), 0).clone()
+    memory = largest.detach()
+    memory = memory.conj() if memory.is_conj() else memory
+    memory = torch._neg_view(memory) if memory.is_neg() else memory
+    residual = memory.as_strided((length,), (1,), 0).clone()
     components = residual.new_zeros((len(labels), length))
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
     for part in sorted(decomposed, key=lambda member: member.value.numel()):
@@ -304,7 +342,9 @@ def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
     lead = flat.ndim - 1
     size = (*flat.shape[:lead], *view.shape)
     stride = (*flat.stride()[:lead], *view.stride())
-    return flat.as_strided(size, stride, flat.storage_offset() + view.storage_offset())
+    made = flat.as_strided(size, stride, flat.storage_offset() + view.storage_offset())
+    made = made.conj() if view.is_conj() else made
+    return torch._neg_view(made) if view.is_neg() else made
 
 
 def _value(tensor: torch.Tensor) -> torch.Tensor:

@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import torch
 import torch.nn.functional as F
 
-from npdec import _windows
-from npdec._decomposed import DecomposedTensor
 from npdec._leading import in_front, is_basic
-from npdec._secant import row_by_row
 from npdec._views import shares_memory
 from npdec._windows import Layout, Windows
 
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["Reach", "by_rows", "fitted", "moved", "reach", "summed", "total"]
+__all__ = ["Reach", "fitted", "moved", "reach", "summed", "total"]
 
 _MOST_SLICES = 32  # that are copied one by one
 
@@ -106,6 +103,8 @@ def _product(call: Call, place: int | str, windows: Windows, others: dict[int | 
     if left:
         return _left_product(windows, other, value)
     last = value.ndim - 1
+    if windows.axis == last - 1 and other.shape[:-2] == value.shape[:-2]:  # each component has some of the sums' terms
+        return _by_owner(windows.layout, torch.matmul(windows.layout.seen(other, last), windows.parts))
     axis = {last: last - 1, last - 1: last}.get(windows.axis, windows.axis)
     made = _left_product(Windows(windows.parts.mT, axis, windows.layout), other.mT, value.mT)
     if isinstance(made, Windows):
@@ -309,7 +308,7 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     if call.func is torch.Tensor.__getitem__ and not is_basic(others[1]):
         return None
     # A tensor that has a step along the axis alone tells where that goes.
-    probe = torch.empty(layout.n, device="meta").as_strided(shape, [int(i == axis) for i in range(len(shape))])
+    probe = torch.empty(layout.n, device="cpu").as_strided(shape, [int(i == axis) for i in range(len(shape))])
     marks = call.linear_part(probe)
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
     if None in axes:
@@ -340,33 +339,6 @@ def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int |
             )
             return Windows(parts, new, windows.layout)
     return None
-
-
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
-def by_rows(rule: Function) -> Function:
-    """The rule of a function of the rows of the last axes, `normalized_shape`, which needs those in windows alone."""
-
-    def apply(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        x = args[0] if args else None
-        windows = _windows.known(x) if type(x) is DecomposedTensor and not x.whole else None
-        shape = args[1] if len(args) > 1 else kwargs.get("normalized_shape", ())
-        others = [*args[1:], *kwargs.values()]
-        if windows is None or any(type(other) is DecomposedTensor for other in others):
-            return rule(func, args, kwargs)
-        assert isinstance(x, DecomposedTensor)
-        if windows.axis >= x.ndim - len(shape):
-            return rule(func, args, kwargs)
-        layout, axis = windows.layout, windows.axis
-        ends = [layout.seen(part, axis) for part in (x.value, x.residual)]
-        made = rule(func, (DecomposedTensor(ends[0], ends[1], windows.parts[None], ("",)), *args[1:]), kwargs)
-        value = func(x.value, *args[1:], **kwargs)
-        residual = row_by_row(lambda part: func(part, *args[1:], **kwargs), x.residual, x.ndim - len(shape))
-        return DecomposedTensor(value, residual, windows.like(made.components.squeeze(0)), x.labels)
-
-    apply.inner = rule  # type: ignore[attr-defined]
-    return apply
 
 
 _PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)

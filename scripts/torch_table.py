@@ -59,9 +59,11 @@ of the steps.
 Constructors that copy numbers do not tell anybody of the tensors they are given: `torch.tensor`, `torch.Tensor`,
 `new_tensor`, `torch.sparse_coo_tensor` and its kin, `torch.nested.nested_tensor`, and an assignment to `.data` of a
 plain tensor take the value of a decomposed one without its contributions. `torch.as_tensor` and `torch.asarray` keep
-them. A plain sparse matrix may be a factor of a product of matrices. The contributions of `nn.CrossMapLRN2d` are those
-of the numbers that it computes, of which torch's own gradient is another function's; and those of a fake quantisation
-are of the steps that it takes, which its straight-through gradient leaves out.
+them. Nor does torch tell of a tensor without axes that it takes for a number: `alpha=`, `beta=`, `value=`, `eps=`,
+fill values, `float()`. (Multiply by it, or expand it, instead.) Functions that `torch.jit` has compiled raise. A plain
+sparse matrix may be a factor of a product of matrices. The contributions of `nn.CrossMapLRN2d` are those of the
+numbers that it computes, of which torch's own gradient is another function's; and those of a fake quantisation are of
+the steps that it takes, which its straight-through gradient leaves out.
 """.strip().splitlines()
 # Functions in Python that contribute nothing: they are about the object, not about its numbers.
 ABOUT_THE_OBJECT = frozenset(

@@ -216,9 +216,11 @@ def restore(root, old):
         writeable = part.flags.writeable
         if not writeable and not part.flags.owndata:
             continue
-        part.flags.writeable = True
+        if not writeable:  # NumPy minds of a view of what is frozen by now, though it be writeable
+            part.flags.writeable = True
         part[...] = old[name].reshape(part.shape)
-        part.flags.writeable = writeable
+        if not writeable:
+            part.flags.writeable = False
 
 
 def tried(function):

@@ -61,3 +61,19 @@ def test_contributions_are_written(name):
         assert (array.components.sum((1, 2)) > 0).all()
         assert (array.c_sum() == array).all()
         assert (view.components == array.components).all()
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 0), (0, 4)])
+@pytest.mark.parametrize("given", [(5, 0), (5, 1), (0, 5), (0,), (0, 0), (5, 2, 0), (1, 5, 0), (5, 0, 4), (2, 0)])
+def test_values_of_no_elements(shape, given):
+    """NumPy minds no axes in front of them, where an index selects no elements either."""
+
+    def outcome(lib):
+        key = lib.zeros((0,), dtype=int) if shape == (3,) else lib.array([0, 1]) if shape[0] else lib.zeros((0, 4), int)
+        try:
+            lib.zeros(shape)[key if shape[0] else (key, lib.arange(4))] = lib.zeros(given)
+        except ValueError:
+            return "ValueError"
+        return "written"
+
+    assert outcome(npdec) == outcome(numpy)

@@ -359,10 +359,16 @@ def test_arguments_that_are_views_of_what_is_written():
     assert value.base is z
 
 
+def write_without_graph(parameter, d):
+    with torch.no_grad():
+        parameter[1:] = d
+
+
 @pytest.mark.parametrize("make", [
     lambda d: np.zeros(4).__setitem__(slice(3), d), lambda d: torch.zeros(4, dtype=D)[1:].copy_(d.tensor),
     lambda d: np.asarray(torch.zeros(4, dtype=D)).__setitem__(slice(1, None), d),
     lambda d: (torch.ones(4, dtype=D, requires_grad=True) * 2)[1:].copy_(d.tensor),
+    lambda d: write_without_graph(torch.nn.Parameter(torch.zeros(4, dtype=D)), d.tensor),
 ])  # fmt: skip
 def test_what_was_written_is_freed(make):
     """A tensor that became decomposed does not keep itself: nobody would see the cycle, of which torch holds a part."""
@@ -375,6 +381,199 @@ def test_what_was_written_is_freed(make):
     for _ in range(10):
         make(d)
     assert held() <= before
+
+
+class Itself(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+@pytest.mark.parametrize("look", [
+    lambda t: torch.broadcast_tensors(torch.ones(3, dtype=D), t)[1], lambda t: torch.atleast_2d(numbers(3), t)[1],
+    lambda t: torch.atleast_1d([t])[0], lambda t: torch.meshgrid(numbers(2), t, indexing="ij")[1],
+    lambda t: np.meshgrid(np.ones(2), t, copy=False)[1].tensor, lambda t: torch.einsum("i->i", t), copy.copy,
+    Itself.apply, lambda t: pickle.loads(pickle.dumps((t, t[:])))[1],
+])  # fmt: skip
+@pytest.mark.parametrize("settled", [False, True])
+def test_views_that_are_of_another_argument(look, settled):
+    t = np.decompose(torch.tensor([1.0, 2.0, 3.0], dtype=D))
+    if settled:
+        t = torch.zeros(3, dtype=D).copy_(t)
+    view = look(t)
+    t[0] = 50.0
+    complete(view)
+    if all(view.stride()):
+        view[..., 1] = 60.0
+    complete(view)
+    complete(t)
+    t += np.decompose(torch.tensor([1.0, 2.0, 3.0], dtype=D), labels=["a", "b", "c"])
+    complete(view)
+    complete(t)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: np.decompose(torch.tensor([1 + 1j, 2 + 2j])), lambda: torch.zeros(2, dtype=torch.complex64)
+])  # fmt: skip
+def test_conjugated_views(make):
+    t = make()
+    u = t.conj()
+    u[:1] = np.decompose(torch.tensor([1.5j]))
+    assert t.value.tolist()[0] == -1.5j
+    for x in (t, u):
+        complete(x)
+    assert t.components[:, 0].sum() == -1.5j
+    u.imag[0] = 3.0
+    for x in (t, u):
+        complete(x)
+
+
+@pytest.mark.parametrize("write", [
+    lambda x, d: x[1:].real.__setitem__(..., d), lambda x, d: x[1:].imag.fill(d[0]),
+    lambda x, d: np.add(d, 1, out=x[1:].real), lambda x, d: x.reshape(2, 2).T.real.__setitem__((0, 0), d[0]),
+    lambda x, d: np.vectorize(lambda v: x.__setitem__(0, d[0]) or v.sum(), signature="(n)->()")(x.reshape(2, 2)),
+])  # fmt: skip
+def test_parts_of_complex_views(write):
+    x = np.zeros(4, dtype=complex)
+    write(x, np.decompose(np.array([1.0, 2.0, 3.0])))
+    assert complete(x).components.any()
+
+
+@pytest.mark.parametrize("write", [
+    lambda t, d: torch.add(t[1:], d, out=t[:-1]), lambda t, d: torch.cat([t[:1], d], out=t),
+    lambda t, d: t[:-1].addcmul_(t[1:], d), lambda t, d: torch.mul(input=t[1:], other=d, out=t[1:]),
+])  # fmt: skip
+def test_arguments_of_torch_that_are_views_of_what_is_written(write):
+    t = torch.zeros(5, dtype=D)
+    write(t, np.decompose(torch.arange(1.0, 5, dtype=D)))
+    complete(t)
+
+
+def test_what_is_refused_changes_nothing():
+    d = np.decompose(np.array([1.0]))[0]
+    x = np.zeros(4)
+    r = x[::-1]
+    for array, other in ((r, x), (x, r)):
+        held = other.tensor[1:]
+        with pytest.raises(RuntimeError, match="shares its memory"):
+            array[0] = d
+        assert not x.any()
+        assert not r.any()
+        assert not x.is_decomposed
+        assert not r.is_decomposed
+        del held
+    r[1] = 5.0
+    assert x.tolist() == [0, 0, 5, 0]
+    for key, value in ((slice(0, 2), np.decompose(np.ones(3))), (9, d)):
+        with pytest.raises((ValueError, IndexError)):
+            x[key] = value
+        assert not x.is_decomposed
+
+    class Slotted(torch.Tensor):
+        __slots__ = ("kept",)
+
+    base = torch.zeros(4, dtype=D)
+    with pytest.raises(TypeError, match="layout differs"):
+        base[1:].as_subclass(Slotted)[:1] = decomposed(1)
+    assert type(base) is torch.Tensor
+    with pytest.raises(NotImplementedError, match=r"torch\.func transforms"):
+        np.grad(lambda v: (v * 2).__setitem__(0, d) or v.sum())(np.ones(3))
+
+
+def test_the_parts_are_read_only():
+    x = np.decompose(np.arange(3.0)) * 1
+    for part in (x.value, x.residual, x.components):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 1.0
+    plain = np.zeros(3)
+    plain.c_sum()[:] = 5.0
+    assert not plain.any()
+    part = plain.residual
+    part[0] = x[1]
+    assert complete(plain).components[1, 0] == 1
+
+
+def test_a_parameter_written_without_a_graph_stays_a_leaf():
+    p = torch.nn.Parameter(torch.zeros(3))
+    with torch.no_grad():
+        p[:1] = np.decompose(torch.tensor([1.0]))
+    complete(p)
+    (p.value * 2).sum().backward()
+    assert p.grad.tolist() == [2, 2, 2]
+
+
+class Flat(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        assert x.is_contiguous()
+        return x.view(-1) * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad * 2).view(2, 5, 8)
+
+
+@pytest.mark.parametrize("look", [
+    lambda h: h.view(2, -1), lambda h: h.view(-1).mul(2), lambda h: h[:1].view(40), lambda h: h.unflatten(2, (4, 2)),
+    lambda h: torch.view_as_complex(h.view(2, 5, 4, 2)).abs(), lambda h: h.as_strided((2, 5, 4), (40, 8, 2)),
+    lambda h: h.unflatten(2, (4, 2)).flatten(2).view(-1), Flat.apply,
+    lambda h: torch.nn.functional.pixel_shuffle(h.reshape(1, 4, 5, 4), 2), lambda h: torch.ops.aten.view(h, [2, 40]),
+])  # fmt: skip
+def test_equal_rows_of_the_baseline_do_not_show(look):
+    """They are one in memory, but functions of memory find them where those of the value are."""
+    torch.manual_seed(0)
+    layer, x = torch.nn.Linear(8, 8).double(), numbers(2, 5, 8)
+    y = complete(look(torch.relu(layer(np.decompose(x, axis=1)))))
+    assert y.value.equal(look(torch.relu(layer(x))))
+    torch.testing.assert_close(y.residual, look(torch.relu(layer(torch.zeros_like(x)))))
+    found = np.attribute(lambda x: look(torch.relu(layer(x))).sum(), x)
+    complete(y)
+    torch.testing.assert_close(found.attribution.sum(), found.value - found.residual)
+
+
+def test_what_torch_jit_compiled_refuses():
+    @torch.jit.script
+    def gate(x):
+        return torch.tanh(x) * x
+
+    with pytest.raises(TypeError, match=r"gate: a function that torch\.jit has compiled"):
+        gate(decomposed(3))
+    assert gate(numbers(3)).shape == (3,)
+
+
+D0, X0 = np.array([2.0, 0.0, 4.0]), np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("guard", [
+    lambda x: np.where(D0 != 0, x / D0, 0).sum(), lambda x: (x / D0)[D0 != 0].sum(),
+    lambda x: np.divide(x, D0, out=np.zeros(3), where=D0 != 0).sum(),
+    lambda x: np.nansum(x * np.array([1, np.nan, 2])), lambda x: np.where(x > 2.5, np.log(x - 1.2), 0).sum(),
+    lambda x: np.where(x > 2, (x / D0) * x, x * x).sum(),
+])  # fmt: skip
+def test_reverse_mode_behind_a_guard(guard):
+    """What was not chosen may be infinite or NaN."""
+    with np.errstate(all="ignore"):
+        found = np.attribute(guard, X0, baseline=X0 / 2)
+        wanted = np.attribute(guard, X0, baseline=X0 / 2, mode="forward")
+    numpy.testing.assert_allclose(found.attribution.tolist(), wanted.attribution.tolist(), rtol=1e-12)
+    assert np.isfinite(found.attribution).all()
+
+
+def test_replaced_numbers():
+    x = np.decompose(np.array([0.0, 1.0, 2.0, np.inf]), baseline=np.array([0.0, 2.0, 1.0, 1.0]))
+    y = np.nan_to_num(x / np.array([0.0, 1.0, 1.0, 1.0]), posinf=5.0)
+    assert y.components.tolist() == np.diag(np.array([0.0, -1.0, 1.0, 4.0])).tolist()
+    assert complete(y).residual.tolist() == [0, 2, 1, 1]
+
+
+def test_scalars_as_fractions():
+    for ask in ("as_integer_ratio", "hex"):
+        with pytest.warns(np.DecompositionWarning, match=ask):
+            getattr(np.decompose(np.array([1.5]))[0], ask)()
 
 
 def test_gradients_pass_through_what_is_written():

@@ -77,6 +77,26 @@ def test_mlp():
     compare(mlp(), matrix(), "aot_eager")
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_multihead_attention(weights):
+    torch.manual_seed(0)
+    layer = nn.MultiheadAttention(16, 2, batch_first=True).double().eval()
+    compare(lambda x: layer(x, x, x, need_weights=weights)[0], tokens())
+
+
+def test_encoder_layer():
+    torch.manual_seed(0)
+    compare(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).double().eval(), tokens())
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.std(-1), lambda x: torch.var_mean(x, -1)[0], lambda x: x.amax((0, 1)),
+    lambda x: torch.zeros(3, 4, dtype=DOUBLE).scatter_add(1, torch.zeros(3, 4).long(), x),
+])  # fmt: skip
+def test_functions_of_axes(function):
+    compare(function, matrix())
+
+
 def test_cnn():
     torch.manual_seed(1)
     compare(cnn(), np.decompose(torch.randn(2, 1, 8, 8, dtype=DOUBLE), axis=2), "aot_eager")

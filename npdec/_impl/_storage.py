@@ -23,6 +23,16 @@ def seen_as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return x if x.dtype is dtype else x.view(dtype)
 
 
+def part(x: torch.Tensor, which: int) -> torch.Tensor:
+    """The real (0) or imaginary (1) part of complex numbers, a view of their memory."""
+    base = x._base if type(x) is torch.Tensor else None
+    if base is None or not base.is_complex() or x.is_conj() or x.is_neg() or base.is_conj():
+        return x.imag if which else x.real
+    # torch keeps one tensor more for the part of a view, which would count as one that misses what is written.
+    steps = [2 * step for step in x.stride()]
+    return base.real.as_strided(x.shape, steps, 2 * x.storage_offset() + which)
+
+
 def moved(function: Callable[..., torch.Tensor], x: torch.Tensor, *args: Any) -> torch.Tensor:
     """`function(x, *args)` for a function of torch that moves elements about, whatever the dtype."""
     return seen_as(function(signed(x), *args), x.dtype)

@@ -363,6 +363,9 @@ def fit_indexed(value: torch.Tensor, shape: tuple[int, ...], masked: bool = Fals
     fitted = fit_leading(value, len(shape))
     if _fits(tuple(fitted.shape), shape):
         return fitted
+    last = value.shape[-len(shape) :] if shape else torch.Size()
+    if not last.numel() and _fits(tuple(last), shape):  # of no elements NumPy minds no axes in front
+        return value.reshape(last)
     if masked:
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {value.shape[0]} input values to the {shape[0]} "

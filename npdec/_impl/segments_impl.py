@@ -24,7 +24,7 @@ __all__ = ["Jacobian", "mean_direction", "mean_jacobian", "unit_segments"]
 
 _SHORT = 1 / 16  # |d|² / s0²: the nearest pole is at |t| ≥ 4, and eight nodes leave 14 ** -16
 _CLEAR = 1 / 16  # q0 / s0²: r and d are independent enough for sums of their multiples to keep their digits
-_LARGE = 1e200
+_LARGE = 1e10  # |r|² + |d|², between which and its reciprocal nothing leaves the range of single precision
 # Gauss–Legendre on [0, 1] (Abramowitz and Stegun, "Handbook of Mathematical Functions", 25.4.30, n = 8).
 _HALF_NODES = (0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363)
 _HALF_WEIGHTS = (0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763)
@@ -52,14 +52,18 @@ def _scaled(
 
 
 class Jacobian(NamedTuple):
-    """diagonal − Vᵀ W V: the diagonal (…, 1), V (…, 2, m) with rows of length one at most, and W₀₀, W₀₁ = W₁₀, W₁₁
-    (…, 1). `depth` (…, 1) is the logarithm of how near the path comes to the origin, beside its length; None if no path
-    comes near."""
+    """diagonal − Vᵀ W V: the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2). `depth` (…, 1) is the logarithm of how near
+    the path comes to the origin, beside its length; None if no path comes near."""
 
     diagonal: torch.Tensor
     basis: torch.Tensor
-    matrix: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+    matrix: torch.Tensor
     depth: torch.Tensor | None
+
+
+def _symmetric(w00: torch.Tensor, w01: torch.Tensor, w11: torch.Tensor) -> torch.Tensor:
+    """Matrices (…, 2, 2) of numbers (…, 1)."""
+    return torch.cat([w00, w01, w01, w11], -1).unflatten(-1, (2, 2))
 
 
 class _Long:
@@ -147,49 +151,44 @@ def mean_direction(r: torch.Tensor, d: torch.Tensor, floor: float = 0.0) -> torc
 def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacobian:
     """∫ (I / s − u uᵀ / s³) dt for rows r and d, stacked as (…, 2, m).
 
-    Where no path comes near the origin (beside the length of r), r and d serve as V, and numbers alone are computed.
+    Where no path comes near the origin (beside the length of r), V is u itself, and numbers alone are computed.
     `centred` says that the rows have means of zero.
     """
     if _blind():
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
-    gram = (u @ u.mT).flatten(-2)
-    rr, rd, _, dd = gram.split(1, -1)
+    rr, rd, _, dd = (u @ u.mT).flatten(-2).split(1, -1)
     rr = rr + floor
     short = dd <= _SHORT * rr
-    length2, foot = torch.where(short, 1, dd), torch.where(short, 0, rd)
-    size2, q0 = rr + dd, rr - foot * foot / length2
-    clear = (q0 >= _CLEAR * rr) & (q0 > 0) & (size2 < _LARGE) & (size2 > 1 / _LARGE)
-    if not bool(clear.all()):
-        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     some_short, some_long = _kinds(short)
+    length2, foot = (torch.where(short, 1, dd), torch.where(short, 0, rd)) if some_short else (dd, rd)
+    q0 = rr - foot * foot / length2
+    least, most = map(float, torch.aminmax((rr + dd).detach()))
+    if not (1 / _LARGE < least and most < _LARGE and bool((q0 > _CLEAR * rr).all())):
+        return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     made: list[torch.Tensor] = []
     if some_long:
-        diagonal, bend, turn = _clear(length2, foot, q0)
-        back = foot / length2
-        w00, cross = bend / q0, turn / length2
-        w01 = cross - w00 * back
-        made = [diagonal, w00, w01, (diagonal - bend) / length2 - back * (cross + w01)]
+        made = _clear(length2, foot, q0)
     if some_short:
         rr, rd, dd = torch.where(short, rr, 1), torch.where(short, rd, 0), torch.where(short, dd, 0)
         near = [_moments(rr, rd, dd, -0.5, 1)[0], *_moments(rr, rd, dd, -1.5, 3)]
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
-    diagonal, w00, w01, w11 = made
-    return Jacobian(diagonal, u * size2.rsqrt().unsqueeze(-1), (w00 * size2, w01 * size2, w11 * size2), None)
+    diagonal, *matrix = made
+    return Jacobian(diagonal, u, _symmetric(*matrix), None)
 
 
-def _clear(
-    length2: torch.Tensor, foot: torch.Tensor, q0: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """∫ 1/s, ∫ q0 / s³ and 1/s0 − 1/s1 as `_Long` has them, of paths that keep off the origin; both ends in one."""
+def _clear(length2: torch.Tensor, foot: torch.Tensor, q0: torch.Tensor) -> list[torch.Tensor]:
+    """∫ 1/s, and ∫ (1, t, t²) / s³, of paths that keep off the origin: there the logarithm is a difference of inverse
+    hyperbolic sines that differ."""
     length = torch.sqrt(length2)
     p0 = foot / length
-    before = torch.cat([p0, -p0 - length], -1)  # how far each end lies beyond the foot, away from the path
-    ends = torch.sqrt(q0 + before * before)
-    outer = ends + before.abs()
-    gap = torch.where(before > 0, outer, q0 / outer).sum(-1, keepdim=True)
-    potential = torch.log((ends.sum(-1, keepdim=True) + length) / gap) / length
-    bend = (before / ends).sum(-1, keepdim=True) / -length
-    return potential, bend, -ends.reciprocal().diff(dim=-1)
+    p = torch.cat([p0, p0 + length], -1)
+    s = torch.sqrt(q0 + p * p)
+    first, last = torch.stack([torch.asinh(p * q0.rsqrt()), p / s, s.reciprocal()], -1).unbind(-2)
+    potential, bend, turn = ((last - first) / length).split(1, -1)
+    back, w00 = foot / length2, bend / q0
+    cross = -turn / length
+    w01 = cross - w00 * back
+    return [potential, w00, w01, (potential - bend) / length2 - back * (cross + w01)]
 
 
 def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bool) -> Jacobian:
@@ -214,7 +213,8 @@ def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bo
         made = [torch.where(short, n, f) for n, f in zip(near, made, strict=True)] if some_long else near
     diagonal, first, second, w00, w01, w11 = made
     depth = torch.where(short, 0, diagonal.detach() * torch.sqrt(dd.detach()))
-    return Jacobian(diagonal / unit, torch.stack([first, second], -2), (w00 / unit, w01 / unit, w11 / unit), depth)
+    matrix = _symmetric(w00, w01, w11) / unit.unsqueeze(-1)
+    return Jacobian(diagonal / unit, torch.stack([first, second], -2), matrix, depth)
 
 
 def unit_segments(

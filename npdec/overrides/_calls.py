@@ -1,14 +1,15 @@
-"""How calls that torch does not dispatch reach their rule: those of modules and of autograd Functions.
+"""How calls that torch does not dispatch reach their rule: those of modules, of autograd Functions and of scripts.
 
-torch calls `__torch_function__` for functions and methods, but neither for a module nor for
-`torch.autograd.Function.apply`.
+torch calls `__torch_function__` for functions and methods, but not for a module, for `torch.autograd.Function.apply`,
+or for what torch.jit has compiled.
 
 A module class that is registered, and no other, is opened while a registration of it lasts: it gets the attribute
 through which torch.nn.Module.__call__ asks each module for another way of being called (torch.nn.Module.compile sets
 the same one on an instance). Modules of other classes decompose through the functions in them and need none of this.
 
 An autograd Function hands its arguments to code that may be anything, and would lose their contributions without a
-word. So for all of them `apply` looks whether an argument is decomposed; others go on as ever.
+word. So for all of them `apply` looks whether an argument is decomposed; others go on as ever. So does the call of a
+scripted function, which has no rule and raises.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import torch
 from npdec import _checking, _law
 from npdec._decomposed import DecomposedTensor
 from npdec._scope import scope
+from npdec._tracing import tracing
+from npdec._views import link_results
 
 __all__ = ["close_class", "default", "open_class", "rule_of"]
 
@@ -160,6 +163,20 @@ def _has_own(cls: Any, name: str) -> bool:
     return getattr(cls, name, None) is not getattr(torch.autograd.Function, name)
 
 
+_Scripted: Any = torch.jit.ScriptFunction
+_plain_script = _Scripted.__call__
+
+
+def _script(self: Any, *args: Any, **kwargs: Any) -> Any:
+    if _decomposed(args) or _decomposed(kwargs.values()):
+        raise TypeError(
+            f"{self.name}: a function that torch.jit has compiled sees no contributions, and would lose them. Call the "
+            "function that it was made of"
+        )
+    return _plain_script(self, *args, **kwargs)
+
+
+_Scripted.__call__ = _script
 torch.autograd.Function.apply = classmethod(_apply)  # type: ignore[method-assign, assignment]
 
 
@@ -179,6 +196,8 @@ def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, 
             result = run()
     else:
         result = run()
+    if not tracing():
+        link_results(result, args, kwargs)
     if _checking.is_on(func):
         _checking.check(func, args, result)
     return result
