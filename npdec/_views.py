@@ -156,7 +156,7 @@ def ready(
     missing = source is not None and not target.covers(source.labels)
     if not missing and is_settled(target):
         return nothing
-    if len(members) > 1 or others:
+    if len(members) > 1 or any(other is not target for other in others):
         return lay_out([target, *others], target if source is None else source, known)
     if missing:
         _check_alone(members, known)
