@@ -106,6 +106,11 @@ class Call:
         """The function with these tensors in place of the decomposed ones."""
         return self._with(tensors, [], linear_only=False)
 
+    def has_tensor_factor(self) -> bool:
+        """Whether components are multiplied with a tensor that is not decomposed."""
+        given = (self.args[key] if isinstance(key, int) else self.kwargs[key] for key in self.constant_factors)
+        return any(isinstance(factor, torch.Tensor) for factor in given)
+
     def has_infinite_factor(self) -> bool:
         """Whether an argument that is not decomposed, and that components are multiplied with, holds an infinity."""
         if tracing():

@@ -71,7 +71,7 @@ def linear(call: Call) -> Any:
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, sparse=not call.whole)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
-    if alone and not bool(torch.isfinite(value.sum())):
+    if alone and call.has_tensor_factor() and not bool(torch.isfinite(value.sum())):
         with no_graph(True):
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
