@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import copy
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -106,17 +106,20 @@ class Call:
         """The function with these tensors in place of the decomposed ones."""
         return self._with(tensors, [], linear_only=False)
 
+    def _factors(self) -> Iterator[Any]:
+        """The arguments that are not decomposed, and that components are multiplied with."""
+        for key in self.constant_factors:
+            yield self.args[key] if isinstance(key, int) else self.kwargs[key]
+
     def has_tensor_factor(self) -> bool:
         """Whether components are multiplied with a tensor that is not decomposed."""
-        given = (self.args[key] if isinstance(key, int) else self.kwargs[key] for key in self.constant_factors)
-        return any(isinstance(factor, torch.Tensor) for factor in given)
+        return any(isinstance(factor, torch.Tensor) for factor in self._factors())
 
     def has_infinite_factor(self) -> bool:
         """Whether an argument that is not decomposed, and that components are multiplied with, holds an infinity."""
         if tracing():
             return False
-        for key in self.constant_factors:
-            factor = self.args[key] if isinstance(key, int) else self.kwargs[key]
+        for factor in self._factors():
             if isinstance(factor, torch.Tensor):
                 if carries(factor.dtype) and not mapped() and bool(torch.isinf(factor).any()):
                     return True

@@ -14,6 +14,7 @@ import torch
 
 from npdec import _batched
 from npdec._decomposed import DecomposedTensor, is_broadcast
+from npdec._leading import named
 from npdec._secant import narrowed, row_by_row
 from npdec._tracing import tracing
 
@@ -23,18 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["of_the_residuals", "spread"]
 
 
-def _named(names: str) -> frozenset[Any]:
-    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
-    return frozenset(f if callable(f) else f.__get__ for f in found if f is not None)
-
-
 # Functions that take steps as they are. To others numbers are given that lie in memory as those of the value do.
-_STEPPED = _named(
-    "sum mean permute transpose t T mT H mH adjoint swapaxes swapdims movedim moveaxis unsqueeze squeeze expand "
-    "expand_as broadcast_to select narrow __getitem__ split split_with_sizes chunk unbind diagonal unfold reshape "
-    "flatten ravel real imag detach conj view_as_real index_select"
+_STEPPED = frozenset(
+    named(
+        "sum mean permute transpose t T mT H mH adjoint swapaxes swapdims movedim moveaxis unsqueeze squeeze expand "
+        "expand_as broadcast_to select narrow __getitem__ split split_with_sizes chunk unbind diagonal unfold reshape "
+        "flatten ravel real imag detach conj view_as_real index_select"
+    )
 )
-_RESHAPES = _named("view view_as unflatten")
+_RESHAPES = frozenset(named("view view_as unflatten"))
 _SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
 
 

@@ -13,7 +13,7 @@ import torch
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["in_front", "is_basic"]
+__all__ = ["in_front", "is_basic", "named"]
 
 Function = Callable[..., Any]
 
@@ -99,24 +99,23 @@ def _swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
     return (lambda c: c.mT) if ndim > 1 else None
 
 
+def named(names: str) -> list[Any]:
+    """The functions and methods of torch of these names, and what reads the attributes."""
+    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
+    readers = [f if callable(f) else getattr(f, "__get__", None) for f in found]
+    return [f for f in readers if f is not None]  # a dtype is of no use
+
+
 def _table(**forms: Function) -> dict[Function, Function]:
-    found = {}
-    for name, form in forms.items():
-        for owner in (torch, torch.Tensor):
-            function = getattr(owner, name, None)
-            if callable(function):
-                found[function] = form
-    return found
+    return {function: form for name, form in forms.items() for function in named(name)}
 
 
-_MT: Any = torch.Tensor.mT
 _FORMS: dict[Function, Function] = {
     **_table(
-        sum=_reduced, mean=_reduced, permute=_permuted, unsqueeze=_unsqueezed, __getitem__=_indexed,
+        mT=_swapped, sum=_reduced, mean=_reduced, permute=_permuted, unsqueeze=_unsqueezed, __getitem__=_indexed,
         reshape=_reshaped, view=_reshaped, flatten=_reshaped, unflatten=_reshaped,
         transpose=_of_axes(0, 2), swapaxes=_of_axes(0, 2), swapdims=_of_axes(0, 2),
         squeeze=_of_axes(0, 1), cumsum=_of_axes(0, 1), select=_of_axes(0, 1), index_select=_of_axes(0, 1),
         unbind=_of_axes(0, 1, (0,)), split=_of_axes(1, 2, (0,)), chunk=_of_axes(1, 2, (0,)),
     ),
-    _MT.__get__: _swapped,
 }  # fmt: skip

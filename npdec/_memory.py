@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -293,7 +294,7 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
         a = a.value
     if type(b) is DecomposedTensor:
         b = b.value
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    return _views.shares_memory(a, b)
 
 
 def decompose_in_place(array: Composition, like: DecomposedTensor) -> Callable[[], None]:
@@ -306,21 +307,10 @@ def decompose_in_place(array: Composition, like: DecomposedTensor) -> Callable[[
     family = getattr(array, "_m", None)
     if family is None or not (family.mirrors or family.origin):
         return _ready(array, like)
-    undone: list[Callable[[], None]] = []
-
-    def undo() -> None:
-        for each in reversed(undone):
-            each()
-
-    done = False
-    try:
+    with ExitStack() as undone:
         for connected in _connected(array, set()):
-            undone.append(_ready(connected, like))
-        done = True
-    finally:
-        if not done:
-            undo()
-    return undo
+            undone.callback(_ready(connected, like))
+        return undone.pop_all().close
 
 
 def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:

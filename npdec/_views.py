@@ -18,7 +18,7 @@ import torch
 from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
 from npdec._tracing import tracing
 
-__all__ = ["Views", "each_once", "is_settled", "lay_out", "link_results", "nothing", "ready", "shares_memory"]
+__all__ = ["Views", "each_once", "is_settled", "lay_out", "link", "link_results", "nothing", "ready", "shares_memory"]
 
 _undispatched = torch._C.DisableTorchFunctionSubclass
 
@@ -33,7 +33,7 @@ class Views(list["ref[DecomposedTensor]"]):
 
     __slots__ = ("lazy", "limit", "loose")
 
-    def __init__(self, members: Iterable[DecomposedTensor] = ()) -> None:
+    def __init__(self, members: Iterable[Any]) -> None:
         super().__init__(map(ref, members))
         self.limit, self.loose, self.lazy = 16, False, False
 
@@ -205,7 +205,7 @@ def lay_out(
     before = [(member, type(member), dict(vars(member))) for member in members]
     values = _values(members)
     parts = _parts(members, values, labels)
-    views = Views()
+    views = Views(members)
     done = False
     try:
         for member, value, (residual, components) in zip(members, values, parts, strict=True):
@@ -215,7 +215,6 @@ def lay_out(
             member.labels, member.whole, member.views = labels, like.whole, views
             member.origin = member.windows = None
             member.writes += 1
-            views.append(ref(member))
         done = True
     finally:  # a class of tensors may refuse
         if not done:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import torch
 import torch.nn.functional as F
 
-from npdec._leading import in_front, is_basic
+from npdec._leading import in_front, is_basic, named
 from npdec._views import shares_memory
 from npdec._windows import Layout, Windows
 
@@ -308,7 +308,7 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     if call.func is torch.Tensor.__getitem__ and not is_basic(others[1]):
         return None
     # A tensor that has a step along the axis alone tells where that goes.
-    probe = torch.empty(layout.n, device="cpu").as_strided(shape, [int(i == axis) for i in range(len(shape))])
+    probe = layout.owner.new_empty(layout.n).as_strided(shape, [int(i == axis) for i in range(len(shape))])
     marks = call.linear_part(probe)
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
     if None in axes:
@@ -348,28 +348,21 @@ _SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
 _DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
 
 
-def _functions(names: str) -> list[Function]:
-    """The functions and methods of these names."""
-    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
-    return [f for f in found if callable(f)]
-
-
 FORMS: dict[Function, Callable[..., Made]] = {
     F.linear: _linear,
-    **dict.fromkeys(_functions("matmul bmm mm mv dot __matmul__"), _product),
-    **dict.fromkeys(_functions("addmm"), _plain_sum),
+    **dict.fromkeys(named("matmul bmm mm mv dot __matmul__"), _product),
+    **dict.fromkeys(named("addmm"), _plain_sum),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
-    **dict.fromkeys(_functions("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
+    **dict.fromkeys(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
     **dict.fromkeys((*_SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
     **dict.fromkeys((torch.sum, torch.Tensor.sum, *_MEANS), _total),
-    **dict.fromkeys(_functions("clone contiguous neg negative to float double"), _each),
+    **dict.fromkeys(named("clone contiguous neg negative to float double"), _each),
     **dict.fromkeys(
-        _functions(
+        named(
             "transpose permute t swapaxes swapdims moveaxis movedim unsqueeze unbind chunk split "
-            "split_with_sizes select __getitem__ adjoint"
+            "split_with_sizes select __getitem__ adjoint T mT"
         ),
         _viewed,
     ),
-    **dict.fromkeys((getattr(torch.Tensor, name).__get__ for name in ("T", "mT")), _viewed),
-    **dict.fromkeys(_functions("reshape view flatten unflatten squeeze"), _reshaped),
+    **dict.fromkeys(named("reshape view flatten unflatten squeeze"), _reshaped),
 }
