@@ -123,8 +123,8 @@ def forward(model: nn.Module, x: torch.Tensor, count: int, repeats: int) -> list
     calls: Calls = {
         plain: lambda: model(x),
         floor: lambda: model(stacked),
-        own: lambda: model(start),
-        "npdec, with np.decompose of the input": lambda: model(npdec.decompose(x, groups=blocks)),
+        own: lambda: model(start).components,
+        "npdec, with np.decompose of the input": lambda: model(npdec.decompose(x, groups=blocks)).components,
     }
     result = model(start)
     error = scale(result.value - result.residual - result.components.sum(0))

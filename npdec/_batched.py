@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _windowed
+from npdec._deferred import Deferred, deferred, moved
 from npdec._leading import in_front
 from npdec._secant import lead
 from npdec._tracing import constant_when_traced, tracing
@@ -66,24 +67,28 @@ def apply(
     places: Sequence[int],
     held: Sequence[Any],
 ) -> Any:
-    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or windows.
+    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or what
+    stands for one, windows or a product put off.
 
-    `components`, tensors or windows, are those of the decomposed arguments of the numbers `places`; the others are
-    `held`.
+    `components`, tensors or what stands for them, are those of the decomposed arguments of the numbers `places`; the
+    others are `held`.
     """
     count = len(components[0])
     elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
     endless = elementwise and len(components) == 1 and bool(call.constant_factors) and call.has_infinite_factor()
-    if any(type(c) is Windows for c in components):
+    if any(isinstance(c, (Windows, Deferred)) for c in components):
         made = None
-        if len(components) == 1:
+        if any(type(c) is Deferred for c in components):
+            made = moved(call, components, value)
+        elif len(components) == 1:
             made = None if endless else _windowed.moved(call, places[0], components[0], held, value)
         elif isinstance(value, torch.Tensor):
             made = _windowed.summed(call, components, value)
         if made is not None:
             return made
         components = [
-            call.tensors[i].components if type(c) is Windows else c for i, c in zip(places, components, strict=True)
+            c if isinstance(c, torch.Tensor) else call.tensors[i].components
+            for i, c in zip(places, components, strict=True)
         ]
     if not count:
         if isinstance(value, torch.Tensor):
@@ -95,7 +100,8 @@ def apply(
             result = torch.where(lead(components[0], value.ndim) == 0, 0, result)
         return _expanded(result, count, value)
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
-        return function(*components)
+        put_off = deferred(call, components[0])
+        return function(*components) if put_off is None else put_off
     front = None if tracing() else in_front(call, value)
     if front is not None:
         made = front(components[0])
@@ -112,8 +118,11 @@ def apply(
     return list(result) if isinstance(result, (tuple, list)) else result
 
 
-def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequence[Any]) -> torch.Tensor | None:
-    """The products of a batch of matrices with the batch of each component; None if they are of another kind.
+def _of_matrices(
+    call: Call, components: torch.Tensor, place: int, held: Sequence[Any]
+) -> torch.Tensor | Deferred | None:
+    """The products of a batch of matrices with the batch of each component; None if they are of another kind. That
+    with one matrix on the right may be put off.
 
     Large ones are made one by one: for all at once torch would copy the former as often.
     """
@@ -122,6 +131,8 @@ def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequenc
         return None
     other = held[1 - place] if len(call.leaves) == 2 else call.args[1 - leaf.key]
     batch, left = other.shape[:-2], leaf.key == 0
+    if left and other.ndim == 2:
+        return deferred(call, components)
     if other.ndim < 3 or components.shape[1:-2] != batch or components.dtype is not other.dtype:
         return None
     rows, columns = (components, other) if left else (other, components)

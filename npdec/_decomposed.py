@@ -17,6 +17,7 @@ from npdec import _components, _windows
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
 
 if TYPE_CHECKING:
+    from npdec._deferred import Deferred
     from npdec._views import Views
 
 __all__ = [
@@ -83,7 +84,8 @@ class DecomposedTensor(torch.Tensor):
     components: Any = _windows.Components()  # a tensor; made of the windows when first read, if it has those
     labels: Labels
     whole: bool
-    windows: _windows.Windows | _windows.Marked | None = None  # where alone the components are not zero, if known
+    # Where alone the components are not zero, if that is known, or what they are to be made of.
+    windows: _windows.Windows | _windows.Marked | Deferred | None = None
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
@@ -94,7 +96,7 @@ class DecomposedTensor(torch.Tensor):
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor | _windows.Windows | _windows.Marked,
+        components: torch.Tensor | _windows.Windows | _windows.Marked | Deferred,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
@@ -240,11 +242,13 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     return full.index_copy(0, index, components)
 
 
-def align(parts: Sequence[DecomposedTensor], sparse: bool = False) -> tuple[Labels, list[Any]]:
-    """The union of the labels, and the components of each tensor under it; if `sparse`, windows where known."""
+def align(
+    parts: Sequence[DecomposedTensor], lazy: Callable[[DecomposedTensor], Any] | None = None
+) -> tuple[Labels, list[Any]]:
+    """The union of the labels, and the components of each tensor under it, or what `lazy` gives in their place."""
     labels = parts[0].labels if len(parts) == 1 else union(parts)
     return labels, [
-        (sparse and _are_equal(part.labels, labels) and _windows.known(part))
+        (lazy is not None and _are_equal(part.labels, labels) and lazy(part))
         or expand_components(part.components, part.labels, labels)
         for part in parts
     ]

@@ -16,6 +16,7 @@ import torch
 from npdec import _batched, _checking, _reverse
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
+from npdec._deferred import lazy
 from npdec._equal_rows import of_the_residuals, spread
 from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
@@ -69,7 +70,7 @@ def linear(call: Call) -> Any:
             _warn_dropped(call, value)
             return value
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, sparse=not call.whole)
+    labels, components = align(tensors, None if call.whole else lazy)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
     if alone and call.has_tensor_factor() and not bool(torch.isfinite(value.sum())):
         with no_graph(True):
@@ -101,7 +102,7 @@ def multilinear(call: Call) -> Any:
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, sparse=not call.whole)
+    labels, components = align(tensors, None if call.whole else known)
     if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]

@@ -25,7 +25,7 @@ from npdec._impl.segments_impl import mean_jacobian
 from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
-from npdec._windows import Windows
+from npdec._windows import Windows, known
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "apply_operator", "working_dtype"]
@@ -233,7 +233,7 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     whole = parts[0].whole
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
-    labels, aligned = align(parts, sparse=len(parts) == 1 and parts[0] is x and not whole)
+    labels, aligned = align(parts, known if len(parts) == 1 and parts[0] is x and not whole else None)
     aligned = [_dense(t, c, layer) for t, c in zip(parts, aligned, strict=True)]
     rest = iter(aligned)
     of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]

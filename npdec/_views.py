@@ -10,15 +10,29 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
-from weakref import ref
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
 
 import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
 from npdec._tracing import tracing
 
-__all__ = ["Views", "each_once", "is_settled", "lay_out", "link", "link_results", "nothing", "ready", "shares_memory"]
+if TYPE_CHECKING:
+    from npdec._deferred import Deferred
+
+__all__ = [
+    "Views",
+    "each_once",
+    "family",
+    "is_settled",
+    "lay_out",
+    "link",
+    "link_results",
+    "nothing",
+    "ready",
+    "shares_memory",
+]
 
 _undispatched = torch._C.DisableTorchFunctionSubclass
 
@@ -28,17 +42,38 @@ class Views(list["ref[DecomposedTensor]"]):
 
     `loose` says that some have their values in common, but not their residuals or components: a view of a tensor whose
     parts do not lie in memory as its value does may be a copy of them, or elements of a part may be one in memory where
-    those of the value are several. `lazy` says that of some it is not known yet.
+    those of the value are several. `lazy` says that of some it is not known yet. Their components may be lent to
+    products that are yet to be made of them (`npdec._deferred`).
     """
 
-    __slots__ = ("lazy", "limit", "loose")
+    __slots__ = ("borrowers", "lazy", "limit", "loose")
 
     def __init__(self, members: Iterable[Any]) -> None:
         super().__init__(map(ref, members))
         self.limit, self.loose, self.lazy = 16, False, False
+        self.borrowers: WeakSet[Deferred] | None = None
+
+    def lend(self, product: Deferred) -> None:
+        if self.borrowers is None:
+            self.borrowers = WeakSet()
+        self.borrowers.add(product)
+
+    def call_in(self) -> None:
+        """Have the products made, as the components are about to be written."""
+        borrowers, self.borrowers = self.borrowers, None
+        for product in borrowers or ():
+            product.dense()
 
     def living(self) -> list[DecomposedTensor]:
         return [tensor for member in self if (tensor := member()) is not None]
+
+
+def family(tensor: DecomposedTensor) -> Views:
+    """The tensors over the same memory: made, if it has none but itself."""
+    views = tensor.views
+    if views is None:
+        views = tensor.views = Views([tensor])
+    return views
 
 
 def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
@@ -56,10 +91,8 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
         if not lazy and shares_memory(view.components, source.components):
             view.components = _copied(view.components)
         return
-    views = source.views
-    if views is None:
-        views = source.views = Views([source])
-    elif view.views is views:
+    views = family(source)
+    if view.views is views:
         return
     view.views = views
     views.append(ref(view))
@@ -149,6 +182,8 @@ def ready(
         assert source is not None
         return lay_out([target, *others], source, known)
     members = [target] if target.views is None or tracing() else target.views.living()
+    if target.views is not None and not tracing():
+        target.views.call_in()
     for member in members:
         member.origin = None
         if not tracing():
@@ -199,6 +234,9 @@ def lay_out(
         _check_dense(tensor)
     members = _all_over(tensors)
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
+    for tensor in decomposed:
+        if tensor.views is not None:
+            tensor.views.call_in()
     labels = union([*decomposed, like])
     if len(decomposed) < len(members) or not all(member.covers(labels) for member in decomposed):
         _check_alone(members, known)

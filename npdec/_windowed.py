@@ -21,7 +21,7 @@ from npdec._windows import Layout, Windows
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["Reach", "fitted", "moved", "reach", "summed", "total"]
+__all__ = ["SUMS", "Reach", "fitted", "moved", "reach", "summed", "total"]
 
 _MOST_SLICES = 32  # that are copied one by one
 
@@ -260,12 +260,12 @@ def _added(call: Call, place: int | str, windows: Windows, others: dict[int | st
 
 def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
     """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
-    if call.func not in {*_SUMS, *_DIFFERENCES} or len(components) != 2 or len(call.args) != 2 or call.kwargs:
+    if call.func not in {*SUMS, *_DIFFERENCES} or len(components) != 2 or len(call.args) != 2 or call.kwargs:
         return None
     if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
         return None
     first, second = components
-    if call.func not in _SUMS:
+    if call.func not in SUMS:
         second = second.like(-second.parts) if isinstance(second, Windows) else -second
     return total([first, second])
 
@@ -344,7 +344,7 @@ def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int |
 _PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
 _CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
 _MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
-_SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
+SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
 _DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
 
 
@@ -354,7 +354,7 @@ FORMS: dict[Function, Callable[..., Made]] = {
     **dict.fromkeys(named("addmm"), _plain_sum),
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
     **dict.fromkeys(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
-    **dict.fromkeys((*_SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
+    **dict.fromkeys((*SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
     **dict.fromkeys((torch.sum, torch.Tensor.sum, *_MEANS), _total),
     **dict.fromkeys(named("clone contiguous neg negative to float double"), _each),
     **dict.fromkeys(

@@ -112,8 +112,9 @@ class Windows:
     def requires_grad(self) -> bool:
         return self.parts.requires_grad
 
-    def note(self, components: torch.Tensor) -> None:
+    def note(self, components: torch.Tensor) -> Windows:
         self.noted, self.version = components, components._version
+        return self
 
     def like(self, parts: torch.Tensor) -> Windows:
         """Other parts in the same windows."""
@@ -175,8 +176,9 @@ class Marked:
         """The shape of the components."""
         return (self.count, *self.change.shape)
 
-    def note(self, components: torch.Tensor) -> None:
+    def note(self, components: torch.Tensor) -> Marked:
         self.noted, self.version = components, components._version
+        return self
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
@@ -261,7 +263,7 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
 def known(tensor: DecomposedTensor) -> Windows | None:
     """The windows of the tensor's components, if they have any that are true yet."""
     windows = None if tracing() else tensor.windows  # on which no graph is to depend
-    if windows is None:
+    if not isinstance(windows, (Windows, Marked)):
         return None
     components: torch.Tensor | None = tensor.__dict__.get("components")
     # Who has seen components on a graph may ask for gradients by them.
@@ -306,8 +308,5 @@ class Components:
             raise AttributeError("components")
         components = windows.dense()
         tensor.components = components
-        if components.is_inference():
-            tensor.windows = None
-        else:
-            windows.note(components)
+        tensor.windows = None if components.is_inference() else windows.note(components)
         return components

@@ -33,6 +33,7 @@ LAW = {
     "_closed_torch",
     "_components",
     "_decomposed",
+    "_deferred",
     "_dispatch",
     "_equal_rows",
     "_formula",
