@@ -71,7 +71,7 @@ def model_columns(title: str, model: torch.nn.Module, x: torch.Tensor) -> tuple[
     answer = attribute()
     whole = answer.value - answer.residual - answer.attribution.sum()
     columns: dict[str, Callable[[], Any]] = {
-        f"npdec forward{title}": torch.no_grad()(lambda: logits(start)),
+        f"npdec forward{title}": torch.no_grad()(lambda: logits(start).components),
         f"npdec reverse{title}": attribute,
     }
     notes = {
@@ -119,7 +119,7 @@ def beside_pydec(turn_count: int) -> None:
     model, x = feed_forward(), torch.randn(TOKENS, WIDTH)
     start = npdec.decompose(x, axis=0, baseline=0.0)
     plain = "plain forward"
-    calls: dict[str, Callable[[], Any]] = {plain: lambda: model(x), "npdec forward": lambda: model(start)}
+    calls: dict[str, Callable[[], Any]] = {plain: lambda: model(x), "npdec forward": lambda: model(start).components}
     notes = {"npdec forward": note(model(start))}
     try:
         import pydec

@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+_SHORT = 0.1  # seconds
+
 
 def turns(columns: dict[str, Callable[[], object]], repeats: int, loops: int = 1) -> dict[str, list[float]]:
     """Seconds per call of every column, one number a turn.
 
     In a turn all columns run once (`loops` calls each), one right after the other, so that a slow spell of the machine
-    hits them alike. The order moves on by one each turn, and a first turn only warms up.
+    hits them alike. The order moves on by one each turn, and a first turn only warms up. A short call is made once more
+    before it is timed: the column before may have left the caches and the allocator to other numbers.
     """
     names = list(columns)
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -25,16 +28,17 @@ def turns(columns: dict[str, Callable[[], object]], repeats: int, loops: int = 1
             shift = turn % len(names)
             for name in names[shift:] + names[:shift]:
                 call = columns[name]
+                if loops == 1 and seconds[name] and seconds[name][-1] < _SHORT:
+                    call()
                 start = time.perf_counter()
                 for _ in calls:
                     call()
                 elapsed = time.perf_counter() - start
-                if turn >= 0:
-                    seconds[name].append(elapsed / loops)
+                seconds[name].append(elapsed / loops)
     finally:
         if enabled:
             gc.enable()
-    return seconds
+    return {name: values[1:] for name, values in seconds.items()}
 
 
 def ratio(numerator: list[float], denominator: list[float]) -> float:

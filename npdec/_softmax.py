@@ -64,20 +64,25 @@ class SoftPath:
     """
 
     def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, count: int, empty_is_zero: bool = False) -> None:
-        dtype = x.dtype
-        x, r = _from_top(x), _from_top(r)  # p knows no shift, and the points of the path keep their digits
-        d = torch.where((x == r) & torch.isinf(r), 0, x - r)  # a mask does not move
-        self.r, self.d, self.dtype = r, d, dtype
+        dtype, blind = x.dtype, tracing() or mapped()
+        ends = torch.stack((x, r)).double()  # p knows no shift, and less their tops the points keep their digits
+        tops = ends.detach().amax(-1, keepdim=True)
+        x, r = (ends - tops).unbind()
+        d = x - r
+        longest = math.nan if blind else _longest(d)
+        if not math.isfinite(longest):  # a mask does not move
+            x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
+            d = torch.where((x == r) & torch.isinf(r), 0, x - r)
+            longest = math.nan if blind else _longest(d)
+        self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
         self.empty = _empty(r) if empty_is_zero else None
-        self.lengths = (d.amax(-1) - d.amin(-1)).detach()
-        if tracing() or mapped() or dtype is torch.float64 or not bool(self.lengths.amax() > _LONG):
+        if blind or dtype is torch.float64 or not longest > _LONG:
             self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
             self.pieces = self._plan(name, count)
 
     def _rule(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-        pairs = torch.tensor(gauss_legendre(n), dtype=torch.float64)
-        times, weights = pairs.to(device=self.r.device, dtype=self.r.dtype).unbind(1)
+        times, weights = torch.tensor(gauss_legendre(n), dtype=self.r.dtype, device=self.r.device).unbind(1)
         return times, weights
 
     def _plan(self, name: str, count: int) -> list[_Piece]:
@@ -85,8 +90,11 @@ class SoftPath:
             return [_Piece(None, *self._rule(32))]
         wanted = tolerance(self.dtype)
         digits = math.log(max(40 / wanted, 2.0)) / 2
-        lengths = self.lengths
-        if not bool(torch.isfinite(lengths).all()):
+        if self.longest <= 2 * math.pi / math.sinh(digits / _FEW):  # of a length of zero, 0
+            few = math.ceil(digits / math.asinh(2 * math.pi / self.longest)) if self.longest else 0
+            return [_Piece(None, *self._rule(max(2, few)))]
+        lengths = _lengths(self.d).double()
+        if not math.isfinite(self.longest):
             _util.warn(
                 f"{name}: the path from the baseline to the value has no finite length: contributions pass through a "
                 "mask (-inf) only if it is the same for both",
@@ -96,7 +104,7 @@ class SoftPath:
         enough = torch.ceil(digits / torch.asinh(2 * math.pi / lengths)).clamp(min=2)  # of a length of zero, 0
         most = float(enough.amax())
         small = self.r.numel() * most <= _SMALL
-        if most <= _FEW or (most <= _CLASSES[-1] and (small or most <= 1.5 * float(enough.mean()))):
+        if most <= _CLASSES[-1] and (small or most <= 1.5 * float(enough.mean())):
             return [_Piece(None, *self._rule(int(most)))]
         pieces, below = [], 0
         if count >= _MANY:  # the nodes cost less than to pick the components of some rows
@@ -239,11 +247,14 @@ def _empty(scores: torch.Tensor) -> torch.Tensor | None:
     return empty if tracing() or mapped() or bool(empty.any()) else None
 
 
-def _from_top(t: torch.Tensor) -> torch.Tensor:
-    """Each row less its largest number, in double precision."""
-    t = t.double()
-    top = t.detach().amax(-1, keepdim=True)
-    return t - torch.where(torch.isfinite(top), top, 0)
+def _lengths(d: torch.Tensor) -> torch.Tensor:
+    """The range of each row."""
+    d = d.detach()
+    return d.amax(-1) - d.amin(-1)
+
+
+def _longest(d: torch.Tensor) -> float:
+    return float(_lengths(d).amax())
 
 
 def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -7,7 +7,6 @@ fraction of the path that it leads. Equal lines share evenly.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import torch
@@ -86,34 +85,40 @@ def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     A time is kept as its distance from the start and from the end of the path, which may be small beside the path.
     """
     count = len(value)
-    pairs = list(itertools.combinations(range(count), 2))
-    gaps = torch.stack([residual[i] - residual[j] for i, j in pairs])
+    # Pairs of lines, those of the first line with all after it, those of the second, …: all pairs at once.
+    firsts = range(count - 1)
+    gaps = torch.cat([residual[i : i + 1] - residual[i + 1 :] for i in firsts])
+    change = torch.cat([value[i + 1 :] - value[i : i + 1] for i in firsts])
     ties = (gaps == 0).to(gaps.dtype)
-    gaps, some = gaps + ties, ties.flatten(1).amax(1).tolist()
-    high = value.unbind()
+    some = ties.flatten(1).amax(1).tolist()
+    gaps = gaps + ties
+    gain = change.clamp(min=0)
+    both = gain + gaps
+    crossing, left = gaps / both, gain / both
+    if any(some):  # of two that start as one the steeper leads, and of equal ones the first, for the time being
+        apart, steeper = 1 - ties, gain.sign_().mul_(ties)
+        crossing = crossing.mul_(apart).add_(ties).sub_(steeper)
+        left = left.mul_(apart).add_(steeper)
     start: list[torch.Tensor | None] = [None] * count
     end, until, rest = list(start), list(start), list(start)
     equal: list[tuple[int, int, torch.Tensor]] = []
-    for gap, tie, any_tie, (i, j) in zip(gaps, ties, some, pairs, strict=True):
-        change = high[j] - high[i]
-        gain = change.clamp(min=0)
-        both = gain + gap
-        crossing, left = gap / both, gain / both
-        if any_tie:  # of two that start as one the steeper leads, and of equal ones the first, for the time being
-            apart, steeper = 1 - tie, gain.sign_().mul_(tie)
-            crossing.mul_(apart).add_(tie).sub_(steeper)
-            left.mul_(apart).add_(steeper)
-            equal.append((i, j, change.eq_(0).mul_(tie)))
-        until[i] = _or(torch.minimum, until[i], crossing)
-        end[j] = _or(torch.minimum, end[j], left)
+    at = 0
+    for i in firsts:
+        its = slice(at, at + count - 1 - i)
+        until[i] = crossing[its].amin(0)
         if i:  # the first starts with the path
-            rest[i] = _or(torch.maximum, rest[i], left)
-        if j < count - 1:  # the last ends with it
-            start[j] = _or(torch.maximum, start[j], crossing)
+            rest[i] = left[its].amax(0)
+        for j in range(i + 1, count):
+            end[j] = _or(torch.minimum, end[j], left[at])
+            if j < count - 1:  # the last ends with it
+                start[j] = _or(torch.maximum, start[j], crossing[at])
+            if some[at]:
+                equal.append((i, j, change[at].eq_(0).mul_(ties[at])))
+            at += 1
     middle = [_between(start[k], end[k], until[k], rest[k]) for k in range(1, count - 1)]
     fractions: list[torch.Tensor] = [until[0], *middle, end[-1]]  # type: ignore[list-item]
     if equal:
-        shares = [torch.ones_like(high[0]) for _ in high]
+        shares = [torch.ones_like(line) for line in value]
         totals = [fraction.clone() for fraction in fractions]
         for i, j, same in equal:
             for a, b in ((i, j), (j, i)):
