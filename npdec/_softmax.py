@@ -91,8 +91,8 @@ class SoftPath:
         wanted = tolerance(self.dtype)
         digits = math.log(max(40 / wanted, 2.0)) / 2
         if self.longest <= 2 * math.pi / math.sinh(digits / _FEW):  # of a length of zero, 0
-            few = math.ceil(digits / math.asinh(2 * math.pi / self.longest)) if self.longest else 0
-            return [_Piece(None, *self._rule(max(2, few)))]
+            needed = math.ceil(digits / math.asinh(2 * math.pi / self.longest)) if self.longest else 0
+            return [_Piece(None, *self._rule(max(2, needed)))]
         lengths = _lengths(self.d).double()
         if not math.isfinite(self.longest):
             _util.warn(
