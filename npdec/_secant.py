@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = ["Slope", "lead", "narrowed", "row_by_row", "secant"]
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
 _SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
+_FEW_DIGITS = 2.0**-25  # beside a number of double precision, a difference that keeps the digits of a single one
 _NODES = 6
 _LONG = 2.0**40
 _MANY = 2**18  # numbers of which the nodes are computed one by one
@@ -225,10 +227,14 @@ def _quick(
         chosen = (excess.clamp_min_(0) if most > 0 else excess[:0]).to(torch.bool).nonzero().squeeze(1)
     if len(chosen):
         flat = slope.reshape(-1)
-        ends = [_elements(t, chosen) for t in (x, r, fx, fr, flat)]
-        rest = tuple([_elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
-        derivative = functools.partial(_derivative, lambda u: f(u, *rest))
-        flat.index_copy_(0, chosen, derivative(ends[0]) if pieces or closed is not None else _mean(derivative, *ends))
+        simple = pieces or closed is not None
+        if not simple and info.bits < 64 and _is_of_torch(function):
+            chosen = _put_doubles(f, x, r, flat, chosen, [o.expand(fx.shape) if o.ndim else o for o in others])
+        if len(chosen):
+            ends = [_elements(t, chosen) for t in (x, r, fx, fr, flat)]
+            rest = tuple([_elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
+            derivative = functools.partial(_derivative, lambda u: f(u, *rest))
+            flat.index_copy_(0, chosen, derivative(ends[0]) if simple else _mean(derivative, *ends))
         slope = flat.reshape(fx.shape)
     if pieces and bool(torch.isfinite(slope.sum())):
         return Slope(slope, difference)
@@ -245,6 +251,40 @@ def _elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
     while row.ndim and not row.stride(0):
         row = row[0]
     return row.reshape(-1).index_select(0, chosen if row is tensor else chosen % row.numel())
+
+
+def _is_of_torch(function: object) -> bool:
+    """Whether a function is one of torch's own, which are the same functions in every precision."""
+    if isinstance(function, types.MethodDescriptorType):
+        return function.__objclass__ is torch.Tensor.__base__
+    known = isinstance(function, (types.BuiltinFunctionType, types.FunctionType))
+    return known and str(function.__module__).partition(".")[0] == "torch"
+
+
+def _put_doubles(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    chosen: torch.Tensor,
+    others: Sequence[torch.Tensor],
+) -> torch.Tensor:
+    """Put the slopes of close pairs of less than double precision, by the difference in double precision. Those of
+    which that loses too many digits stay, and are returned."""
+    ends = torch.stack((_elements(x, chosen), _elements(r, chosen))).double()
+    values = f(ends, *[_elements(o, chosen) if o.ndim else o for o in others])
+    if values.dtype is not torch.float64:
+        return chosen
+    difference = values[0] - values[1]
+    made = (difference / (ends[0] - ends[1])).to(slope.dtype)
+    lost = difference.abs() <= _FEW_DIGITS * values[0].abs()
+    if not bool(lost.any()):
+        slope.index_copy_(0, chosen, made)
+        return chosen[:0]
+    left = chosen.index_select(0, lost.nonzero().squeeze(1))
+    kept = slope.index_select(0, left)
+    slope.index_copy_(0, chosen, made).index_copy_(0, left, kept)
+    return left
 
 
 def _mean(

@@ -138,7 +138,8 @@ class Problem:
         dtype, device = shares[0].dtype, shares[0].device
         for share in shares:
             dtype = torch.promote_types(dtype, share.dtype)
-        flat = torch.cat([share.reshape(*lead, -1).to(device, dtype) for share in shares], -1)
+        rows = [share.reshape(*lead, -1).to(device, dtype) for share in shares]
+        flat = torch.cat(rows, -1) if len(rows) > 1 else rows[0]
         if self.member is None:
             return flat
         index = torch.cat([member.reshape(-1).to(device) for member in self.member])
