@@ -56,6 +56,13 @@ kernel's by rounding, and at padded places, which nested tensors leave at zero. 
 their layers have torch's own numbers on the CPU; kernels of other devices draw by themselves, and the numbers are those
 of the steps.
 
+A large linear layer (`torch.nn.functional.linear`, `torch.matmul` with a matrix) on tensors of three axes or more need
+not make its contributions at once: they are made when they are read. Before that a row, some rows or their mean may be
+taken, or some columns, and then no others are computed: of the logits of a language model those after the last token,
+`logits[0, -1]`, cost one token's product, not that of all. What is written to the layer's weights or to its input in
+between makes no difference, but a write to the `.components` of its input does, and raises a RuntimeError when those of
+the result are read. Where autograd records the layer, and in `torch.inference_mode`, contributions are made at once.
+
 Constructors that copy numbers do not tell anybody of the tensors they are given: `torch.tensor`, `torch.Tensor`,
 `new_tensor`, `torch.sparse_coo_tensor` and its kin, `torch.nested.nested_tensor`, and an assignment to `.data` of a
 plain tensor take the value of a decomposed one without its contributions. `torch.as_tensor` and `torch.asarray` keep
