@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Deferred", "deferred", "lazy", "moved"]
 
 _LARGE = 2**14  # numbers in a matrix, from which on its product is put off
+_WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
 
 _REDUCTIONS = frozenset(named("sum mean"))
 _CASTS = frozenset(named("to float double contiguous"))
@@ -64,14 +65,6 @@ class Deferred:
     def dtype(self) -> torch.dtype:
         return self.rows.dtype
 
-    def is_worth(self) -> bool:
-        """Whether it is worth more than its matrix's copy, and layers of such a shape are not all followed by functions
-        that ask for the whole product."""
-        if self.matrix.ndim < 2:
-            return False
-        k, n = self.matrix.shape
-        return self.rows.ndim > 3 and self.rows.numel() >= k * k and k * n >= _LARGE and (k >= 2 * n or n >= 8 * k)
-
     def note(self, components: torch.Tensor) -> None:
         """Who has made the components needs this no more."""
 
@@ -102,6 +95,15 @@ class Deferred:
         return made.view(self.rest.shape)
 
 
+def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
+    """Whether a product is worth more than the copy of its matrix, and keeping the rows that it is made of; and whether
+    the layer is one that ends a block or a network. All others are followed by functions that ask for the product."""
+    if rows.ndim < 4 or matrix.ndim < 2 or matrix.numel() < _LARGE:
+        return False
+    k, n = matrix.shape
+    return 2 * rows.numel() >= k * k and (2 * n <= k <= _WIDE * n or _WIDE * k <= n)
+
+
 def lazy(tensor: DecomposedTensor) -> Any:
     """The windows of the tensor's components, or what they are to be, if they are not made."""
     kept = None if tracing() else tensor.windows  # on which no graph is to depend
@@ -122,10 +124,7 @@ def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
     if type(given) not in _MATRICES or given.ndim != 2 or given.dtype is not rows.dtype or not _is_plain(rows, given):
         return None
     matrix = given.detach().t() if layer else given.detach()
-    made = Deferred(rows.detach(), matrix, None, [])
-    if not made.is_worth():
-        return None
-    return Deferred(made.rows, matrix.clone(), None, [family(leaf.tensor)])
+    return Deferred(rows.detach(), matrix.clone(), None, [family(leaf.tensor)]) if _is_worth(rows, matrix) else None
 
 
 def _is_plain(*tensors: torch.Tensor) -> bool:
@@ -160,7 +159,7 @@ def moved(call: Call, components: Sequence[Any], value: Any) -> Any:
 
 def _made(product: Deferred, rows: torch.Tensor, matrix: torch.Tensor, rest: torch.Tensor | None) -> Any:
     made = Deferred(rows, matrix, rest, product.lenders)
-    return made if made.is_worth() else made.dense()
+    return made if _is_worth(rows, matrix) else made.dense()
 
 
 def _summed(call: Call, components: Sequence[Any], value: torch.Tensor) -> Any:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import functools
 import math
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from npdec._impl.slopes_impl import PIECEWISE_LINEAR, SLOPES, power
+from npdec._close import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
+from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
 
@@ -25,11 +25,7 @@ __all__ = ["Slope", "lead", "narrowed", "row_by_row", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
-_SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
-_FEW_DIGITS = 2.0**-25  # beside a number of double precision, a difference that keeps the digits of a single one
-_NODES = 6
 _LONG = 2.0**40
-_MANY = 2**18  # numbers of which the nodes are computed one by one
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -173,10 +169,14 @@ def secant(
     info = torch.finfo(slope.dtype)
     zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
     close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
+    sizes = (fx, fr)
+    if function in COARSE:
+        close |= step.abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs())
+        sizes = (x * (fx != 0), r * (fr != 0))
     if not bool(close.any()):
         return _ranged(f, x, r, Slope(slope), difference, step, others)
     close &= zero | torch.isfinite(difference)
-    rounding = 16 * info.eps * (fx.abs() + fr.abs()) / step.abs()
+    rounding = 16 * info.eps * (sizes[0].abs() + sizes[1].abs()) / step.abs()
     slope = difference / torch.where(zero, 1, step)
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
     infinite = zero & ~torch.isfinite(result.multiplier)
@@ -220,6 +220,8 @@ def _quick(
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
         excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
+        if function in COARSE:
+            excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
         most = float(excess.amax())
         if not most < math.inf:
             return None
@@ -228,13 +230,15 @@ def _quick(
     if len(chosen):
         flat = slope.reshape(-1)
         simple = pieces or closed is not None
-        if not simple and info.bits < 64 and _is_of_torch(function):
-            chosen = _put_doubles(f, x, r, flat, chosen, [o.expand(fx.shape) if o.ndim else o for o in others])
+        if not simple and info.bits < 64 and is_of_torch(function):
+            chosen = put_doubles(f, x, r, flat, chosen, [o.expand(fx.shape) if o.ndim else o for o in others])
         if len(chosen):
-            ends = [_elements(t, chosen) for t in (x, r, fx, fr, flat)]
-            rest = tuple([_elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
+            ends = [elements(t, chosen) for t in (x, r, fx, fr, flat)]
+            if function in COARSE:  # what has become zero is
+                ends[2:4] = [end * (size != 0) for end, size in zip(ends[:2], ends[2:4], strict=True)]
+            rest = tuple([elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
             derivative = functools.partial(_derivative, lambda u: f(u, *rest))
-            flat.index_copy_(0, chosen, derivative(ends[0]) if simple else _mean(derivative, *ends))
+            flat.index_copy_(0, chosen, derivative(ends[0]) if simple else mean_derivative(derivative, *ends))
         slope = flat.reshape(fx.shape)
     if pieces and bool(torch.isfinite(slope.sum())):
         return Slope(slope, difference)
@@ -243,73 +247,6 @@ def _quick(
         return None
     made = Slope(slope, difference)
     return made if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, made, difference, step, others)
-
-
-def _elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-    """The elements of these numbers in row-major order; equal rows are not copied for them."""
-    row = tensor
-    while row.ndim and not row.stride(0):
-        row = row[0]
-    return row.reshape(-1).index_select(0, chosen if row is tensor else chosen % row.numel())
-
-
-def _is_of_torch(function: object) -> bool:
-    """Whether a function is one of torch's own, which are the same functions in every precision."""
-    if isinstance(function, types.MethodDescriptorType):
-        return function.__objclass__ is torch.Tensor.__base__
-    known = isinstance(function, (types.BuiltinFunctionType, types.FunctionType))
-    return known and str(function.__module__).partition(".")[0] == "torch"
-
-
-def _put_doubles(
-    f: Callable[..., torch.Tensor],
-    x: torch.Tensor,
-    r: torch.Tensor,
-    slope: torch.Tensor,
-    chosen: torch.Tensor,
-    others: Sequence[torch.Tensor],
-) -> torch.Tensor:
-    """Put the slopes of close pairs of less than double precision, by the difference in double precision. Those of
-    which that loses too many digits stay, and are returned."""
-    ends = torch.stack((_elements(x, chosen), _elements(r, chosen))).double()
-    values = f(ends, *[_elements(o, chosen) if o.ndim else o for o in others])
-    if values.dtype is not torch.float64:
-        return chosen
-    difference = values[0] - values[1]
-    made = (difference / (ends[0] - ends[1])).to(slope.dtype)
-    lost = difference.abs() <= _FEW_DIGITS * values[0].abs()
-    if not bool(lost.any()):
-        slope.index_copy_(0, chosen, made)
-        return chosen[:0]
-    left = chosen.index_select(0, lost.nonzero().squeeze(1))
-    kept = slope.index_select(0, left)
-    slope.index_copy_(0, chosen, made).index_copy_(0, left, kept)
-    return left
-
-
-def _mean(
-    derivative: Callable[[torch.Tensor], torch.Tensor],
-    x: torch.Tensor,
-    r: torch.Tensor,
-    fx: torch.Tensor,
-    fr: torch.Tensor,
-    slope: torch.Tensor,
-) -> torch.Tensor:
-    """The mean derivative between close x and r, where that is smooth between them, and agrees with the secant to what
-    rounding can do to the latter (it does not where the function turns in between); else the secant."""
-    step = x - r
-    pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(_NODES)]
-    nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
-    if len(x) < _MANY:
-        slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
-    else:
-        slopes = torch.stack([derivative(r + node * step) for node, _ in pairs])
-    first, last = slopes[0], slopes[1]
-    mean = torch.mv(slopes.T, weights)
-    rounding = 16 * torch.finfo(slope.dtype).eps * (fx.abs() + fr.abs()) / step.abs()
-    good = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
-    good &= (mean - slope).abs() <= rounding
-    return torch.where(x == r, last, torch.where(good, mean, slope))
 
 
 def _apart(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
@@ -403,9 +340,9 @@ def _fill_close(
         return f(u, *rest)
 
     first, last = _derivative(at, far), _derivative(at, near)
-    change = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
+    change = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     mean = torch.zeros_like(first)
-    for node, weight in gauss_legendre(_NODES):
+    for node, weight in gauss_legendre(NODES):
         mean = mean + weight * _derivative(at, far + node * (near - far))
     change &= (mean - slope[close]).abs() <= rounding[close]
     still = _derivative(at, _middle(near, far)) if near.requires_grad or far.requires_grad else last
@@ -434,7 +371,7 @@ def _traced(
     few = closed is not None or function in PIECEWISE_LINEAR
     slope = difference / divisor if closed is None else closed(divisor, fx, fr)
     far, near = r.expand(fx.shape), x.expand(fx.shape)
-    places = (near,) if few else (near, far, *[far + node * (near - far) for node, _ in gauss_legendre(_NODES)])
+    places = (near,) if few else (near, far, *[far + node * (near - far) for node, _ in gauss_legendre(NODES)])
 
     def at(u: torch.Tensor) -> torch.Tensor:
         return f(u, *others)
@@ -444,10 +381,14 @@ def _traced(
     if few:
         return Slope(torch.where(zero, slopes[0], slope))
     last, first = slopes[0], slopes[1]
-    mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(_NODES)))
+    mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(NODES)))
     close = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
-    rounding = 16 * torch.finfo(slope.dtype).eps * (fx.abs() + fr.abs()) / divisor.abs()
-    smooth = (last - first).abs() <= _SMOOTH * torch.maximum(first.abs(), last.abs())
+    size = fx.abs() + fr.abs()
+    if function in COARSE:
+        close = close | (divisor.abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs()))
+        size = (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
+    rounding = 16 * torch.finfo(slope.dtype).eps * size / divisor.abs()
+    smooth = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     good = close & smooth & ((mean - slope).abs() <= rounding)
     chosen = torch.where(zero, last, torch.where(good, mean, slope))
     return Slope(chosen, singular=zero & ~torch.isfinite(last))

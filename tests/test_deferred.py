@@ -76,7 +76,7 @@ MADE = {
     "a row": lambda d: F.linear(d, UP)[:, -1],
     "a number": lambda d: F.linear(d, UP)[0, -1, 5],
     "every second column of a row": lambda d: F.linear(d, UP)[None, ..., -1, ::2],
-    "new axes": lambda d: F.linear(d, UP)[:, None, 1, None, 3:5],
+    "new axes": lambda d: F.linear(d, UP)[:1, None, 1, None, 3:5],
     "a new axis at the end": lambda d: F.linear(d, UP)[..., None],
     "mean": lambda d: F.linear(d, DOWN, BIAS).mean(1),
     "means": lambda d: torch.mean(F.linear(d, DOWN, BIAS), dim=(0, 1), keepdim=True),

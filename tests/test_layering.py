@@ -19,6 +19,7 @@ LAW = {
     "_batched",
     "_call",
     "_checking",
+    "_close",
     "_closed",
     "_closed_arithmetic",
     "_closed_forms",

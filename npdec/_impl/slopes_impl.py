@@ -67,6 +67,10 @@ PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
     if (function := getattr(owner, name, None)) is not None
 )
 
+# Functions whose own rounding errors are as large as those of their argument, though the value be small: torch computes
+# 1 + erf or 1 + tanh, which cancels for negative numbers.
+COARSE: frozenset[Callable[..., torch.Tensor]] = frozenset({F.gelu})
+
 Function = Callable[..., torch.Tensor]
 Means = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
