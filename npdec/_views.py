@@ -59,7 +59,7 @@ class Views(list["ref[DecomposedTensor]"]):
         self.borrowers.add(product)
 
     def call_in(self) -> None:
-        """Have the products made, as the components are about to be written."""
+        """Have the products made, as the components are about to be written, or known to others."""
         borrowers, self.borrowers = self.borrowers, None
         for product in borrowers or ():
             product.dense()
@@ -94,6 +94,8 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     views = family(source)
     if view.views is views:
         return
+    if view.views is not None:
+        view.views.call_in()
     view.views = views
     views.append(ref(view))
     views.lazy |= lazy
