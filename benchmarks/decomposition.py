@@ -7,8 +7,10 @@ of 32 and 64 channels, a pool, two linear layers, batch 4 of 28 by 28 pixels), a
 (16 and 32 channels, a pool after each, batch 16 of 3 by 32 by 32 pixels), and a transformer's block of the sizes of
 BERT-mini (attention and MLP with normalisations, batch 2 of 64 tokens of 256 numbers).
 
-Forward: the output decomposed into C components, blocks of the input's elements. The floor is what must be computed in
-any case: C components, value and residual, as C + 2 plain passes run as one batch. All run without autograd.
+Forward: the components of the output, read, where the input has C of them, blocks of its elements. The floor is what is
+to be computed if nothing is known of them: C components, value and residual, as C + 2 plain passes run as one batch.
+The transformer's block ends in a mean over its tokens, which npdec takes before the last products. All run without
+autograd.
 Reverse: the attribution of one output of every example to all inputs, beside one plain forward and backward pass.
 Path: integrated gradients of the same outputs by 50 nodes, run as one batch.
 

@@ -10,16 +10,15 @@ from statistics import median
 _SHORT = 0.1  # seconds
 
 
-def turns(columns: dict[str, Callable[[], object]], repeats: int, loops: int = 1) -> dict[str, list[float]]:
+def turns(columns: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
     """Seconds per call of every column, one number a turn.
 
-    In a turn all columns run once (`loops` calls each), one right after the other, so that a slow spell of the machine
-    hits them alike. The order moves on by one each turn, and a first turn only warms up. A short call is made once more
-    before it is timed: the column before may have left the caches and the allocator to other numbers.
+    In a turn all columns run, one right after the other, so that a slow spell of the machine hits them alike. The order
+    moves on by one each turn, and a first turn only warms up. A short call is made once more before it is timed: the
+    column before may have left the caches and the allocator to other numbers.
     """
     names = list(columns)
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    calls = range(loops)
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -28,13 +27,11 @@ def turns(columns: dict[str, Callable[[], object]], repeats: int, loops: int = 1
             shift = turn % len(names)
             for name in names[shift:] + names[:shift]:
                 call = columns[name]
-                if loops == 1 and seconds[name] and seconds[name][-1] < _SHORT:
+                if seconds[name] and seconds[name][-1] < _SHORT:
                     call()
                 start = time.perf_counter()
-                for _ in calls:
-                    call()
-                elapsed = time.perf_counter() - start
-                seconds[name].append(elapsed / loops)
+                call()
+                seconds[name].append(time.perf_counter() - start)
     finally:
         if enabled:
             gc.enable()
