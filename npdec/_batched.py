@@ -99,9 +99,11 @@ def apply(
         if endless:  # what does not move contributes nothing, though its factor be infinite
             result = torch.where(lead(components[0], value.ndim) == 0, 0, result)
         return _expanded(result, count, value)
+    put_off = deferred(call, components[0])
+    if put_off is not None:
+        return put_off
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
-        put_off = deferred(call, components[0])
-        return function(*components) if put_off is None else put_off
+        return function(*components)
     front = None if tracing() else in_front(call, value)
     if front is not None:
         made = front(components[0])
@@ -118,11 +120,8 @@ def apply(
     return list(result) if isinstance(result, (tuple, list)) else result
 
 
-def _of_matrices(
-    call: Call, components: torch.Tensor, place: int, held: Sequence[Any]
-) -> torch.Tensor | Deferred | None:
-    """The products of a batch of matrices with the batch of each component; None if they are of another kind. That
-    with one matrix on the right may be put off.
+def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequence[Any]) -> torch.Tensor | None:
+    """The products of a batch of matrices with the batch of each component; None if they are of another kind.
 
     Large ones are made one by one: for all at once torch would copy the former as often.
     """
@@ -131,8 +130,6 @@ def _of_matrices(
         return None
     other = held[1 - place] if len(call.leaves) == 2 else call.args[1 - leaf.key]
     batch, left = other.shape[:-2], leaf.key == 0
-    if left and other.ndim == 2:
-        return deferred(call, components)
     if other.ndim < 3 or components.shape[1:-2] != batch or components.dtype is not other.dtype:
         return None
     rows, columns = (components, other) if left else (other, components)

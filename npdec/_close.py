@@ -61,13 +61,12 @@ def mean_derivative(
     derivative: Callable[[torch.Tensor], torch.Tensor],
     x: torch.Tensor,
     r: torch.Tensor,
-    size_x: torch.Tensor,
-    size_r: torch.Tensor,
+    rounded: torch.Tensor,
     slope: torch.Tensor,
 ) -> torch.Tensor:
     """The mean derivative between close x and r, where that is smooth between them, and agrees with the secant to what
-    rounding of numbers of the two sizes can do to the latter (it does not where the function turns in between); else
-    the secant."""
+    rounding of numbers of the size `rounded` can do to the latter (it does not where the function turns in between);
+    else the secant."""
     step = x - r
     pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]
     nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
@@ -77,7 +76,7 @@ def mean_derivative(
         slopes = torch.stack([derivative(r + node * step) for node, _ in pairs])
     first, last = slopes[0], slopes[1]
     mean = torch.mv(slopes.T, weights)
-    rounding = 16 * torch.finfo(slope.dtype).eps * (size_x.abs() + size_r.abs()) / step.abs()
+    rounding = 16 * torch.finfo(slope.dtype).eps * rounded / step.abs()
     good = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     good &= (mean - slope).abs() <= rounding
     return torch.where(x == r, last, torch.where(good, mean, slope))

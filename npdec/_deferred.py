@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from npdec._impl.getitem_impl import full_key
 from npdec._leading import in_front, is_basic, named
 from npdec._tracing import tracing
 from npdec._views import Views, family
@@ -33,6 +34,7 @@ __all__ = ["Deferred", "deferred", "lazy", "moved"]
 _LARGE = 2**14  # numbers in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
 
+_LAYERS = frozenset({F.linear, *named("matmul __matmul__")})
 _REDUCTIONS = frozenset(named("sum mean"))
 _CASTS = frozenset(named("to float double contiguous"))
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
@@ -81,12 +83,16 @@ class Deferred:
             self.rows = self.matrix = self.rest = None  # type: ignore[assignment]
         return self.made
 
-    def _product(self) -> torch.Tensor:
+    def check(self) -> None:
+        """Raise RuntimeError if what it is to be made of is no longer what it was."""
         if self.versions != (self.rows._version, 0 if self.rest is None else self.rest._version):
             raise RuntimeError(
                 "the components of an input of a linear layer were written to before those of its result were read: "
                 "read `.components` of the result before, or write to a copy"
             )
+
+    def _product(self) -> torch.Tensor:
+        self.check()
         if self.rest is None:
             return torch.matmul(self.rows, self.matrix)
         if self.matrix.ndim < 2:
@@ -114,7 +120,7 @@ def lazy(tensor: DecomposedTensor) -> Any:
 
 def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
     """The product of components with a constant matrix that the call is, put off; None if it is not worth it."""
-    if tracing() or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
+    if tracing() or call.func not in _LAYERS or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
         return None
     leaf = call.leaves[0]
     if leaf.place is not None or leaf.key not in (0, "input", "self"):
@@ -141,6 +147,9 @@ def moved(call: Call, components: Sequence[Any], value: Any) -> Any:
     """What the function makes of components of which at least one is put off; None if it takes all of the product."""
     if not isinstance(value, torch.Tensor) or len(components) != len(call.leaves) or not _is_plain():
         return None
+    for product in components:
+        if type(product) is Deferred:
+            product.check()
     if len(components) == 2:
         return _summed(call, components, value)
     (product,) = components
@@ -183,24 +192,17 @@ def _reduced(call: Call, product: Deferred, value: torch.Tensor) -> Any:
     front, ndim = in_front(call, value), len(product.shape) - 1
     dims = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim")
     dims = (dims,) if isinstance(dims, int) else dims
-    if front is None or not dims or "dtype" in call.kwargs or len(call.args) > 3 or product.matrix.ndim < 2:
-        return None
-    if any(dim % ndim == ndim - 1 for dim in dims):
+    if front is None or not dims or any(dim % ndim == ndim - 1 for dim in dims):
         return None
     return _made(product, front(product.rows), product.matrix, None if product.rest is None else front(product.rest))
 
 
 def _indexed(product: Deferred, key: Any) -> Any:
     """Numbers and slices: those of the last axis are of the matrix's columns."""
-    if not is_basic(key) or product.matrix.ndim < 2:
+    if not is_basic(key):
         return None
-    items = list(key) if isinstance(key, tuple) else [key]
-    named_axes = sum(item is not None and item is not Ellipsis for item in items)
-    if not any(item is Ellipsis for item in items):
-        items.append(Ellipsis)
-    at = next(i for i, item in enumerate(items) if item is Ellipsis)
-    items[at : at + 1] = [slice(None)] * (len(product.shape) - 1 - named_axes)
-    last = items.pop()
+    full = full_key(product.shape[1:], key if isinstance(key, tuple) else (key,))
+    *items, last = [item for item in full if item is not Ellipsis]
     if last is None:
         return None
     rows = (slice(None), *items)

@@ -168,15 +168,11 @@ def secant(
         return _patched(f, x, r, difference / _apart(x, r, step), difference, step, others)
     info = torch.finfo(slope.dtype)
     zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
-    close = zero | (difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs()))
-    sizes = (fx, fr)
-    if function in COARSE:
-        close |= step.abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs())
-        sizes = (x * (fx != 0), r * (fr != 0))
+    close = zero | _is_cancelled(function, x, r, fx, fr)
     if not bool(close.any()):
         return _ranged(f, x, r, Slope(slope), difference, step, others)
     close &= zero | torch.isfinite(difference)
-    rounding = 16 * info.eps * (sizes[0].abs() + sizes[1].abs()) / step.abs()
+    rounding = 16 * info.eps * _rounded(function, x, r, fx, fr) / step.abs()
     slope = difference / torch.where(zero, 1, step)
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
     infinite = zero & ~torch.isfinite(result.multiplier)
@@ -230,23 +226,41 @@ def _quick(
     if len(chosen):
         flat = slope.reshape(-1)
         simple = pieces or closed is not None
+        others = tuple([o.expand(fx.shape) if o.ndim else o for o in others])
         if not simple and info.bits < 64 and is_of_torch(function):
-            chosen = put_doubles(f, x, r, flat, chosen, [o.expand(fx.shape) if o.ndim else o for o in others])
+            chosen = put_doubles(f, x, r, flat, chosen, others)
         if len(chosen):
-            ends = [elements(t, chosen) for t in (x, r, fx, fr, flat)]
-            if function in COARSE:  # what has become zero is
-                ends[2:4] = [end * (size != 0) for end, size in zip(ends[:2], ends[2:4], strict=True)]
-            rest = tuple([elements(o.expand(fx.shape), chosen) if o.ndim else o for o in others])
-            derivative = functools.partial(_derivative, lambda u: f(u, *rest))
-            flat.index_copy_(0, chosen, derivative(ends[0]) if simple else mean_derivative(derivative, *ends))
+            rest = [elements(o, chosen) if o.ndim else o for o in others]
+            derivative, near = functools.partial(_derivative, lambda u: f(u, *rest)), elements(x, chosen)
+            if simple:
+                made = derivative(near)
+            else:
+                far, high, low, secants = [elements(t, chosen) for t in (r, fx, fr, flat)]
+                made = mean_derivative(derivative, near, far, _rounded(function, near, far, high, low), secants)
+            flat.index_copy_(0, chosen, made)
         slope = flat.reshape(fx.shape)
     if pieces and bool(torch.isfinite(slope.sum())):
         return Slope(slope, difference)
     size = slope.abs()
     if not bool(size.amax() <= info.max * info.eps):
         return None
-    made = Slope(slope, difference)
-    return made if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, made, difference, step, others)
+    found = Slope(slope, difference)
+    return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
+
+
+def _is_cancelled(
+    function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
+) -> torch.Tensor:
+    """Where the difference of the function has lost digits."""
+    close = (fx - fr).abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
+    return close | ((x - r).abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs())) if function in COARSE else close
+
+
+def _rounded(function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+    """The size of the numbers whose rounding errors are in the difference of the function."""
+    if function in COARSE:  # but of those that have become zero
+        return (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
+    return fx.abs() + fr.abs()
 
 
 def _apart(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
@@ -382,13 +396,8 @@ def _traced(
         return Slope(torch.where(zero, slopes[0], slope))
     last, first = slopes[0], slopes[1]
     mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(NODES)))
-    close = difference.abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
-    size = fx.abs() + fr.abs()
-    if function in COARSE:
-        close = close | (divisor.abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs()))
-        size = (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
-    rounding = 16 * torch.finfo(slope.dtype).eps * size / divisor.abs()
+    rounding = 16 * torch.finfo(slope.dtype).eps * _rounded(function, x, r, fx, fr) / divisor.abs()
     smooth = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
-    good = close & smooth & ((mean - slope).abs() <= rounding)
+    good = _is_cancelled(function, x, r, fx, fr) & smooth & ((mean - slope).abs() <= rounding)
     chosen = torch.where(zero, last, torch.where(good, mean, slope))
     return Slope(chosen, singular=zero & ~torch.isfinite(last))

@@ -77,6 +77,7 @@ MADE = {
     "a number": lambda d: F.linear(d, UP)[0, -1, 5],
     "every second column of a row": lambda d: F.linear(d, UP)[None, ..., -1, ::2],
     "new axes": lambda d: F.linear(d, UP)[:1, None, 1, None, 3:5],
+    "a number and dots": lambda d: F.linear(d, UP)[0, 1, 5, ...],
     "a new axis at the end": lambda d: F.linear(d, UP)[..., None],
     "mean": lambda d: F.linear(d, DOWN, BIAS).mean(1),
     "means": lambda d: torch.mean(F.linear(d, DOWN, BIAS), dim=(0, 1), keepdim=True),
@@ -180,8 +181,9 @@ def test_components_that_were_written_to_are_missed():
     d = decomposed()
     made = F.linear(d, DOWN)
     d.components.mul_(2)
-    with pytest.raises(RuntimeError, match="were written to before those of its result were read"):
-        _ = made.components
+    for read in (lambda: made.components, lambda: made[:, 0].components, lambda: (made + made.value).components):
+        with pytest.raises(RuntimeError, match="were written to before those of its result were read"):
+            read()
 
 
 def test_no_graph_is_lost():

@@ -80,7 +80,7 @@ class _Plan:
     __slots__ = ("axes", "basic", "distinct", "flips", "index", "masked", "position")
 
     def __init__(self, shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
-        items = _full_key(shape, key)
+        items = full_key(shape, key)
         self.basic: list[Any] = []
         self.flips: list[int] = []
         self.axes: list[int] = []
@@ -186,7 +186,7 @@ def _is_mask(item: Any) -> bool:
     return isinstance(item, torch.Tensor) and item.dtype is torch.bool
 
 
-def _full_key(shape: tuple[int, ...], key: tuple[Any, ...]) -> list[Any]:
+def full_key(shape: tuple[int, ...], key: tuple[Any, ...]) -> list[Any]:
     """The key with as many slices for its Ellipsis as there are axes left. Raises IndexError if it does not fit."""
     used, dots = 0, None
     full: list[Any] = []
