@@ -355,7 +355,6 @@ RULES: dict[Function, Function] = {
     torch.clone: _formatted,
     **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),
     **dict.fromkeys([torch.heaviside, _T.heaviside], _heaviside_rule),
-    **dict.fromkeys([torch.frexp, _T.frexp], _law.TaggedRule.of("Pointwise")),
     **{function: _special(f) for function, f in BESSEL.items()},
     **{function: _polynomial(f) for function, f in POLYNOMIALS.items()},
     **dict.fromkeys([torch.histogram, _T.histogram, torch.histogramdd], _histogram),

@@ -115,9 +115,11 @@ def _load_rules() -> None:
                     rules.setdefault(function, rule)
     first_linear: Function = _law.TaggedRule.of("Linear")
     first_pointwise: Function = _law.TaggedRule.of("Pointwise")
+    first_stepwise: Function = _law.TaggedRule.of("Stepwise")
     for names, rule in (
         (torch_linear_impl.LINEAR, first_linear),
         (torch_pointwise_impl.POINTWISE, first_pointwise),
+        (torch_pointwise_impl.STEPWISE, first_stepwise),
         (torch_opaque_impl.OPAQUE, _opaque),
     ):
         for name in names:

@@ -22,13 +22,14 @@ from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
+from npdec._jumps import change, share_of_jump
 from npdec._multipliers import combined, mean_gradients
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
-from npdec._secant import lead
+from npdec._secant import derivative, lead
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import constant_when_traced, tracing
+from npdec._tracing import constant_when_traced, name_of, tracing
 from npdec._windowed import total
 from npdec._windows import known
 from npdec.exceptions import DecompositionWarning
@@ -177,7 +178,12 @@ def pointwise(call: Call) -> Any:
 
 
 def _output(f: Function, i: int) -> Function:
-    return lambda *args: f(*args)[i]
+    def one(*args: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = f(*args)[i]
+        return found
+
+    one.stepwise = f.stepwise  # type: ignore[attr-defined]
+    return one
 
 
 def two_orders(call: Call) -> Any:
@@ -185,18 +191,24 @@ def two_orders(call: Call) -> Any:
     once, and the two orders are averaged, which is the Shapley value of the two."""
     a, b = call.tensors
     labels, (c_a, c_b) = align([a, b])
+    name = name_of(call.func)
     with no_graph(call.whole):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
         only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
-    def share(t: DecomposedTensor, components: torch.Tensor, difference: torch.Tensor) -> torch.Tensor:
-        step = t.value - t.residual
-        return lead(components, value.ndim) * (difference / torch.where(step == 0, torch.ones_like(step), step))
+    def share(
+        t: DecomposedTensor, components: torch.Tensor, first: torch.Tensor, last: torch.Tensor, f: Function
+    ) -> torch.Tensor:
+        with no_graph(call.whole):
+            difference, step = (first + last) / 2, change(t.value, t.residual)
+        sizes = t.value.abs() + t.residual.abs()
+        parts = lead(components, value.ndim)
+        made: torch.Tensor = share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
+        return made
 
-    components = share(a, c_a, (only_a - residual + value - only_b) / 2)
-    return pack(
-        value, residual, components + share(b, c_b, (only_b - residual + value - only_a) / 2), labels, call.whole
-    )
+    of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: call(u, b.value))
+    of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: call(a.value, u))
+    return pack(value, residual, of_a + of_b, labels, call.whole)
 
 
 def pointwise_in_all(call: Call) -> Any:
@@ -261,6 +273,7 @@ def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
         return call.func(*args, **kwargs)
 
     f.function = call.func  # type: ignore[attr-defined]
+    f.stepwise = leaf.tag == "Stepwise"  # type: ignore[attr-defined]
     if _is_power(call.func) and leaf.key in (0, "input", "self"):
         f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
     return tuple(others), f

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 
 from npdec._gradients import is_pulled, no_graph, pulled, scaled
-from npdec._secant import Slope, lead, narrowed, secant
+from npdec._jumps import change, share_of_jump
+from npdec._secant import Slope, derivative, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
-from npdec._tracing import count_contexts, refuse_trace, tracing
+from npdec._tracing import count_contexts, name_of, refuse_trace, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
 
@@ -185,6 +186,8 @@ def affine(
     others: tuple[torch.Tensor, ...],
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """c_i · (f(x) − f(r)) / (x − r)."""
+    if getattr(f, "stepwise", False):
+        return _stepped(f, value, residual, components, f_value, others)
     f_residual, slope = _sloped(f, value, residual, components, f_value, others)
     return f_residual, slope.apply(components)
 
@@ -198,6 +201,8 @@ def affine_in_reverse(
     others: tuple[torch.Tensor, ...],
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The same for the only component, which is known to be the whole change."""
+    if getattr(f, "stepwise", False):
+        return _stepped(f, value, residual, components, f_value, others)
     f_residual, slope = _sloped(f, value, residual, components, f_value, others)
     multiplier = slope.multiplier
     if slope.extreme is not None or slope.singular is not None or f_value.shape != value.shape:
@@ -205,6 +210,29 @@ def affine_in_reverse(
     if f_value.dtype is not components.dtype or f_value.is_complex():
         return f_residual, slope.apply(components)
     return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), slope.difference)
+
+
+def _stepped(
+    f: Callable[..., torch.Tensor],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    components: torch.Tensor,
+    f_value: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The function of the residual, and what the components have of the change where the function has jumps."""
+    with no_graph(_reverse(value, components)):
+        f_residual = f(residual, *others)
+        difference, step = change(f_value, f_residual), change(value, residual)
+    made = share_of_jump(
+        name_of(getattr(f, "function", f)),
+        difference,
+        step,
+        value.abs() + residual.abs(),
+        components,
+        lambda: derivative(lambda u: f(u, *others), value),
+    )
+    return f_residual, made
 
 
 def _sloped(

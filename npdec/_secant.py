@@ -21,7 +21,7 @@ from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
 
-__all__ = ["Slope", "lead", "narrowed", "row_by_row", "secant"]
+__all__ = ["Slope", "derivative", "lead", "narrowed", "row_by_row", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
@@ -104,7 +104,7 @@ def _share_of_infinity(components: torch.Tensor) -> torch.Tensor:
     return infinite / infinite.sum(0).clamp(min=1)
 
 
-def _derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
+def derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
     create = torch.is_grad_enabled() and u.requires_grad
     with torch.enable_grad():
         if torch._C._are_functorch_transforms_active():  # within torch.func.grad and its kin, by torch.func alone
@@ -231,12 +231,12 @@ def _quick(
             chosen = put_doubles(f, x, r, flat, chosen, others)
         if len(chosen):
             rest = [elements(o, chosen) if o.ndim else o for o in others]
-            derivative, near = functools.partial(_derivative, lambda u: f(u, *rest)), elements(x, chosen)
+            slopes, near = functools.partial(derivative, lambda u: f(u, *rest)), elements(x, chosen)
             if simple:
-                made = derivative(near)
+                made = slopes(near)
             else:
                 far, high, low, secants = [elements(t, chosen) for t in (r, fx, fr, flat)]
-                made = mean_derivative(derivative, near, far, _rounded(function, near, far, high, low), secants)
+                made = mean_derivative(slopes, near, far, _rounded(function, near, far, high, low), secants)
             flat.index_copy_(0, chosen, made)
         slope = flat.reshape(fx.shape)
     if pieces and bool(torch.isfinite(slope.sum())):
@@ -289,7 +289,7 @@ def _ranged(
     if bool(endless.any()):
         rest = tuple(o.expand(step.shape)[endless] if o.ndim else o for o in others)
         ends = torch.where(torch.isfinite(x), r, x).expand(step.shape)[endless]
-        rates = _derivative(lambda u: f(u, *rest), ends)
+        rates = derivative(lambda u: f(u, *rest), ends)
         slope.limit = torch.zeros_like(slope.multiplier).masked_scatter(
             endless, torch.where(torch.isfinite(rates), rates, 0)
         )
@@ -327,7 +327,7 @@ def _fill_zero(
     """The slope with the derivative where there is no step."""
     rest = tuple(o.expand(slope.shape)[zero] if o.ndim else o for o in others)
     at = _middle(x.expand(slope.shape)[zero], r.expand(slope.shape)[zero])
-    return slope.masked_scatter(zero, _derivative(lambda u: f(u, *rest), at))
+    return slope.masked_scatter(zero, derivative(lambda u: f(u, *rest), at))
 
 
 def _middle(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
@@ -353,13 +353,13 @@ def _fill_close(
     def at(u: torch.Tensor) -> torch.Tensor:
         return f(u, *rest)
 
-    first, last = _derivative(at, far), _derivative(at, near)
+    first, last = derivative(at, far), derivative(at, near)
     change = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     mean = torch.zeros_like(first)
     for node, weight in gauss_legendre(NODES):
-        mean = mean + weight * _derivative(at, far + node * (near - far))
+        mean = mean + weight * derivative(at, far + node * (near - far))
     change &= (mean - slope[close]).abs() <= rounding[close]
-    still = _derivative(at, _middle(near, far)) if near.requires_grad or far.requires_grad else last
+    still = derivative(at, _middle(near, far)) if near.requires_grad or far.requires_grad else last
     chosen = torch.where(fixed, still, torch.where(change, mean, slope[close]))
     return slope.masked_scatter(close, chosen)
 

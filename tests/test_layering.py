@@ -40,6 +40,7 @@ LAW = {
     "_formula",
     "_gradients",
     "_inplace",
+    "_jumps",
     "_law",
     "_leading",
     "_multipliers",

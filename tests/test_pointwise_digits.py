@@ -41,6 +41,7 @@ ORDER_FIRST = {"polygamma": 1}
 NOT_HERE = {
     "mvlgamma": "takes a dimension, and is defined above it only",
     "angle": "of real numbers a step",
+    "frexp": "gives two results",
 }
 
 VALUES = [0.0, 0.7, 2.3, -1.1, 5.0, -20.0, 1.0, -1.0, 0.25, -0.5, 1e-8, -1e-5, 30.0, 1234.5]
@@ -74,7 +75,7 @@ def decomposed(x: torch.Tensor, r: torch.Tensor) -> np.DecomposedTensor:
 
 def torch_functions() -> dict[str, Callable[..., Any]]:
     found = {}
-    for name in (*torch_pointwise_impl.POINTWISE, *CLAMPS):
+    for name in (*torch_pointwise_impl.POINTWISE, *torch_pointwise_impl.STEPWISE, *CLAMPS):
         for owner in (torch.special, F, torch):
             function = getattr(owner, name, None)
             if callable(function):
@@ -112,7 +113,9 @@ def apply(name: str, argument: Any) -> torch.Tensor:
 
 
 def test_exceptions_are_pointwise_functions():
-    names = set(torch_pointwise_impl.POINTWISE) | {name.rpartition(".")[2] for name in FUNCTIONS}
+    names = {*torch_pointwise_impl.POINTWISE, *torch_pointwise_impl.STEPWISE} | {
+        name.rpartition(".")[2] for name in FUNCTIONS
+    }
     names |= ORDER_FIRST.keys()
     assert DOMAINS.keys() | ARGUMENTS.keys() | NOT_HERE.keys() | ORDER_FIRST.keys() <= names
 

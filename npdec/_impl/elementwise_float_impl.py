@@ -32,7 +32,7 @@ def _apply_to_parts(function: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 @ufunc(torch.floor, loops="real")
-def floor(x: Pointwise):
+def floor(x: Stepwise):
     """The largest integer not above x, in the dtype of x. TypeError for complex numbers.
 
     >>> np.floor(np.array([1.7, -1.2]))
@@ -42,7 +42,7 @@ def floor(x: Pointwise):
 
 
 @ufunc(torch.ceil, loops="real")
-def ceil(x: Pointwise):
+def ceil(x: Stepwise):
     """The smallest integer not below x, in the dtype of x. TypeError for complex numbers.
 
     >>> np.ceil(np.array([1.2, -1.7]))
@@ -52,7 +52,7 @@ def ceil(x: Pointwise):
 
 
 @ufunc(torch.trunc, loops="real")
-def trunc(x: Pointwise):
+def trunc(x: Stepwise):
     """The integer next to x in the direction of 0, in the dtype of x. TypeError for complex numbers.
 
     >>> np.trunc(np.array([1.7, -1.7]))
@@ -63,7 +63,7 @@ def trunc(x: Pointwise):
 
 @public
 @out_casting("same_kind", broadcasts=True)
-def fix(x: Pointwise, out: OutArray | None = None):
+def fix(x: Stepwise, out: OutArray | None = None):
     """The integer next to x in the direction of 0, as `trunc` gives it. TypeError for complex numbers.
 
     >>> np.fix(np.array([2.9, -2.9]))
@@ -149,7 +149,7 @@ def modf(x: ArrayLike):
 
 
 @ufunc(loops="frexp")
-def frexp(x: Pointwise):
+def frexp(x: Stepwise):
     """Mantissa m and exponent e (int32) with x = m · 2**e and 1/2 <= |m| < 1; (x, 0) for 0, infinities and nan.
 
     TypeError for complex numbers.

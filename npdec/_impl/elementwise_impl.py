@@ -126,7 +126,7 @@ def fabs(x: Pointwise):
 
 
 @ufunc(loops="number")
-def sign(x: Pointwise):
+def sign(x: Stepwise):
     """-1, 0 or 1 by the sign of x, nan for nan; for complex x the number x / |x| on the unit circle, 0 for 0.
 
     >>> np.sign(np.array([-2.5, 0.0, 4.0])), np.sign(3 + 4j)

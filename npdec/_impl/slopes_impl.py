@@ -60,9 +60,7 @@ def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | 
 # Between two points of one straight piece the secant is the slope, exactly; only a step of zero needs the derivative.
 PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
     function
-    for name in (
-        "relu relu6 leaky_relu hardtanh hardsigmoid threshold clamp clip clamp_min clamp_max abs absolute".split()
-    )
+    for name in ("relu relu6 leaky_relu hardtanh hardsigmoid clamp clip clamp_min clamp_max abs absolute".split())
     for owner in (torch, torch.Tensor, F)
     if (function := getattr(owner, name, None)) is not None
 )

@@ -1,7 +1,7 @@
 """Rules of torch's pointwise functions, as type-tagged signatures; those of NumPy's ufuncs stand with the ufuncs.
 
 `POINTWISE` names the functions that act element by element on their first argument and take no other tensor that could
-be decomposed.
+be decomposed; `STEPWISE` those among such functions that have jumps.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from npdec._tags import Pointwise, Stepwise, torch_rule
 # Names in torch, torch.Tensor, torch.nn.functional, torch.special: each is registered wherever it exists.
 POINTWISE = """
     relu relu6 leaky_relu gelu silu elu selu celu softplus softsign tanhshrink hardtanh hardsigmoid hardswish mish
-    sigmoid expit logsigmoid threshold softshrink hardshrink
+    sigmoid expit logsigmoid softshrink
     abs absolute exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal sin cos tan asin acos atan arcsin
     arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh erf erfc erfinv erfcx lgamma gammaln digamma
-    psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit round floor ceil trunc fix frac sign sgn nan_to_num
-    mvlgamma entr bessel_j0 bessel_j1 angle
+    psi i0 i0e i1 i1e ndtr ndtri log_ndtr sinc logit nan_to_num mvlgamma entr bessel_j0 bessel_j1
 """.split()
+STEPWISE = "round floor ceil trunc fix frac sign sgn angle threshold hardshrink frexp".split()
 
 
 @torch_rule(torch.pow, torch.Tensor.pow, torch.Tensor.__rpow__, torch.float_power, torch.Tensor.float_power,
