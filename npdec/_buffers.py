@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _memory, _wrap
+from npdec import _memory, _stored, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -38,44 +38,25 @@ def reduced(array: Composition, protocol: int) -> tuple[Any, ...]:
 
     From protocol 5 on the memory of plain numbers on the host is a buffer, which the pickler may take out of band.
     """
-    tensor = own_elements(array._t)
-    if protocol < 5 or type(tensor) is not torch.Tensor or tensor.requires_grad or tensor.device.type != "cpu":
+    tensor = array._t
+    if protocol < 5 or not _stored.has_bytes(tensor):
         return _wrap.reduced(_wrap.wrap_array, tensor)
-    tensor = tensor.resolve_conj().resolve_neg()
-    steps = tensor.stride()
-    axes = sorted(range(tensor.dim()), key=lambda i: -steps[i])
-    dense = tensor.permute(axes)
-    if not dense.is_contiguous() or not tensor.numel():
-        return _wrap.reduced(_wrap.wrap_array, tensor)
-    memory: Any = (ctypes.c_ubyte * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
-    memory.owner = dense  # the view below keeps it
-    seen = memoryview(memory).cast("B")
-    buffer = pickle.PickleBuffer(seen.toreadonly() if getattr(array, "_ro", None) is not None else seen)
-    inverse = tuple(sorted(range(tensor.dim()), key=axes.__getitem__))
-    return restored, (buffer, array.dtype, tuple(dense.shape), inverse)
+    memory, about = _stored.memory_of(tensor)
+    return restored, (
+        pickle.PickleBuffer(memory.toreadonly() if getattr(array, "_ro", None) is not None else memory),
+        *about,
+    )
 
 
-def restored(buffer: Any, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Composition:
+def restored(buffer: Any, *about: Any) -> Composition:
     """The array that was pickled as a buffer: over that memory, and read-only if it is."""
-    memory = memoryview(buffer)
-    tensor = torch.frombuffer(bytearray(memory) if memory.readonly else memory, dtype=dtype.torch_dtype)
-    array = _wrap.wrap_array(tensor.reshape(shape).permute(axes))
-    if memory.readonly:
+    array = _wrap.wrap_array(_stored.tensor_of(buffer, *about))
+    if memoryview(buffer).readonly:
         _memory.freeze(array, "it was pickled as one that is read-only")
     return array
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
-
-
-def own_elements(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, or a copy where its storage holds more than its elements: what is to be pickled."""
-    if isinstance(tensor, DecomposedTensor):
-        parts = own_elements(tensor.value), own_elements(tensor.residual), own_elements(tensor.components)
-        return DecomposedTensor(*parts, tensor.labels, tensor.whole)
-    if tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size():
-        return tensor
-    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes:

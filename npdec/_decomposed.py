@@ -8,12 +8,14 @@ the components (one more axis, in front) and their labels. Every torch function 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _components, _windows
+from npdec._stored import Stored, safe
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
 
 if TYPE_CHECKING:
@@ -28,26 +30,38 @@ __all__ = [
     "carries",
     "expand_components",
     "is_broadcast",
+    "new_source",
     "union",
 ]
 
 Labels = tuple[Hashable, ...]
 
 
+def new_source() -> bytes:
+    """What tells an input from all others, in every process and on every machine.
+
+    It is drawn at once, so that two workers that were given one input agree on it, and of the system's entropy, which
+    forked processes do not share.
+    """
+    return os.urandom(16)
+
+
 @constant_when_traced
-def _number(label: InputLabel) -> int:
-    return id(label.source)
+def _source(label: InputLabel) -> bytes:
+    return label.source
 
 
+@safe
 class InputLabel:
     """The label of a component that was given none: which input, and which element or index of it.
 
-    Labels of separate `np.decompose` calls are different, even at the same index.
+    Labels of separate `np.decompose` calls are different, even at the same index; those of one stay equal in copies,
+    pickles and other processes.
     """
 
     __slots__ = ("index", "source")
 
-    def __init__(self, source: object, index: tuple[int, ...]) -> None:
+    def __init__(self, source: bytes, index: tuple[int, ...]) -> None:
         self.source = source
         self.index = index
 
@@ -55,10 +69,10 @@ class InputLabel:
         if not isinstance(other, InputLabel) or self.index != other.index:
             return False
         # A graph would not notice that two sources, different ones when it was made, are one.
-        return _number(self) == _number(other) if tracing() else self.source is other.source
+        return _source(self) == _source(other) if tracing() else self.source == other.source
 
     def __hash__(self) -> int:
-        return hash((id(self.source), self.index))
+        return hash((self.source, self.index))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InputLabel, (self.source, self.index)
@@ -67,6 +81,7 @@ class InputLabel:
         return f"[{', '.join(map(str, self.index))}]"
 
 
+@safe
 class DecomposedTensor(torch.Tensor):
     """A tensor with `value == residual + components.sum(0)`.
 
@@ -171,16 +186,14 @@ class DecomposedTensor(torch.Tensor):
         return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        parts = self.value.clone(), self.residual.clone(), self.components.clone()  # without what else lies there
-        return DecomposedTensor, (*parts, self.labels, self.whole)
+        components = _windows.kept(self) or Stored(self.components)
+        return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.whole)
 
     def __copy__(self) -> torch.Tensor:
         return self.view_as(self)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DecomposedTensor:
-        return DecomposedTensor(
-            self.value.clone(), self.residual.clone(), self.components.clone(), self.labels, self.whole
-        )
+    def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
+        return self.clone()
 
 
 # Set once by `npdec._dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes nothing

@@ -14,7 +14,7 @@ from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast
+from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast, new_source
 from npdec._impl import _util
 from npdec._listing import Contributions
 from npdec._secant import narrowed
@@ -225,7 +225,7 @@ def components_of(
     members, indices = _partition(name, [tuple(v.shape) for v in values], axis, partitions, several)
     if labels is None:
         refuse_trace("np.decompose without labels=", "give labels, or decompose before the call")
-        source = object()
+        source = new_source()
         return members, tuple(InputLabel(source, index) for index in indices)
     names = tuple(labels)
     if len(names) != len(indices):

@@ -11,6 +11,7 @@ import torch
 
 from npdec._convert import SPELLINGS, as_dtype, dtype_name
 from npdec._impl import dtypes_impl
+from npdec._stored import safe
 from npdec.exceptions import AbsentDTypeError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def subscripted(cls: Any, item: Any, most: int) -> Any:
     return types.GenericAlias(cls, item)
 
 
+@safe
 class dtype:
     """The type of an array's elements. There is one object per type, so `is` works as well as `==`.
 

@@ -16,6 +16,7 @@ from npdec._convert import SPELLINGS, as_tensor
 from npdec._dtypes import SCALARS, subscripted
 from npdec._dtypes import dtype as dtype_class
 from npdec._generic import ScalarType, generic
+from npdec._stored import safe
 from npdec._tags import NoValue
 
 __all__ = [
@@ -348,6 +349,8 @@ for _cls in CONCRETE:
 for _cls in CONCRETE + _ABSTRACT:
     _cls.__module__ = "npdec"
 bool_.__name__ = bool_.__qualname__ = "bool"
+for _cls in CONCRETE:
+    safe(_cls)
 for _face, _cls in ((_FloatFace, float64), (_ComplexFace, complex128)):
     _face._scalar = _cls
     _face.__name__, _face.__qualname__, _face.__module__ = _cls.__name__, _cls.__name__, "npdec"

@@ -37,7 +37,6 @@ def register() -> None:
         from_dumpable_context=_read,
         flatten_with_keys_fn=_taken_apart_by_name,
     )
-    torch.serialization.add_safe_globals([DecomposedTensor])  # the example inputs of a saved program
     _mend_vmap()
 
 

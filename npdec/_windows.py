@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._secant import narrowed
+from npdec._stored import Stored, safe
 from npdec._tracing import mapped, tracing
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
 
-__all__ = ["Layout", "Marked", "Windows", "is_worth", "known", "scattered", "summed"]
+__all__ = ["Layout", "Marked", "Windows", "is_worth", "kept", "known", "scattered", "summed"]
 
 _LEAST = 4  # components, from which on windows pay
 _SMALL = 2**12  # numbers in components that are as well computed whole
@@ -27,6 +28,7 @@ _WORTH = 0.75  # windows as a part of the axis, up to which they pay
 _FEW = 2**22  # pairs of components and positions that are sooner listed than sorted
 
 
+@safe
 class Layout:
     """Windows of an axis of length n: the positions `places` (W, L) that each looks at, and to which of the `count`
     components each belongs. `starts` are the first positions, on the host, where all are contiguous. If not `distinct`,
@@ -56,6 +58,9 @@ class Layout:
         places = first[:, None] + torch.arange(width, device=first.device)
         return cls(like.count, n, places, like.owners, starts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout, (self.count, self.n, Stored(self.places), self.owners, self.starts, self.distinct)
+
     @property
     def width(self) -> int:
         return self.places.shape[1]
@@ -76,6 +81,7 @@ class Layout:
         return dense
 
 
+@safe
 class Windows:
     """Components that are zero outside windows of one axis of their tensor: `parts` (W, *S), with the windows' width in
     place of the length along `axis`.
@@ -93,6 +99,9 @@ class Windows:
         self.version = 0
         self.source: DecomposedTensor | None = None
         self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Windows, (Stored(self.parts), self.axis, self.layout)
 
     def __len__(self) -> int:
         return self.layout.count
@@ -160,6 +169,7 @@ class Windows:
         return self.layout.add(components.clone(), self.parts, self.axis)
 
 
+@safe
 class Marked:
     """The components of a decomposed input: its change from the baseline, and which component each element of that
     belongs to (−1: none; its change is zero). Windows of the axis on which they are narrowest, if somebody computes."""
@@ -170,6 +180,9 @@ class Marked:
         self.change, self.member, self.count = change, member, count
         self.noted: torch.Tensor | None = None
         self.version = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Marked, (Stored(self.change), Stored(self.member), self.count)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -260,8 +273,8 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
     )
 
 
-def known(tensor: DecomposedTensor) -> Windows | None:
-    """The windows of the tensor's components, if they have any that are true yet."""
+def kept(tensor: DecomposedTensor) -> Windows | Marked | None:
+    """What the tensor's components are kept as, if that is true yet and more than themselves."""
     windows = None if tracing() else tensor.windows  # on which no graph is to depend
     if not isinstance(windows, (Windows, Marked)):
         return None
@@ -272,7 +285,16 @@ def known(tensor: DecomposedTensor) -> Windows | None:
     ):
         tensor.windows = None
         return None
+    if isinstance(windows, Windows) and windows.source is not None and known(windows.source) is None:
+        return None
+    return windows
+
+
+def known(tensor: DecomposedTensor) -> Windows | None:
+    """The windows of the tensor's components, if they have any that are true yet."""
+    windows = kept(tensor)
     if isinstance(windows, Marked):
+        components: torch.Tensor | None = tensor.__dict__.get("components")
         found = windows.windows()
         if found is None and components is None:
             tensor.components = windows.dense()
@@ -280,8 +302,6 @@ def known(tensor: DecomposedTensor) -> Windows | None:
             found.note(components)
         tensor.windows = found
         return found
-    if windows.source is not None and known(windows.source) is None:
-        return None
     return windows
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._convert import dtype_name
+from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import SCALARS
-from npdec._impl import _storage
+from npdec._stored import Stored, safe
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -48,6 +49,7 @@ def wrap(tensor: torch.Tensor) -> Any:
     return wrap_scalar(tensor)
 
 
+@safe
 def wrap_array(tensor: torch.Tensor) -> Composition:
     """The tensor as an array, of whatever dimension."""
     array: Composition = _new(ARRAY)
@@ -57,15 +59,11 @@ def wrap_array(tensor: torch.Tensor) -> Composition:
 
 
 def reduced(wrap: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[Any, ...]:
-    """How an array or scalar is pickled: torch cannot load uint16, uint32 and uint64, so their bits go as signed."""
-    signed = _storage.signed(tensor)
-    return (wrap, (tensor,)) if signed is tensor else (_with_dtype, (wrap, signed, tensor.dtype))
+    """How an array or scalar that holds the tensor is pickled."""
+    return wrap, (tensor if isinstance(tensor, DecomposedTensor) else Stored(tensor),)
 
 
-def _with_dtype(wrap: Callable[[torch.Tensor], Any], bits: torch.Tensor, dtype: torch.dtype) -> Any:
-    return wrap(_storage.seen_as(bits, dtype))
-
-
+@safe
 def wrap_scalar(tensor: torch.Tensor) -> generic:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
     dtype = tensor.dtype

@@ -54,6 +54,7 @@ LAW = {
     "_secant",
     "_settings",
     "_softmax",
+    "_stored",
     "_torch_rules",
     "_traced_quadrature",
     "_tracing",

@@ -11,7 +11,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels
+from npdec._decomposed import DecomposedTensor, InputLabel, Labels, new_source
 from npdec._decomposition import components_of, split_input
 from npdec.attribution import _trees
 
@@ -234,7 +234,7 @@ class Problem:
         """The labels, or one for each element where there are none."""
         if self.labels is not None:
             return self.labels
-        source = object()
+        source = new_source()
         return tuple(InputLabel(source, (i,)) for i in range(self.count))
 
 
