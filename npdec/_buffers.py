@@ -42,10 +42,8 @@ def reduced(array: Composition, protocol: int) -> tuple[Any, ...]:
     if protocol < 5 or not _stored.has_bytes(tensor):
         return _wrap.reduced(_wrap.wrap_array, tensor)
     memory, about = _stored.memory_of(tensor)
-    return restored, (
-        pickle.PickleBuffer(memory.toreadonly() if getattr(array, "_ro", None) is not None else memory),
-        *about,
-    )
+    frozen = getattr(array, "_ro", None) is not None
+    return restored, (pickle.PickleBuffer(memory.toreadonly() if frozen else memory), *about)
 
 
 def restored(buffer: Any, *about: Any) -> Composition:
