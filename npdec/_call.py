@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
+from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
-from npdec._tracing import mapped, tracing
+from npdec._tracing import mapped, name_of, tracing
 
 __all__ = ["Call"]
 
@@ -55,8 +56,8 @@ class Call:
     def _scan(self, key: int | str, arg: Any, tag: str | None) -> None:
         kind = type(arg)
         if kind is DecomposedTensor:
-            if tag == "Opaque":
-                self._put(key, arg.value)
+            if tag == "Opaque" or (tag is None and arg.discrete):
+                self._put(key, self._looked_at(arg))
             else:  # of an argument without a tag nothing is known but that it may matter
                 self.leaves.append(_Leaf(key, None, tag or "Smooth", arg))
         elif kind is tuple or kind is list or kind is torch.Size:
@@ -67,8 +68,8 @@ class Call:
                         arg = list(arg)
                         self._put(key, arg)
                         found = True
-                    if tag == "Opaque":
-                        arg[i] = item.value
+                    if tag == "Opaque" or (tag is None and item.discrete):
+                        arg[i] = self._looked_at(item)
                     else:
                         self.leaves.append(_Leaf(key, i, tag or "Smooth", item))
             if arg and not any(type(item) is DecomposedTensor for item in arg):
@@ -81,6 +82,10 @@ class Call:
                     "products aside, use .to_dense() of that"
                 )
             self._constant(key, tag)
+
+    def _looked_at(self, arg: DecomposedTensor) -> torch.Tensor:
+        compare_choices(name_of(self.func), arg.value, arg.residual)
+        return arg.value
 
     def _constant(self, key: int | str, tag: str | None) -> None:
         if tag == "Linear":

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
+from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
@@ -157,12 +158,15 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     made = func(x.value, *args[1:], **kwargs)
     if not x.ndim:
         return x.clone() if isinstance(made, torch.Tensor) else type(made)((x.clone(), made.indices))
-    if isinstance(made, torch.Tensor) and func.__name__ != "msort":  # median of all elements
+    name = func.__name__
+    base = func(x.residual, *args[1:], **kwargs) if is_watched() else None
+    if isinstance(made, torch.Tensor) and name != "msort":  # median of all elements
         flat = x.reshape(-1)
         _, index = func(flat.value, 0)
-        return flat[index]
-    names = func.__name__
-    position = {"sort": 0, "msort": 0, "median": 0, "nanmedian": 0, "topk": 1, "kthvalue": 1, "mode": 0}[names]
+        found = flat[index]
+        compare_choices(name, found.residual, found.residual if base is None else base)
+        return found
+    position = {"sort": 0, "msort": 0, "median": 0, "nanmedian": 0, "topk": 1, "kthvalue": 1, "mode": 0}[name]
     dim = kwargs.get("dim", args[position + 1] if len(args) > position + 1 else -1)
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
@@ -171,6 +175,8 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     components = torch.gather(x.components, axis + 1, index.expand(len(x.components), *index.shape))
     if not keepdim:
         residual, components = residual.squeeze(axis), components.squeeze(axis + 1)
+    if base is not None:
+        compare_choices(name, residual, base.values)
     return type(made)((DecomposedTensor(made.values, residual, components, x.labels, x.whole), made.indices))
 
 

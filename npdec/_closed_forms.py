@@ -12,13 +12,14 @@ import torch.nn.functional as F
 from npdec import _inplace, _law
 from npdec._call import Call
 from npdec._closed import read
-from npdec._decomposed import DecomposedTensor
+from npdec._conditions import cast
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, value_of
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
 from npdec._tracing import mapped, tracing
 
-__all__ = ["RULES"]
+__all__ = ["CASTS", "RULES"]
 
 Function = Callable[..., Any]
 
@@ -30,16 +31,27 @@ def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     """Casts and copies: the layout in memory that is asked for is the value's."""
     args = [args[0], *map(value_of, args[1:])] if args else [kwargs["input"]]
     named = {key: item for key, item in kwargs.items() if key not in ("memory_format", "input")}
-    if not isinstance(args[0], DecomposedTensor):
+    x = args[0]
+    if not isinstance(x, DecomposedTensor):
         return func(*args, **kwargs)
+    wanted = func(x.value, *args[1:], **named)
+    if not isinstance(wanted, torch.Tensor):  # the name of its type
+        return wanted
+    if x.discrete or not carries(wanted.dtype):
+        if wanted.dtype is x.value.dtype:
+            return _LINEAR(func, args, kwargs)
+        return cast(x, wanted, func(x.residual, *args[1:], **named))
     named_format = kwargs.get("memory_format")
     if len(args) > 1 and isinstance(args[1], torch.memory_format):
         named_format, args = args[1], args[:1]
-    made = _law.TaggedRule.of("Linear")(func, args, named)
+    made = _LINEAR(func, args, named)
     if named_format is None or not isinstance(made, DecomposedTensor):
         return made
     value = func(args[0].value, *args[1:], **named, memory_format=named_format)
     return DecomposedTensor(value, made.residual, made.components, made.labels, made.whole)
+
+
+_LINEAR = _law.TaggedRule.of("Linear")
 
 
 # -- one triangle of a matrix ------------------------------------------------------------------------------------------
@@ -349,10 +361,12 @@ def _everywhere(name: str) -> list[Function]:
 
 _T = torch.Tensor
 _CUDA_INTERFACE: Any = _T.__cuda_array_interface__
-_CASTS = "to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone".split()
+_CASTS = """
+    to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone type int long short char byte bool
+""".split()
+CASTS: dict[Function, Function] = {torch.clone: _formatted, **{getattr(_T, name): _formatted for name in _CASTS}}
 RULES: dict[Function, Function] = {
-    **{getattr(_T, name): _formatted for name in _CASTS},
-    torch.clone: _formatted,
+    **CASTS,
     **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),
     **dict.fromkeys([torch.heaviside, _T.heaviside], _heaviside_rule),
     **{function: _special(f) for function, f in BESSEL.items()},

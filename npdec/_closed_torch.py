@@ -10,11 +10,13 @@ import torch
 
 from npdec import _law
 from npdec._call import Call
+from npdec._choices import chosen
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._tracing import name_of
 
 __all__ = ["RULES"]
 
@@ -245,7 +247,9 @@ def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if not isinstance(dtype, torch.dtype) or dtype is x.dtype:
         return _law.TaggedRule.of("Linear")(func, args, kwargs)
     if not carries(dtype):
-        return func(x.value, dtype)
+        if x.discrete and torch.bool not in (dtype, x.dtype) and dtype.itemsize == x.dtype.itemsize:  # signs aside
+            return DecomposedTensor(func(x.value, dtype), func(x.residual, dtype), x.components, x.labels, x.whole)
+        return chosen(name_of(func), x).view(dtype)
     if dtype.to_real() is not x.dtype.to_real():
         raise NotImplementedError(
             f"{func.__name__}: contributions do not pass through bits of {x.dtype} that are read as {dtype}: use .to("

@@ -19,10 +19,14 @@ from torch._jit_internal import boolean_dispatched
 from npdec import (
     _attention,
     _checking,
+    _choosing,
     _closed,
+    _closed_forms,
     _closed_linalg,
     _closed_nn,
     _closed_products,
+    _conditions,
+    _frozen,
     _inplace,
     _law,
     _normalisation,
@@ -37,6 +41,7 @@ from npdec._decomposed import DecomposedTensor
 from npdec._decomposed import dispatch as dispatched
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._names import in_their_places, out_of_place
+from npdec._numbers import has_discrete, of_numbers
 from npdec._scope import scope
 from npdec._signature import read_parameters
 from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
@@ -98,6 +103,7 @@ def _load_rules() -> None:
     of_ufuncs = dict(rules)
     rules.clear()
     rule: Function
+    rules.update({**_conditions.RULES, **_choosing.RULES})
     rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
     rules.update({**_closed.MAGNITUDES, **_closed_linalg.RULES})
     for function, rule in _torch_rules.RULES.items():
@@ -121,6 +127,8 @@ def _load_rules() -> None:
         (torch_pointwise_impl.POINTWISE, first_pointwise),
         (torch_pointwise_impl.STEPWISE, first_stepwise),
         (torch_opaque_impl.OPAQUE, _opaque),
+        (torch_opaque_impl.FROZEN, _frozen.frozen),
+        (torch_opaque_impl.DRAWN, _frozen.drawn),
     ):
         for name in names:
             for function in _everywhere(name):
@@ -283,6 +291,8 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         rule = _law.rules.get(func)
         if rule is None:
             rule = _find(func)
+    if has_discrete(args) or (kwargs and has_discrete(kwargs.values())):
+        rule = _for_discrete(rule)
     if here is not None and here.watcher is not None:
         watched, watcher = rule, here.watcher
         rule = lambda func, args, kwargs: watcher.run(watched, func, args, kwargs)  # noqa: E731
@@ -298,6 +308,23 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     return result
 
 
+def _for_discrete(rule: Function) -> Function:
+    """The rule for calls with decomposed booleans or integers: it is of floating numbers, unless it knows of them or
+    leaves the work to other functions."""
+    if (
+        rule in _OF_DISCRETE
+        or isinstance(rule, _law.TaggedRule)
+        or any(getattr(rule, trait, False) for trait in ("opaque", "passes", "delegates"))
+    ):
+        return rule
+    return functools.partial(of_numbers, rule, None)
+
+
 _load_rules()
+_OF_DISCRETE = frozenset(
+    rule
+    for known in (_conditions.RULES, _choosing.RULES, _inplace.RULES, _closed_forms.CASTS)
+    for rule in known.values()
+)
 _trees.register()
 dispatched.append(dispatch)

@@ -13,10 +13,9 @@ import torch
 
 from npdec import _law
 from npdec._call import Call
-from npdec._decomposed import DecomposedTensor, carries
+from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
-from npdec._rules import residuals_are_of_the_baseline
-from npdec._tracing import tracing
+from npdec._numbers import residual_of, value_of, with_numbers
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
 
@@ -59,39 +58,8 @@ def same_draws(
     return value, residual
 
 
-def with_numbers(value: Any, residual: Any, made: Any) -> Any:
-    """The contributions of `made`, with another value and residual: a tensor, or sequences of them.
-
-    Under a rule whose residuals are no function of the baseline (`np.rule("scaling")`), that of `made` stays.
-    """
-    if isinstance(value, torch.Tensor):
-        if not isinstance(made, DecomposedTensor) or not carries(value.dtype):
-            return value
-        if not (tracing() or residuals_are_of_the_baseline()):
-            residual = made.residual.reshape(value.shape)
-        if not value.numel():
-            empty = value.new_zeros((len(made.labels), *value.shape))
-            return DecomposedTensor(value, residual, empty, made.labels, made.whole)
-        components = made.components.to(value.dtype).reshape((len(made.labels), *value.shape))
-        return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
-    if isinstance(value, (tuple, list)):
-        parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return value
-
-
 def pointwise(f: Function, x: Any, *rest: Any) -> Any:
     """`f(x, *rest)`, which acts element by element on x; the rest is plain, and broadcasts."""
     if not isinstance(x, DecomposedTensor):
         return f(x, *rest)
     return _law.TaggedRule.of("Pointwise")(f, (x, *rest), {})
-
-
-def value_of(x: Any) -> Any:
-    """The value of a decomposed tensor, and anything else as it is."""
-    return x.value if isinstance(x, DecomposedTensor) else x
-
-
-def residual_of(x: Any) -> Any:
-    """The residual of a decomposed tensor, and anything else as it is."""
-    return x.residual if isinstance(x, DecomposedTensor) else x

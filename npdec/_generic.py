@@ -108,7 +108,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
     # -- a Python number -----------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(self._number())
+        return bool(self._t) if isinstance(self._t, DecomposedTensor) else bool(self._number())
 
     def __int__(self) -> int:
         return int(self._converted("int()"))

@@ -10,10 +10,11 @@ import torch
 from npdec import _memory, _wrap
 from npdec._arguments import as_value
 from npdec._base import ArrayBase
+from npdec._choices import chosen
 from npdec._convert import SIGNED, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import getitem_impl
-from npdec._output import check_writeable, prepare
+from npdec._output import check_writeable, prepare, write
 
 if TYPE_CHECKING:
     from npdec._composition import Composition
@@ -45,9 +46,7 @@ def _item(item: Any) -> Any:
     if kind is bool:
         return torch.tensor(item)
     if isinstance(item, ArrayBase):
-        tensor = item._t
-        if type(tensor) is DecomposedTensor:
-            tensor = tensor.value
+        tensor = chosen("an index", item._t)
     elif isinstance(item, (torch.Tensor, list, tuple, range)) or hasattr(item, "__array__"):
         tensor = as_tensor(item)
         if not tensor.numel() and isinstance(item, (list, tuple)):
@@ -97,9 +96,37 @@ def getitem(array: Composition, key: Any) -> Any:
     return _memory.view(array, tensor)
 
 
+def _has_decomposed(key: Any) -> bool:
+    if type(key) is tuple:
+        return any(isinstance(item, ArrayBase) and type(item._t) is DecomposedTensor for item in key)
+    return isinstance(key, ArrayBase) and type(key._t) is DecomposedTensor
+
+
+def _set_masked(array: Composition, key: Any, value: Any) -> bool:
+    """Assign where a decomposed mask says: a choice between the value and what is there. False if that is not it."""
+    from npdec._choosing import fit_masked, masked
+
+    items = tuple(
+        item._t if isinstance(item, ArrayBase) and type(item._t) is DecomposedTensor else item
+        for item in (key if type(key) is tuple else (key,))
+    )
+    mask, place = masked(array._t, items)
+    if mask is None:
+        return False
+    place, trailing = place
+    fitted = fit_masked(as_value(value, array._d), mask, trailing)
+    if fitted is None:
+        return False
+    seen = getitem(array, place) if place else array
+    write("setitem", seen, fitted, mask=mask)
+    return True
+
+
 def setitem(array: Composition, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype."""
     check_writeable("setitem", array)
+    if _has_decomposed(key) and _set_masked(array, key, value):
+        return
     items = normalize_key(key)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):

@@ -9,12 +9,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._choosing import chosen_by, fit_masked, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
-from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import tracing
 from npdec._views import ready, shares_memory
-from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
 
@@ -160,24 +159,28 @@ def _written(
         unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
         if unknown or shares_memory(components, target.components):
             components = components.clone()  # `y[0] += 1` writes what it is a view of
-        write_components(target.components, components.to(target.dtype))
+        write_components(target.components, components.to(target.components.dtype))
     return target
 
 
 def _fitting(target: torch.Tensor, source: Any) -> Any:
-    """What `target` can hold of `source`: integers hold no contributions."""
-    if not isinstance(source, DecomposedTensor) or carries(target.dtype):
+    """What `target` holds of `source`: integers hold the steps of numbers."""
+    if not isinstance(source, DecomposedTensor) or (carries(target.dtype) and not source.discrete):
         return source
-    _util.warn(
-        f"writing decomposed numbers into a tensor of dtype {target.dtype} drops their contributions",
-        DecompositionWarning,
-    )
-    return source.value
+    return source.to(target.dtype)
 
 
 def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
-    index = _plain_index(index)
+    condition, place = masked(target, index)
+    if condition is not None:
+        place, trailing = place
+        fitted = fit_masked(source, condition, trailing)
+        if fitted is not None:
+            seen = target[place] if place else target
+            assign(seen, chosen_by(condition, fitted, seen).to(target.dtype))
+            return
+    index = plain_index("__setitem__", index)
     items = index if isinstance(index, tuple) else (index,)
     every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
 
@@ -189,12 +192,6 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         components.movedim(0, -1)[every] = 0 if its is None else its.movedim(0, -1)
 
     _written(target, source, write, write_components)
-
-
-def _plain_index(index: Any) -> Any:
-    if isinstance(index, DecomposedTensor):
-        return index.value
-    return tuple(_plain_index(i) for i in index) if isinstance(index, tuple) else index
 
 
 def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

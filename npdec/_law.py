@@ -24,6 +24,7 @@ from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
 from npdec._jumps import change, share_of_jump
 from npdec._multipliers import combined, mean_gradients
+from npdec._numbers import of_numbers
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
@@ -42,7 +43,7 @@ Function = Callable[..., Any]
 def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool) -> Any:
     """The decomposed result; for several outputs, a tuple (of the type that the function returns)."""
     if isinstance(value, torch.Tensor):
-        if not carries(value.dtype):
+        if components is None:
             return value
         return DecomposedTensor(value, residual, components, labels, whole)
     if isinstance(value, (tuple, list)):
@@ -375,6 +376,8 @@ class TaggedRule:
         call = Call(func, self.by_key, args, kwargs, self.optional)
         if not call.leaves:
             return func(*call.args, **call.kwargs)
+        if any(leaf.tensor.discrete for leaf in call.leaves):
+            return of_numbers(self, self.by_key, func, call.args, call.kwargs)
         tags = {leaf.tag for leaf in call.leaves}
         if tags == {"Linear"}:
             return linear(call)

@@ -316,7 +316,7 @@ def decompose_in_place(array: Composition, like: DecomposedTensor) -> Callable[[
 def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
     """The array, and one over each memory that is written after its: what it stands for, copies that stand for it."""
     family = family_of(array)
-    if id(family) in seen or not carries(array._d):
+    if id(family) in seen:
         return
     seen.add(id(family))
     yield array

@@ -18,6 +18,7 @@ import torch
 from npdec import _errstate, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
 from npdec._base import ArrayBase, Poly1dBase
+from npdec._choices import chosen
 from npdec._composing import parts_of
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -51,10 +52,6 @@ def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
 
 
 _MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
-
-
-def _value(tensor: Any) -> Any:
-    return tensor.value if type(tensor) is DecomposedTensor else tensor
 
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -91,7 +88,7 @@ class _Source:
             "_as_shape": as_shape,
             "_as_sequence": _as_sequence,
             "_index": operator.index,
-            "_value": _value,
+            "_chosen": chosen,
             "_scalars": _PYTHON_SCALARS,
             "_NoValue": NoValue,
             "_wrap_result": _results.wrap_result,
@@ -152,7 +149,7 @@ class _Source:
                 raise TypeError(f"{self.kernel.__qualname__}: {n!r} cannot be a sequence of {p.tag}")
             convert = f"_as_sequence({self.spec.name!r}, {n})"
             if p.tag == "Opaque":
-                convert = f"[_value(item) for item in {convert}]"
+                convert = f"[_chosen({self.spec.name!r}, item) for item in {convert}]"
             return [f"{guard}{n} = {convert}"]
         match p.tag:
             case "ArrayLikeOrScalar":
@@ -162,11 +159,11 @@ class _Source:
                     f"elif type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})",
                 ]
             case "Mask":
-                return [f"if {n} is not True and {n} is not _NoValue: {n} = _value(_as_mask({n}))"]
+                return [f"if {n} is not True and {n} is not _NoValue: {n} = _as_mask({n})"]
             case "KeepDims":
                 return [f"if type({n}) is not bool and {n} is not _NoValue: {n} = _as_flag({n})"]
             case "Opaque":
-                return [f"{guard}{n} = _value({n}._t if type({n}) is _Array else _as_tensor({n}))"]
+                return [f"{guard}{n} = _chosen({self.spec.name!r}, {n}._t if type({n}) is _Array else _as_tensor({n}))"]
             case "InPlace":
                 return []
             case tag if p.is_array:

@@ -11,6 +11,7 @@ from npdec import _errstate, _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
+from npdec._settings import conditions_are_frozen
 from npdec._views import nothing
 from npdec.exceptions import DecompositionWarning
 
@@ -36,7 +37,8 @@ def prepare(name: str, array: Composition, value: Any) -> Callable[[], None]:
     if type(value) is not DecomposedTensor:
         tensor = array._t
         return _memory.decompose_in_place(array, tensor) if type(tensor) is DecomposedTensor else nothing
-    if not carries(array._d) or _memory.is_foreign(array):
+    steps = not carries(array._d) and not value.discrete and conditions_are_frozen()
+    if steps or _memory.is_foreign(array):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
@@ -83,6 +85,8 @@ def write(
         raise _cannot_cast(name, value.dtype, array._d, casting)
     if tuple(value.shape) != tuple(array._t.shape):
         value = _broadcast_into(name, value, tuple(array._t.shape))
+    if type(mask) is DecomposedTensor:  # what is there contributes as well
+        value, mask = torch.where(mask, value.to(array._d), array._t), None
     prepare(name, array, value)
     target = array._t
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:

@@ -59,6 +59,7 @@ def rule(
     rtol: float | None = None,
     normalisation: str | None = None,
     attention: str | None = None,
+    conditions: str | None = None,
     **options: Any,
 ) -> Iterator[None]:
     """Context manager and decorator: how contributions pass on, where the default is not wanted.
@@ -80,7 +81,10 @@ def rule(
     `attention="frozen"`: the results of softmax are the value's, a constant without contributions: with weights p(x)
     and values v, attention gives Σ p(x) · c_v, and the residual Σ p(x) · v_r (Ali et al., the AH rule). Every softmax
     is meant, also one that ends a network: explain the numbers that it is given (the logits).
-    "path", for both, is the law again.
+    `conditions="frozen"`: comparisons give plain booleans, those of the value, and what follows them (where, masks) is
+    chosen as it is at the value: such choices contribute nothing, and where the baseline would choose otherwise the
+    residual is not f(baseline). No `DecompositionWarning` says so then.
+    "path", for all three, is the law again.
 
     `rtol` is the error of completeness, relative to the largest magnitude, that quadrature aims at; by default 1e-12 in
     double precision and 1e-5 in single.
@@ -114,6 +118,7 @@ def rule(
             set_before.rtol if rtol is None else rtol,
             _is_frozen("normalisation", normalisation, set_before.frozen_normalisation),
             _is_frozen("attention", attention, set_before.frozen_attention),
+            _is_frozen("conditions", conditions, set_before.frozen_conditions),
         )
     )
     count_contexts(1)

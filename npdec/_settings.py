@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 
 from npdec._tracing import refuse_contexts, tracing
 
-__all__ = ["Settings", "current", "settings"]
+__all__ = ["Settings", "conditions_are_frozen", "current", "settings"]
 
 
 class Settings(NamedTuple):
     """The rule of pointwise functions with its options; the tolerance of adaptive quadrature (None: by the dtype); and
-    whether normalisation layers and attention weights are held at the value."""
+    whether normalisation layers, attention weights and conditions are held at the value."""
 
     rule: str = "affine"
     options: Mapping[str, Any] = MappingProxyType({})
     rtol: float | None = None
     frozen_normalisation: bool = False
     frozen_attention: bool = False
+    frozen_conditions: bool = False
 
 
 _DEFAULT = Settings()
@@ -34,3 +35,11 @@ def settings(operation: str) -> Settings:
         refuse_contexts(operation)
         return _DEFAULT
     return current.get()
+
+
+def conditions_are_frozen() -> bool:
+    """Whether comparisons give plain booleans, those of the value. (Under the rule "none" nothing carries on.)"""
+    if tracing():
+        return False
+    here = current.get()
+    return here.frozen_conditions or here.rule == "none"

@@ -8,7 +8,6 @@ import torch
 
 from npdec import _wrap
 from npdec._convert import as_dtype, as_tensor
-from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
@@ -63,7 +62,6 @@ def as_mask(where: Any) -> torch.Tensor | None:
     if not hasattr(where, "__setitem__") or isinstance(where, list):
         return as_tensor(where, torch.bool)  # by their truth
     mask = as_tensor(where)
-    mask = mask.value if type(mask) is DecomposedTensor else mask
     if mask.dtype is not torch.bool:
         if mask.numel():
             raise TypeError(

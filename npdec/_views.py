@@ -15,7 +15,7 @@ from weakref import WeakSet, ref
 
 import torch
 
-from npdec._decomposed import DecomposedTensor, Labels, expand_components, is_broadcast, union
+from npdec._decomposed import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
 from npdec._tracing import tracing
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def lay_out(
         _check_alone(members, known)
     before = [(member, type(member), dict(vars(member))) for member in members]
     values = _values(members)
-    parts = _parts(members, values, labels)
+    parts = _parts(members, values, labels, like)
     views = Views(members)
     done = False
     try:
@@ -253,6 +253,7 @@ def lay_out(
             assert isinstance(member, DecomposedTensor)
             member.value, member.residual, member.components = value, residual, components
             member.labels, member.whole, member.views = labels, like.whole, views
+            member.discrete = not carries(value.dtype)
             member.origin = member.windows = None
             member.writes += 1
         done = True
@@ -347,7 +348,7 @@ def _check_writeable(tensor: torch.Tensor) -> None:
 
 
 def _parts(
-    members: Sequence[torch.Tensor], values: Sequence[torch.Tensor], labels: Labels
+    members: Sequence[torch.Tensor], values: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """A residual and components for each value: views of two tensors laid out as the storage of the values is."""
     largest = max(values, key=lambda value: (value.untyped_storage().nbytes(), value.dtype.itemsize))
@@ -356,7 +357,7 @@ def _parts(
     memory = memory.conj() if memory.is_conj() else memory
     memory = torch._neg_view(memory) if memory.is_neg() else memory
     residual = memory.as_strided((length,), (1,), 0).clone()
-    components = residual.new_zeros((len(labels), length))
+    components = residual.new_zeros((len(labels), length), dtype=_component_dtype(residual.dtype, like))
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
     for part in sorted(decomposed, key=lambda member: member.value.numel()):
         place = each_once(part.value)
@@ -366,6 +367,13 @@ def _parts(
     return [(_counterpart(residual, value), _counterpart(components, value)) for value in values]
 
 
+def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:
+    """The dtype of the components of a value: its own, or for booleans and integers that of what is written."""
+    if carries(dtype):
+        return dtype
+    return like.components.dtype if like.discrete else like.value.dtype.to_real()
+
+
 def each_once(view: torch.Tensor) -> tuple[slice, ...]:
     """The key of a view's elements without those that a broadcast repeats."""
     return tuple(slice(None) if step else slice(1) for step in view.stride())
@@ -373,7 +381,7 @@ def each_once(view: torch.Tensor) -> tuple[slice, ...]:
 
 def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
     """The view of `flat` (a copy of a whole storage, perhaps with a components axis) that `view` is of its storage."""
-    if view.dtype is not flat.dtype:
+    if view.dtype is not flat.dtype and carries(view.dtype):
         if flat.dtype.is_complex and not view.dtype.is_complex:
             flat = torch.view_as_real(flat).flatten(-2)
         else:

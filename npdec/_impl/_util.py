@@ -103,7 +103,7 @@ def is_known_true(condition: torch.Tensor) -> bool:
     if torch.compiler.is_compiling():
         return False
     try:
-        return bool(condition)
+        return bool(getattr(condition, "value", condition))
     except RuntimeError:
         return False
 

@@ -11,7 +11,7 @@ from npdec._impl import _host, _util, dtypes_impl
 from npdec._impl.getitem_impl import broadcast_input, fit_indexed, fit_leading, setitem, shape_text
 from npdec._impl.index_tricks_impl import coordinates
 from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
-from npdec._tags import ArrayLikeOrScalar, InPlace, Mask, Opaque, public
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque, public
 
 
 def _values(values: Any, x: torch.Tensor) -> torch.Tensor:
@@ -93,7 +93,7 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
 
 
 @public
-def putmask(a: InPlace, /, mask: Opaque, values: object) -> None:
+def putmask(a: InPlace, /, mask: ArrayLike, values: object) -> None:
     """Write values where a mask of the array's size is true: at each place the value of the same row-major number.
 
     Too few values are repeated; none write nothing. Raises ValueError if the mask has another size, TypeError for
@@ -126,7 +126,7 @@ def _given(values: Any, a: torch.Tensor, casting: str) -> torch.Tensor:
 
 
 @public
-def place(arr: InPlace, mask: Opaque, vals: object) -> None:
+def place(arr: InPlace, mask: ArrayLike, vals: object) -> None:
     """Write the values one after the other to the places where a mask of the array's size is true.
 
     Too few values are repeated. Raises ValueError if the mask has another size or if there is no value to write,

@@ -10,7 +10,7 @@ import torch
 
 from npdec._impl import _devices, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Opaque, Parts, ShapeLike, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Parts, ShapeLike, public
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -194,7 +194,7 @@ def full(
 
 @public
 def empty_like(
-    prototype: Opaque,
+    prototype: ArrayLike,
     /,
     dtype: DTypeLike | None = None,
     order: str = "K",
@@ -217,7 +217,7 @@ def empty_like(
 
 @public
 def zeros_like(
-    a: Opaque,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
@@ -239,7 +239,7 @@ def zeros_like(
 
 @public
 def ones_like(
-    a: Opaque,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
@@ -261,7 +261,7 @@ def ones_like(
 
 @public
 def full_like(
-    a: Opaque,
+    a: ArrayLike,
     fill_value: ArrayLikeOrScalar,
     dtype: DTypeLike | None = None,
     order: str = "K",

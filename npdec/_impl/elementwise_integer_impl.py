@@ -7,13 +7,13 @@ import torch
 from npdec._impl._storage import signed
 from npdec._impl._util import from_int64, to_int64
 from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod, wrapping
-from npdec._tags import Opaque, ufunc
+from npdec._tags import ArrayLike, Opaque, ufunc
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
 @ufunc(torch.bitwise_and, loops="integer", operator="and", identity=-1)
-def bitwise_and(x1: Opaque, x2: Opaque):
+def bitwise_and(x1: ArrayLike, x2: ArrayLike):
     """The bits that both have, with broadcasting. TypeError unless both are integers or booleans.
 
     >>> np.bitwise_and(np.array([12, 10]), 6)
@@ -23,7 +23,7 @@ def bitwise_and(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.bitwise_or, loops="integer", operator="or", identity=0)
-def bitwise_or(x1: Opaque, x2: Opaque):
+def bitwise_or(x1: ArrayLike, x2: ArrayLike):
     """The bits that one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
     >>> np.bitwise_or(np.array([12, 10]), 6)
@@ -33,7 +33,7 @@ def bitwise_or(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.bitwise_xor, loops="integer", operator="xor", identity=0)
-def bitwise_xor(x1: Opaque, x2: Opaque):
+def bitwise_xor(x1: ArrayLike, x2: ArrayLike):
     """The bits that exactly one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
     >>> np.bitwise_xor(np.array([12, 10]), 6)
@@ -43,7 +43,7 @@ def bitwise_xor(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.bitwise_not, loops="integer", operator="invert", aliases=("bitwise_not", "bitwise_invert"))
-def invert(x: Opaque):
+def invert(x: ArrayLike):
     """Every bit changed; of a boolean the opposite. TypeError unless x holds integers or booleans.
 
     >>> np.invert(np.array([0, 5])), np.invert(np.array([True, False]))

@@ -11,7 +11,7 @@ import torch
 
 from npdec._impl import dtypes_impl
 from npdec._impl._util import UNSIGNED, broadcast_shapes, is_known_true, to_int64, to_ordered, warn
-from npdec._tags import ArrayLikeOrScalar, Opaque, OutArray, public, ufunc
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, OutArray, public, ufunc
 
 _HIGHEST = torch.iinfo(torch.int64).max
 _WIDE_UNSIGNED = UNSIGNED - {torch.uint8}
@@ -58,7 +58,7 @@ def _compare(
 
 
 @ufunc(torch.lt, loops="compare", operator="lt")
-def less(x1: Opaque, x2: Opaque):
+def less(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 < x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
     >>> np.less(np.array([1, 2, 3]), 2)
@@ -70,7 +70,7 @@ def less(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.le, loops="compare", operator="le")
-def less_equal(x1: Opaque, x2: Opaque):
+def less_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 <= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
     >>> np.less_equal(np.array([1, 2, 3]), 2)
@@ -86,7 +86,7 @@ def less_equal(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.gt, loops="compare", operator="gt")
-def greater(x1: Opaque, x2: Opaque):
+def greater(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 > x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
     >>> np.greater(np.array([1, 2, 3]), 2)
@@ -96,7 +96,7 @@ def greater(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.ge, loops="compare", operator="ge")
-def greater_equal(x1: Opaque, x2: Opaque):
+def greater_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 >= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
     >>> np.greater_equal(np.array([1, 2, 3]), 2)
@@ -106,7 +106,7 @@ def greater_equal(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.eq, loops="compare", operator="eq")
-def equal(x1: Opaque, x2: Opaque):
+def equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 == x2, with broadcasting; nan equals nothing. Integers of any dtypes compare by their exact values.
 
     >>> np.equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
@@ -116,7 +116,7 @@ def equal(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.ne, loops="compare", operator="ne")
-def not_equal(x1: Opaque, x2: Opaque):
+def not_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 != x2, with broadcasting; nan differs from everything. Integers compare by their exact values.
 
     >>> np.not_equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
@@ -133,7 +133,7 @@ def _truth(x: torch.Tensor) -> torch.Tensor:
 
 
 @ufunc(torch.logical_and, loops="logical", identity=True)
-def logical_and(x1: Opaque, x2: Opaque):
+def logical_and(x1: ArrayLike, x2: ArrayLike):
     """Whether both are true, with broadcasting: every number but zero is.
 
     >>> np.logical_and(np.array([0, 1, 2.5]), np.array([True, True, False]))
@@ -143,7 +143,7 @@ def logical_and(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.logical_or, loops="logical", identity=False)
-def logical_or(x1: Opaque, x2: Opaque):
+def logical_or(x1: ArrayLike, x2: ArrayLike):
     """Whether one of them is true, with broadcasting: every number but zero is.
 
     >>> np.logical_or(np.array([0, 1, 2.5]), False)
@@ -153,7 +153,7 @@ def logical_or(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.logical_xor, loops="logical", identity=False)
-def logical_xor(x1: Opaque, x2: Opaque):
+def logical_xor(x1: ArrayLike, x2: ArrayLike):
     """Whether exactly one of them is true, with broadcasting: every number but zero is.
 
     >>> np.logical_xor(np.array([0, 1, 2.5]), True)
@@ -163,7 +163,7 @@ def logical_xor(x1: Opaque, x2: Opaque):
 
 
 @ufunc(torch.logical_not, loops="test")
-def logical_not(x: Opaque):
+def logical_not(x: ArrayLike):
     """Whether x is false, that is zero.
 
     >>> np.logical_not(np.array([0.0, 1.5]))
@@ -176,7 +176,7 @@ def logical_not(x: Opaque):
 
 
 @ufunc(torch.isnan, loops="test")
-def isnan(x: Opaque):
+def isnan(x: ArrayLike):
     """Whether x is nan; of a complex number, whether one of its parts is.
 
     >>> np.isnan(np.array([1.0, np.nan]))
@@ -186,7 +186,7 @@ def isnan(x: Opaque):
 
 
 @ufunc(torch.isinf, loops="test")
-def isinf(x: Opaque):
+def isinf(x: ArrayLike):
     """Whether x is infinite; of a complex number, whether one of its parts is.
 
     >>> np.isinf(np.array([1.0, -np.inf]))
@@ -196,7 +196,7 @@ def isinf(x: Opaque):
 
 
 @ufunc(torch.isfinite, loops="test")
-def isfinite(x: Opaque):
+def isfinite(x: ArrayLike):
     """Whether x is neither infinite nor nan; of a complex number, whether both parts are so.
 
     >>> np.isfinite(np.array([1.0, np.inf, np.nan]))
@@ -206,7 +206,7 @@ def isfinite(x: Opaque):
 
 
 @ufunc(loops="datetime")
-def isnat(x: Opaque):
+def isnat(x: ArrayLike):
     """Raises TypeError: it asks for a missing date, and there are no dates here.
 
     >>> np.isnat(np.array([1.0]))
@@ -218,7 +218,7 @@ def isnat(x: Opaque):
 
 
 @ufunc(torch.signbit, loops="signbit")
-def signbit(x: Opaque):
+def signbit(x: ArrayLike):
     """Whether the sign bit is set: of negative numbers, and of -0.0. TypeError for complex numbers.
 
     >>> np.signbit(np.array([-1.5, -0.0, 0.0]))
@@ -234,7 +234,7 @@ def _refuse_complex(x: torch.Tensor) -> None:
 
 
 @public
-def isposinf(x: Opaque, out: OutArray | None = None):
+def isposinf(x: ArrayLike, out: OutArray | None = None):
     """Whether x is positive infinity. TypeError for complex numbers.
 
     >>> np.isposinf(np.array([np.inf, -np.inf, 1.0]))
@@ -246,7 +246,7 @@ def isposinf(x: Opaque, out: OutArray | None = None):
 
 
 @public
-def isneginf(x: Opaque, out: OutArray | None = None):
+def isneginf(x: ArrayLike, out: OutArray | None = None):
     """Whether x is negative infinity. TypeError for complex numbers.
 
     >>> np.isneginf(np.array([np.inf, -np.inf, 1.0]))
@@ -258,7 +258,7 @@ def isneginf(x: Opaque, out: OutArray | None = None):
 
 
 @public
-def isreal(x: Opaque):
+def isreal(x: ArrayLike):
     """Whether the imaginary part is zero, element by element.
 
     >>> np.isreal(np.array([1 + 1j, 1 + 0j]))
@@ -268,7 +268,7 @@ def isreal(x: Opaque):
 
 
 @public
-def iscomplex(x: Opaque):
+def iscomplex(x: ArrayLike):
     """Whether the imaginary part is not zero, element by element.
 
     >>> np.iscomplex(np.array([1 + 1j, 1 + 0j]))
@@ -278,7 +278,7 @@ def iscomplex(x: Opaque):
 
 
 @public
-def isrealobj(x: Opaque) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype is not complex, whatever the values: a Python bool.
 
     >>> np.isrealobj(np.array([1 + 0j]))
@@ -288,7 +288,7 @@ def isrealobj(x: Opaque) -> bool:
 
 
 @public
-def iscomplexobj(x: Opaque) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype is complex, whatever the values: a Python bool.
 
     >>> np.iscomplexobj(np.array([1 + 0j]))
@@ -370,7 +370,7 @@ def allclose(
 
 
 @public
-def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False) -> bool:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and equal elements: a Python bool. nan equals nan if `equal_nan`.
 
     >>> np.array_equal([1, 2], [1, 2]), np.array_equal([1, 2], [[1, 2]])
@@ -385,7 +385,7 @@ def array_equal(a1: Opaque, a2: Opaque, equal_nan: bool = False) -> bool:
 
 
 @public
-def array_equiv(a1: Opaque, a2: Opaque) -> bool:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     """Whether two arrays broadcast against each other and then have equal elements: a Python bool.
 
     >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])

@@ -18,7 +18,6 @@ from npdec._tags import (
     KeepDims,
     Mask,
     NoValue,
-    Opaque,
     OutArray,
     out_casting,
     public,
@@ -172,7 +171,7 @@ def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None,
 
 @public(method=True)
 @out_casting("back")
-def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
+def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the greatest element along an axis, or in the array read row by row; of several, the first.
 
     A nan counts as the greatest. The result is of int64, without the axis, or with `keepdims` of length one there.
@@ -193,7 +192,7 @@ def argmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, k
 
 @public(method=True)
 @out_casting("back")
-def argmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
+def argmin(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the least element along an axis, or in the array read row by row; of several, the first.
 
     A nan counts as the least. The result is of int64, without the axis, or with `keepdims` of length one there.
@@ -231,7 +230,7 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
 
 @public(method=True, folds="logical_and")
 def all(
-    a: Opaque,
+    a: ArrayLike,
     axis: AxisLike | None = None,
     out: OutArray | None = None,
     keepdims: KeepDims = NoValue,
@@ -256,7 +255,7 @@ def all(
 
 @public(method=True, folds="logical_or")
 def any(
-    a: Opaque,
+    a: ArrayLike,
     axis: AxisLike | None = None,
     out: OutArray | None = None,
     keepdims: KeepDims = NoValue,
@@ -280,7 +279,7 @@ def any(
 
 
 @public
-def count_nonzero(a: Opaque, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
+def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
     """How many elements are not zero over an axis, several axes, or all of them, in int64.
 
     >>> np.count_nonzero(np.array([[3, 0], [0, 5], [1, 1]]), axis=0)

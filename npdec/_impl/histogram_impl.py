@@ -56,7 +56,7 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
 
 
 @public
-def digitize(x: Opaque, bins: Opaque, right: bool = False):
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
     """The index of the bin to which each element of `x` belongs, in int64, for `bins` that ascend or descend.
 
     Index i stands for bins[i - 1] <= x < bins[i], with `right` for bins[i - 1] < x <= bins[i]; for descending bins the

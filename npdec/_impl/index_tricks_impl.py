@@ -37,7 +37,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 @public
-def diag_indices_from(arr: Opaque) -> tuple[Array, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array: a tuple of one vector per axis.
 
     Raises ValueError unless it has at least two axes, all of one length.
@@ -79,7 +79,7 @@ def _matrix_shape(arr: torch.Tensor) -> tuple[int, int]:
 
 
 @public
-def tril_indices_from(arr: Opaque, k: int = 0) -> tuple[Array, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """The indices of the elements on and below the k-th diagonal of a matrix: a tuple of two vectors.
 
     Raises ValueError unless it has two axes.
@@ -92,7 +92,7 @@ def tril_indices_from(arr: Opaque, k: int = 0) -> tuple[Array, ...]:
 
 
 @public
-def triu_indices_from(arr: Opaque, k: int = 0) -> tuple[Array, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """The indices of the elements on and above the k-th diagonal of a matrix: a tuple of two vectors.
 
     Raises ValueError unless it has two axes.

@@ -17,7 +17,6 @@ from npdec._tags import (
     KeepDims,
     Mask,
     NoValue,
-    Opaque,
     OutArray,
     out_casting,
     public,
@@ -272,7 +271,7 @@ def _nan_extreme(
 
 @public
 @out_casting("back")
-def nanargmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
+def nanargmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the greatest element that is not nan, along an axis or in the array read row by row.
 
     Raises ValueError where all are nan, or there is no element.
@@ -285,7 +284,7 @@ def nanargmax(a: Opaque, axis: int | None = None, out: OutArray | None = None, *
 
 @public
 @out_casting("back")
-def nanargmin(a: Opaque, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
+def nanargmin(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the least element that is not nan, along an axis or in the array read row by row.
 
     Raises ValueError where all are nan, or there is no element.

@@ -35,7 +35,9 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 @public
-def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /) -> Array | tuple[Array, ...]:
+def where(
+    condition: ArrayLike, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /
+) -> Array | tuple[Array, ...]:
     """Elements of `x` where the condition is true (not zero), of `y` elsewhere; all three broadcast.
 
     The dtype is the common one of `x` and `y`, Python scalars being weak. With the condition alone: `nonzero` of it.
@@ -65,7 +67,7 @@ def where(condition: Opaque, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar =
 
 
 @public
-def select(condlist: Sequence[Opaque], choicelist: object, default: object = 0) -> Array:
+def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 0) -> Array:
     """Elements of the first choice whose condition is true, of `default` where none is; all broadcast.
 
     The conditions are boolean arrays (TypeError), as many as choices (ValueError). The dtype is the common one of the
@@ -95,7 +97,7 @@ def select(condlist: Sequence[Opaque], choicelist: object, default: object = 0) 
 
 @public
 @out_casting("unsafe")
-def choose(a: Opaque, choices: object, out: OutArray | None = None, mode: str = "raise"):
+def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str = "raise"):
     """For each index in `a`, the element of the choice of that number; the index and all choices broadcast.
 
     An index out of range raises ValueError, counts modulo the number of choices (mode "wrap"), or means the nearest
@@ -127,6 +129,11 @@ def choose(a: Opaque, choices: object, out: OutArray | None = None, mode: str = 
     if len(shape) > 32:
         raise RuntimeError(f"this function only supports up to 32 dimensions but the array has {len(shape)}.")
     common = result_type(*given)
+    if type(index) is not torch.Tensor:  # whose contributions say how far the choice was moved
+        result = _operand(given[0], common, index.device).expand(shape)
+        for i, choice in enumerate(given[1:], 1):
+            result = torch.where(index == i, _operand(choice, common, index.device), result)
+        return result
     stacked = torch.stack([_operand(choice, common, index.device).expand(shape) for choice in given])
     return _order.pick(stacked, index.expand(shape).unsqueeze(0), 0).squeeze(0)
 

@@ -16,12 +16,12 @@ import torch
 from npdec._impl import _storage, _util
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import ArrayLike, AxisLike, Flat, Frozen, Opaque, ShapeLike, View, public
+from npdec._tags import ArrayLike, AxisLike, Flat, Frozen, ShapeLike, View, public
 from npdec.exceptions import AxisError
 
 
 @public
-def ndim(a: Opaque) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes, an int.
 
     >>> np.ndim([[1, 2, 3]])
@@ -31,7 +31,7 @@ def ndim(a: Opaque) -> int:
 
 
 @public
-def shape(a: Opaque):
+def shape(a: ArrayLike):
     """The length along each axis, a tuple of ints.
 
     >>> np.shape([[1, 2, 3]])
@@ -41,7 +41,7 @@ def shape(a: Opaque):
 
 
 @public
-def size(a: Opaque, axis: AxisLike | None = None) -> int:
+def size(a: ArrayLike, axis: AxisLike | None = None) -> int:
     """The number of elements, or the length along an axis or the product of the lengths along several; an int.
 
     Raises AxisError for an axis out of range.

@@ -170,7 +170,7 @@ def argpartition(a: Opaque, kth: Opaque, axis: int | None = -1, kind: str = "int
 
 
 @public(method=True)
-def searchsorted(a: Opaque, v: Opaque, side: str = "left", sorter: Opaque | None = None):
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque | None = None):
     """Where the values `v` belong in the sorted 1-d array `a`: the index before which to insert each, in int64.
 
     Among equals `side` "left" gives the first such index, "right" the last. `sorter` holds the indices that sort `a`.
@@ -193,7 +193,7 @@ def searchsorted(a: Opaque, v: Opaque, side: str = "left", sorter: Opaque | None
 
 
 @public(method=True)
-def nonzero(a: Opaque):
+def nonzero(a: ArrayLike):
     """The indices of the elements that are not zero: for each axis a 1-d array of int64, in the order of the array.
 
     Raises ValueError for a 0-d array.
@@ -211,7 +211,7 @@ def _truth(a: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def flatnonzero(a: Opaque):
+def flatnonzero(a: ArrayLike):
     """The indices of the elements that are not zero, in the array read row by row.
 
     >>> np.flatnonzero(np.array([[3, 0], [0, 5]]))
@@ -221,7 +221,7 @@ def flatnonzero(a: Opaque):
 
 
 @public
-def argwhere(a: Opaque):
+def argwhere(a: ArrayLike):
     """The indices of the elements that are not zero, one row for each element.
 
     >>> np.argwhere(np.array([[3, 0], [0, 5]]))

@@ -55,24 +55,8 @@ def together(*tensors: Linear, **kwargs: Any): ...
 def added(input: Linear, other: Linear, *, alpha: Any = 1): ...
 
 
-@torch_rule(torch.Tensor.view_as, torch.Tensor.reshape_as, torch.Tensor.expand_as, torch.Tensor.type_as)
-def like_another(self: Linear, other: Opaque): ...
-
-
-@torch_rule(torch.where)
-def where(condition: Opaque, input: Linear, other: Linear): ...
-
-
-@torch_rule(torch.Tensor.where)
-def where_method(self: Linear, condition: Opaque, other: Linear): ...
-
-
 @torch_rule(torch.complex)
 def complex(real: Linear, imag: Linear): ...
-
-
-@torch_rule(torch.masked_fill, torch.Tensor.masked_fill)
-def masked_fill(input: Linear, mask: Opaque, value: Linear): ...
 
 
 @torch_rule(torch.masked_scatter, torch.Tensor.masked_scatter)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-# Names in torch and torch.Tensor: each is registered wherever it exists.
+# Names in torch and torch.Tensor: each is registered wherever it exists. These tell of a tensor what its values have no
+# part in: shapes, dtypes, memory.
 OPAQUE = """
-    eq ne lt le gt ge not_equal less less_equal greater greater_equal isnan isinf isfinite isneginf isposinf isreal
-    signbit argmax argmin argsort any all nonzero argwhere count_nonzero isclose allclose equal logical_and logical_or
-    logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not searchsorted bucketize bincount isin
-    zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones new_full new_empty
-    new_tensor new_empty_strided empty_strided size dim ndimension numel nelement stride storage_offset is_contiguous
-    element_size data_ptr get_device is_floating_point is_complex is_conj is_neg is_signed is_pinned is_nonzero
-    untyped_storage storage item tolist __len__ __bool__ __index__ __contains__ result_type can_cast is_inference
-    is_same_size dim_order has_names is_shared is_set_to __format__ bool
-    bernoulli multinomial poisson binomial histc gcd lcm hash_tensor nonzero_static one_hot matrix_rank
-    linalg_matrix_rank is_distributed is_coalesced sparse_dim dense_dim __dlpack_device__ __eq__ __ne__ __lt__ __le__
-    __gt__ __ge__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __invert__ __nonzero__ __int__ __float__
-    __complex__ __long__ storage_type record_stream
+    isreal zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones new_full
+    new_empty new_tensor new_empty_strided empty_strided size dim ndimension numel nelement stride storage_offset
+    is_contiguous element_size data_ptr get_device is_floating_point is_complex is_conj is_neg is_signed is_pinned
+    untyped_storage storage item tolist __len__ result_type can_cast is_inference
+    is_same_size dim_order has_names is_shared is_set_to __format__
+    is_distributed is_coalesced sparse_dim dense_dim __dlpack_device__ storage_type record_stream
     _is_view _is_zerotensor
     backward register_hook register_post_accumulate_grad_hook retain_grad
 """.split()
+
+# These choose by values: what they choose is frozen at the value.
+FROZEN = """
+    isnan isinf isfinite isneginf isposinf argmax argmin argsort nonzero argwhere equal allclose bincount isin
+    is_nonzero __bool__ __index__ __contains__ histc gcd lcm hash_tensor nonzero_static one_hot matrix_rank
+    linalg_matrix_rank __nonzero__ __int__ __float__ __complex__ __long__
+""".split()
+
+# These draw random numbers.
+DRAWN = "bernoulli multinomial poisson binomial".split()
 
 # Attributes of tensors that say nothing of contributions.
 OPAQUE_ATTRIBUTES = """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._decomposed import carries
 from npdec._tracing import refuse_trace
 from npdec.attribution._result import Attribution
 
@@ -127,7 +128,8 @@ def attribute(
     error = None
     if found.residual is not None:
         axes = tuple(range(found.value.ndim, found.shares.ndim))
-        error = found.value - found.residual - found.shares.sum(axes)
+        value, residual = (x if carries(x.dtype) else x.to(found.shares.dtype) for x in (found.value, found.residual))
+        error = value - residual - found.shares.sum(axes)
     return Attribution(
         problem.number(found.value),
         problem.number(found.residual),

@@ -1,0 +1,41 @@
+"""The rules of torch functions whose result carries nothing: what they choose is frozen at the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from npdec._call import Call
+from npdec._choices import chosen, compare_choices, is_watched
+from npdec._gradients import no_graph
+from npdec._tracing import name_of
+
+__all__ = ["drawn", "frozen"]
+
+Function = Callable[..., Any]
+
+
+def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A function whose result carries nothing."""
+    call = Call(func, None, args, kwargs)
+    if not call.leaves:
+        return func(*call.args, **call.kwargs)
+    with no_graph(call.whole):
+        value = call(*[t.value for t in call.tensors])
+        if is_watched():
+            compare_choices(name_of(func), value, call(*[t.residual for t in call.tensors]))
+    return value
+
+
+frozen.opaque = True  # type: ignore[attr-defined]
+
+
+def drawn(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Random numbers whose distribution depends on the arguments: what is drawn carries nothing."""
+    call = Call(func, None, args, kwargs)
+    for tensor in call.tensors:
+        chosen(name_of(func), tensor)
+    return call(*[t.value for t in call.tensors])
+
+
+drawn.opaque = True  # type: ignore[attr-defined]
