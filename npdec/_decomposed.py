@@ -99,7 +99,7 @@ class DecomposedTensor(torch.Tensor):
     components: Any = _windows.Components()  # a tensor; made of the windows when first read, if it has those
     labels: Labels
     whole: bool
-    discrete: bool = False  # whether value and residual are booleans or integers, of which the components are real
+    discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
     windows: _windows.Windows | _windows.Marked | Deferred | None = None
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
@@ -134,8 +134,7 @@ class DecomposedTensor(torch.Tensor):
             self.windows = components
         self.labels = labels
         self.whole = whole
-        if not carries(value.dtype):
-            self.discrete = True
+        self.discrete = not carries(value.dtype)
         self.origin = None
         return self
 

@@ -11,9 +11,11 @@ import torch.nn.functional as F
 
 from npdec._choosing import chosen_by, fit_masked, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
+from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import tracing
 from npdec._views import ready, shares_memory
+from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
 
@@ -167,6 +169,9 @@ def _fitting(target: torch.Tensor, source: Any) -> Any:
     """What `target` holds of `source`: integers hold the steps of numbers."""
     if not isinstance(source, DecomposedTensor) or (carries(target.dtype) and not source.discrete):
         return source
+    if target.is_quantized:
+        _util.warn("writing decomposed numbers into a quantized tensor drops their contributions", DecompositionWarning)
+        return source.value
     return source.to(target.dtype)
 
 

@@ -97,11 +97,14 @@ def test_what_torch_does_not_mix():
 @pytest.mark.parametrize("write", [
     lambda z, d: z.copy_(d), lambda z, d: z.__setitem__(0, d[0]), lambda z, d: z.fill_(d[0]),
 ])  # fmt: skip
-def test_integers_that_are_written_warn(write):
-    with pytest.warns(np.DecompositionWarning, match="drops their contributions"):
-        write(torch.zeros(3, dtype=torch.int64), decomposed(3))
-    with pytest.warns(np.DecompositionWarning, match="drops their contributions"):
-        np.zeros(3, dtype=int)[:] = np.asarray(decomposed(3))
+def test_integers_that_are_written_are_steps(write):
+    tensor, array, source = torch.zeros(3, dtype=torch.int64), np.zeros(3, dtype=int), decomposed(3) * 10
+    write(tensor, source)
+    array[:] = np.asarray(source)
+    for made in (tensor, array.tensor):
+        assert made.value.dtype is made.residual.dtype is torch.int64
+        assert torch.equal(made.residual + made.components.sum(0).round().long(), made.value)
+        assert (made.value != made.residual).any()
 
 
 def test_integers_that_cannot_be_written_are_refused():

@@ -248,7 +248,7 @@ def test_what_is_registered_is_said_to_be():
 
 
 def test_any_callable_and_arrays():
-    report = np.overrides.coverage(lambda x, n: np.where(x > 0, x, np.exp(x)).sum() * n, np.ones(3), 2)
+    report = np.overrides.coverage(lambda x, n: np.where(x > 0, x, np.exp(x)).sum() * n + np.argmax(x), np.ones(3), 2)
     assert not report.missing
     assert {row.rule for row in report.used} >= {"value only"}
     with pytest.raises(TypeError, match="floating dtype"):

@@ -119,7 +119,7 @@ def test_scalars_carry_gradients_and_contributions():
     assert s.components.tolist() == [0.0, 2.0]
     with pytest.warns(np.DecompositionWarning, match=r"float\(\)"):
         assert float(s) == 2.0
-    assert (s.item(), f"{s:.1f}", s == 2.0, hash(s)) == (2.0, "2.0", True, hash(2.0))
+    assert (s.item(), f"{s:.1f}", (s == 2.0).value, hash(s)) == (2.0, "2.0", True, hash(2.0))
 
 
 # -- promotion ---------------------------------------------------------------------------------------------------------
@@ -410,14 +410,9 @@ def test_complex_parts_follow(y):
 
 def test_dropping_contributions_warns(y):
     with pytest.warns(np.DecompositionWarning):
-        assert not y.astype(int).is_decomposed
-    n = np.zeros(3, dtype=int)
-    with pytest.warns(np.DecompositionWarning):
-        n[:] = y
-    with pytest.warns(np.DecompositionWarning):
         numpy.asarray(y)
-    assert not (y > 1).is_decomposed
-    assert not np.argmax(y).is_decomposed
+    with pytest.warns(np.DecompositionWarning, match="argmax"):
+        assert not np.argmax(y).is_decomposed
 
 
 def test_inputs_decomposed_apart_combine_under_the_union(y):
@@ -465,7 +460,7 @@ def test_pickle_and_copy_keep_decompositions(y):
         assert x.labels == y.labels
         assert x.components.tolist() == y.components.tolist()
         x[0] = 0.0
-        assert y[0] == 1.0
+        assert y[0].value == 1.0
 
 
 def test_rules_are_local_to_the_thread_and_restored():
