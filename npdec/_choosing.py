@@ -8,6 +8,7 @@ stays on the path what it is where it is chosen, and the condition accounts for 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -130,9 +131,12 @@ def plain_index(name: str, index: Any) -> Any:
     return index
 
 
-def masked(target: torch.Tensor, index: Any) -> tuple[DecomposedTensor | None, Any]:
+def masked(
+    target: torch.Tensor, index: Any, select: Function = operator.getitem
+) -> tuple[DecomposedTensor | None, Any]:
     """Of an assignment `target[index] = ...` with one decomposed mask among slices and integers: the mask, in axes with
-    which it broadcasts against `target[place]`, and the place, which is without it. None if that is not what it is."""
+    which it broadcasts against `target[place]`, and the place, which is without it, with the number of axes behind the
+    mask. None if that is not what it is. `select` takes what a plain key says."""
     items = index if isinstance(index, tuple) else (index,)
     at = [i for i, item in enumerate(items) if isinstance(item, DecomposedTensor)]
     if len(at) != 1 or conditions_are_frozen() or not all(i in at or _is_basic(item) for i, item in enumerate(items)):
@@ -142,7 +146,7 @@ def masked(target: torch.Tensor, index: Any) -> tuple[DecomposedTensor | None, A
         return None, index
     before, behind = items[: at[0]], items[at[0] + 1 :]
     place = (*before, *[slice(None)] * mask.value.ndim, *behind)
-    seen = value_of(target)[place] if place else value_of(target)
+    seen = select(value_of(target), place) if place else value_of(target)
     if any(item is Ellipsis for item in before):
         trailing = sum(type(item) is not int for item in behind)
     else:

@@ -11,7 +11,7 @@ import torch
 from npdec import _law
 from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
-from npdec._gradients import no_graph
+from npdec._gradients import guarded, no_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
@@ -52,15 +52,19 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 def _parted(x: Any, y: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:
     """The components of x · (1 / y), each zero where those of x and of 1 / y are."""
     inverse = cast(DecomposedTensor, torch.reciprocal(y))
-    parts = [t for t in (x, inverse) if isinstance(t, DecomposedTensor)]
-    moved = [expand_components(t.components, t.labels, product.labels) for t in parts]
-    still = [torch.broadcast_to(lead(c, product.value.ndim) == 0, product.components.shape) for c in moved]
-    if len(parts) == 1:
-        return torch.where(still[0], 0, product.components)
-    half_x, half_y = (inverse.value + inverse.residual) / 2, (x.value + x.residual) / 2
-    by_x = torch.where(still[0], 0, lead(moved[0], product.value.ndim) * half_x)
-    by_y = torch.where(still[1], 0, lead(moved[1], product.value.ndim) * half_y)
-    return by_x + by_y
+    made = torch.zeros_like(product.components)
+    with no_graph(product.whole):
+        half_y = (x.value + x.residual) / 2 if isinstance(x, DecomposedTensor) else x
+        halves = ((x, (inverse.value + inverse.residual) / 2), (inverse, half_y))
+    for part, half in halves:
+        if isinstance(part, DecomposedTensor):
+            moved = lead(expand_components(part.components, part.labels, product.labels), product.value.ndim)
+            made = made + (_apart(moved, half) if product.whole else torch.where(moved == 0, 0, moved * half))
+    return made
+
+
+def _apart(component: torch.Tensor, half: Any) -> torch.Tensor:
+    return guarded(component, half if isinstance(half, torch.Tensor) else component.new_tensor(half))
 
 
 def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, keepdim: bool) -> DecomposedTensor:

@@ -15,11 +15,12 @@ import torch
 
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
+from npdec._formula import by_formula
 from npdec._gradients import no_graph
-from npdec._numbers import as_numbers, common_dtype, dropped, is_same, value_of, with_numbers
-from npdec._secant import Slope
+from npdec._jumps import change, share_of_jump
+from npdec._numbers import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
 from npdec._settings import conditions_are_frozen
-from npdec._tracing import mapped, name_of, tracing
+from npdec._tracing import name_of, tracing
 from npdec._windows import known
 
 __all__ = ["RULES", "cast", "truth"]
@@ -40,27 +41,28 @@ def _comparison(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
     dtype = common_dtype(call.tensors)
     a, b = (as_numbers(side, dtype) for side in sides[:2])
-    if isinstance(a, DecomposedTensor) and not isinstance(b, torch.Tensor):
-        b = 0 if b is None else b
-    return _stepped(value, residual, a - b)
+    return _stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
 
 
-def _stepped(value: torch.Tensor, residual: torch.Tensor, change: DecomposedTensor) -> DecomposedTensor:
-    """A boolean (or integer) that changes by steps along the path of the number `change`."""
-    given = known(change) or change.components
-    with no_graph(change.whole):
-        dtype = change.value.dtype.to_real()
+def _stepped(
+    name: str, value: torch.Tensor, residual: torch.Tensor, moved: DecomposedTensor, size: torch.Tensor
+) -> DecomposedTensor:
+    """A boolean or an integer that changes by jumps as the number `moved` does. `size` is the magnitude of the numbers
+    whose rounding errors are in that."""
+    given = known(moved) or moved.components
+    with no_graph(moved.whole):
+        dtype = moved.value.dtype.to_real()
         jump = value.to(dtype) - residual.to(dtype)
-        step = torch.broadcast_to(change.value - change.residual, jump.shape)
-        moved = jump != 0
-        slope = Slope(jump / torch.where(moved & (step != 0), step, 1) * moved)
-        endless = moved & ~torch.isfinite(step)
-        if tracing() or mapped() or bool(endless.any()):
-            slope.difference, slope.step, slope.extreme = jump, step, endless
-    components = slope.apply(given)
+        step = change(moved.value, moved.residual)
+    components = share_of_jump(name, jump, step, size, given)
     if isinstance(components, torch.Tensor) and components.is_complex():
         components = components.real
-    return DecomposedTensor(value, residual, components, change.labels, change.whole)
+    return DecomposedTensor(value, residual, components, moved.labels, moved.whole)
+
+
+def _magnitude(*sides: Any) -> torch.Tensor:
+    """The sum of the magnitudes of numbers, at both ends of the path where they are decomposed."""
+    return sum(abs(value_of(side)) + abs(residual_of(side)) for side in sides)
 
 
 def truth(x: Any) -> Any:
@@ -164,7 +166,7 @@ def _signbit(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     x = args[0] if args else kwargs["input"]
     with no_graph(x.whole):
         value, residual = func(x.value), func(x.residual)
-    return value if conditions_are_frozen() else _stepped(value, residual, as_numbers(x))
+    return value if conditions_are_frozen() else _stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
 
 
 def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -182,7 +184,7 @@ def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     if conditions_are_frozen():
         return value
     if not isinstance(bounds, DecomposedTensor):
-        return _stepped(value, residual, as_numbers(x))
+        return _stepped(name_of(func), value, residual, as_numbers(x), _magnitude(as_numbers(x)))
     right = kwargs.get("right", False) or kwargs.get("side") == "right"
     sorter = kwargs.get("sorter")
     bounds = bounds if sorter is None else torch.take_along_dim(bounds, value_of(sorter), -1)
@@ -190,6 +192,13 @@ def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     rows = bounds if bounds.ndim == 1 else bounds.unsqueeze(-2)
     below = rows <= x.unsqueeze(-1) if right else rows < x.unsqueeze(-1)
     return with_numbers(value, residual, torch.sum(as_numbers(below), -1))
+
+
+def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """|a − b| <= atol + rtol |b|, and equal infinities."""
+    close = (torch.abs(input - other) <= atol + rtol * torch.abs(other)) & torch.isfinite(value_of(other))
+    close = close | (input == other)
+    return close | (torch.isnan(value_of(input)) & torch.isnan(value_of(other))) if equal_nan else close
 
 
 # -- casts -------------------------------------------------------------------------------------------------------------
@@ -247,6 +256,7 @@ RULES: dict[Any, Function] = {
     **dict.fromkeys(_named("any"), _fold(False)),
     **dict.fromkeys(_named("count_nonzero"), _count),
     **dict.fromkeys(_named("signbit"), _signbit),
+    **dict.fromkeys(_named("isclose"), by_formula(_isclose)),
     **dict.fromkeys(_named("searchsorted", "bucketize"), _searched),
     _T.view_as: _same_shape(lambda x, other: x.view(value_of(other).shape)),
     _T.reshape_as: _same_shape(lambda x, other: x.reshape(value_of(other).shape)),

@@ -110,7 +110,7 @@ def _set_masked(array: Composition, key: Any, value: Any) -> bool:
         item._t if isinstance(item, ArrayBase) and type(item._t) is DecomposedTensor else item
         for item in (key if type(key) is tuple else (key,))
     )
-    mask, place = masked(array._t, items)
+    mask, place = masked(array._t, items, getitem_impl.getitem)
     if mask is None:
         return False
     place, trailing = place

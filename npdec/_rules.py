@@ -209,12 +209,17 @@ def affine_in_reverse(
     if getattr(f, "stepwise", False):
         return _stepped(f, value, residual, components, f_value, others)
     f_residual, slope = _sloped(f, value, residual, components, f_value, others)
-    multiplier = slope.multiplier
-    if slope.extreme is not None or slope.singular is not None or f_value.shape != value.shape:
+    multiplier, difference = slope.multiplier, slope.difference
+    if slope.shares_finite() or f_value.shape != value.shape:
         return f_residual, slope.apply(components)
     if f_value.dtype is not components.dtype or f_value.is_complex():
         return f_residual, slope.apply(components)
-    return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), slope.difference)
+    if slope.singular is not None:  # an infinite derivative of what does not move
+        multiplier = torch.where(slope.singular, 0, multiplier)
+        difference = change(f_value.detach(), f_residual.detach())
+    elif slope.extreme is not None:
+        difference = None
+    return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), difference)
 
 
 def _stepped(

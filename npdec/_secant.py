@@ -67,6 +67,14 @@ class Slope:
     singular: torch.Tensor | None = None
     limit: torch.Tensor | None = None
 
+    def shares_finite(self) -> bool:
+        """Whether a finite difference, or one over an infinite step, is shared out in place of a slope."""
+        if self.extreme is None:
+            return False
+        assert self.difference is not None
+        assert self.step is not None
+        return bool((self.extreme & (torch.isfinite(self.difference) | ~torch.isfinite(self.step))).any())
+
     def apply(self, components: Any) -> Any:
         """The components (or windows of them) times the multiplier."""
         if not isinstance(components, torch.Tensor):

@@ -1,5 +1,5 @@
-"""Comparisons, logic, counts and masks carry contributions: values and residuals are NumPy's own, contributions complete
-and those of the law; what is frozen at the value warns where the baseline would choose otherwise."""
+"""Comparisons, logic, counts and masks carry contributions: values and residuals are NumPy's own, contributions are
+complete and those of the law; what is frozen at the value warns where the baseline would choose otherwise."""
 
 from __future__ import annotations
 
@@ -295,20 +295,20 @@ def test_infinite_numbers_compare():
 # -- what is frozen warns ----------------------------------------------------------------------------------------------
 
 FROZEN = {
-    "if": lambda x: 1 if x[0] > 0 else 0,
-    "while": lambda x: bool(x[1] > 2.5),
+    "if": lambda x: 1 if x[0] > 2 else 0,
+    "while": lambda x: bool(x[1] > 1.5),
     "float": lambda x: float(x[0]),
     "int": lambda x: int(x[0]),
     "mask": lambda x: x[x > 0],
     "index": lambda x: np.arange(9.0)[np.digitize(x, np.array(EDGES))],
     "take": lambda x: np.take(np.arange(9.0), np.digitize(x, np.array(EDGES))),
-    "argmax": lambda x: np.argmax(x),
-    "argsort": lambda x: np.argsort(x),
+    "argmax": np.argmax,
+    "argsort": np.argsort,
     "argpartition": lambda x: np.argpartition(x, 1),
-    "sort": lambda x: np.sort(x),
-    "median": lambda x: np.median(x),
+    "sort": np.sort,
+    "median": np.median,
     "quantile": lambda x: np.quantile(x, 0.3),
-    "unique": lambda x: np.unique(x),
+    "unique": np.unique,
     "nonzero": lambda x: np.nonzero(x > 0),
     "flatnonzero": lambda x: np.flatnonzero(x > 0),
     "compress": lambda x: np.compress(x > 0, x),

@@ -168,7 +168,6 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
     """
     functions = list(funclist)  # type: ignore[call-overload]
     stacked = _host.as_tensor(condlist)
-    stacked = getattr(stacked, "value", stacked)
     stacked = stacked if stacked.dtype is torch.bool else stacked != 0
     # One condition needs no list around it. Numbers in a list are one condition, 0-d arrays are several.
     if not stacked.ndim or (stacked.ndim == 1 and x.ndim and not hasattr(condlist[0], "__setitem__")):  # type: ignore[index]
@@ -191,13 +190,30 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
         if values is not None and not values.ndim:
             y = torch.where(condition, values, y)
             continue
-        index = flatnonzero(condition)
-        if len(index):
-            if values is None:
+        made = y
+        for index in _each_choice(condition) if values is None else [flatnonzero(condition)]:
+            if not len(index):
+                continue
+            piece = values
+            if piece is None:
                 pieces = _host.as_array(_order.pick(x.reshape(-1), index, 0))
-                values = _host.as_tensor(function(pieces, *args, **kw))
-            piece = _util.cast(values, x.dtype)
+                piece = _util.cast(_host.as_tensor(function(pieces, *args, **kw)), x.dtype)
             _util.broadcast_shapes(piece.shape, index.shape)
-            flat = torch.index_put(_util.to_ordered(y.reshape(-1)), (index,), _util.to_ordered(piece))
-            y = _util.from_ordered(flat, x.dtype).reshape(x.shape)
+            made = _put_flat(made, index, piece)
+        y = made if type(condition) is torch.Tensor else torch.where(condition, made, y)
     return y
+
+
+def _each_choice(condition: torch.Tensor) -> list[torch.Tensor]:
+    """The elements that a condition chooses; of one that carries contributions, apart from these those that it chooses
+    at the baseline alone, of which a function is asked as well."""
+    if type(condition) is torch.Tensor:
+        return [flatnonzero(condition)]
+    value, residual = condition.value, condition.residual  # type: ignore[attr-defined]
+    return [flatnonzero(value), flatnonzero(residual & ~value)]
+
+
+def _put_flat(y: torch.Tensor, index: torch.Tensor, piece: torch.Tensor) -> torch.Tensor:
+    """`y` with the piece at places that count the elements in row-major order."""
+    flat = torch.index_put(_util.to_ordered(y.reshape(-1)), (index,), _util.to_ordered(piece))
+    return _util.from_ordered(flat, y.dtype).reshape(y.shape)
