@@ -45,7 +45,8 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
         at, before = (torch.broadcast_to(m, value.shape) for m in (condition.value, condition.residual))
         moved_a, fixed_a = _path(high, at, before)
         moved_b, fixed_b = _path(low, ~at, ~before)
-        share = (at.to(dtype.to_real()) + before.to(dtype.to_real())) / 2
+        real = value.abs().dtype if value.is_complex() else dtype
+        share = (at.to(real) + before.to(real)) / 2
         weights = [
             torch.where(at | before, moved_a, 0) - torch.where(at & before, 0, moved_b),
             torch.where(fixed_a, 0, share),

@@ -51,7 +51,7 @@ def _stepped(
     whose rounding errors are in that."""
     given = known(moved) or moved.components
     with no_graph(moved.whole):
-        dtype = moved.value.dtype.to_real()
+        dtype = moved.value.real.dtype  # torch.compile does not trace to_real
         jump = value.to(dtype) - residual.to(dtype)
         step = change(moved.value, moved.residual)
     components = share_of_jump(name, jump, step, size, given)

@@ -67,7 +67,7 @@ def share_of_jump(
     dense = lead(dense, difference.ndim)
     cancelled = rare & bounded & ~apart
     smooth = torch.zeros_like(gross)
-    if slope is not None:
+    if slope is not None and known:  # torch.compile traces no derivative of what is traced
         smooth = torch.where(cancelled, slope().detach(), 0)
         smooth = torch.where(smooth.abs() * gross <= MOST * (gross + difference.detach().abs()), smooth, 0)
     jump = torch.where(rare, difference - torch.where(smooth == 0, 0, smooth * total), 0)

@@ -388,6 +388,7 @@ DEPENDENT = {
 
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar:UserWarning")
 @pytest.mark.parametrize("name", DEPENDENT)
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")  # without the compiler it says so
 def test_what_depends_on_numbers(name):
     f, x = DEPENDENT[name], matrix()
     compiled = torch.compile(f, fullgraph=True, backend="eager")
@@ -415,3 +416,24 @@ def test_a_default_device_was_chosen_before():
     with np.set_default_device("cpu"):
         np.zeros(1)
     compare(lambda x: np.decompose(x.value, labels=range(12)) * 2, matrix())
+
+
+CONDITIONS = {
+    "comparison": lambda x: (x > 0) & (x < x.sum(0)),
+    "where": lambda x: torch.where(x > 0, x, x**2),
+    "masked_fill": lambda x: x.masked_fill(x < 0, -1.0),
+    "mask": lambda x: x * (x > 0),
+    "count": lambda x: (x > 0).sum(0) * 2,
+    "any": lambda x: (x > 1).any(1),
+    "cast": lambda x: (3 * x).long(),
+    "array": lambda x: np.where(np.asarray(x) > 0, 1.0, np.asarray(x)).tensor,
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_conditions(name):
+    f, x = CONDITIONS[name], matrix()
+    made, plain = torch.compile(f, fullgraph=True, backend="eager")(x), f(x)
+    assert made.labels == plain.labels
+    for part in ("value", "residual", "components"):
+        torch.testing.assert_close(getattr(made, part), getattr(plain, part), rtol=1e-9, atol=1e-11)
