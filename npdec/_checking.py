@@ -73,8 +73,9 @@ def is_on(function: Callable[..., Any]) -> bool:
 
 def missing(tensor: DecomposedTensor) -> torch.Tensor:
     """value − residual − components.sum(0); zero where both sides are one infinity."""
-    value, parts = tensor.value.detach(), tensor.c_sum().detach()
-    error = value - tensor.residual.detach() - summed(tensor).detach()
+    parts = tensor.c_sum().detach()
+    value, residual = tensor.value.detach().to(parts.dtype), tensor.residual.detach().to(parts.dtype)
+    error = value - residual - summed(tensor).detach()
     return torch.where(value == parts, torch.zeros_like(error), error)
 
 
@@ -85,12 +86,17 @@ def relative_error(tensor: DecomposedTensor) -> tuple[float, tuple[int, ...], fl
         return 0.0, (), 0.0
     error = torch.where(finite, missing(tensor).abs(), 0).double()
     error = torch.where(error.isnan(), torch.inf, error)
-    sizes = (tensor.value, tensor.residual, summed(tensor, magnitudes=True))
+    total = summed(tensor, magnitudes=True)
+    sizes = (tensor.value.to(total.dtype), tensor.residual.to(total.dtype), total)
     scale = max(float(torch.where(finite, size.detach().abs(), 0).nan_to_num().max()) for size in sizes)
     place = int(error.argmax())
     index = tuple(int(i) for i in torch.unravel_index(torch.tensor(place), tuple(error.shape)))
     worst = float(error.reshape(-1)[place])
     return (worst / scale if scale else worst), index, scale
+
+
+def _number_dtype(tensor: DecomposedTensor) -> torch.dtype:
+    return tensor.components.dtype if tensor.discrete else tensor.value.dtype
 
 
 def check(function: Callable[..., Any], args: Sequence[Any], result: Any) -> None:
@@ -104,7 +110,7 @@ def check(function: Callable[..., Any], args: Sequence[Any], result: Any) -> Non
         if not isinstance(item, DecomposedTensor):
             continue
         error, index, scale = relative_error(item)
-        allowed = tolerance(item.value.dtype)
+        allowed = tolerance(_number_dtype(item))
         if error > allowed:
             raise CompletenessError(_message(function, args, item, error, index, scale, allowed))
 
@@ -133,7 +139,7 @@ def _message(
     for i, arg in enumerate(args):
         if isinstance(arg, DecomposedTensor) and arg is not item:
             before = relative_error(arg)[0]
-            if before > default_rtol(arg.value.dtype):
+            if before > default_rtol(_number_dtype(arg)):
                 text += f"; its argument {i} is incomplete already, by {before:.1e}"
     if frame is not None:
         code = frame.f_code

@@ -47,8 +47,8 @@ def _are_equal(a: Any, b: Any) -> bool:
     return bool(a == b) or bool(cmath.isnan(a) and cmath.isnan(b))
 
 
-def chosen(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """The value of a tensor that a function looks at only."""
+def chosen(name: str, tensor: Any) -> Any:
+    """The value of a tensor that a function looks at only; anything else as it is."""
     if type(tensor) is not DecomposedTensor:
         return tensor
     compare_choices(name, tensor.value, tensor.residual)

@@ -21,11 +21,11 @@ from npdec._gradients import guarded, no_graph
 from npdec._numbers import residual_of, value_of
 from npdec._secant import lead
 from npdec._settings import conditions_are_frozen
-from npdec._tracing import tracing
+from npdec._tracing import name_of, tracing
 from npdec._windowed import total
 from npdec._windows import known
 
-__all__ = ["RULES", "chosen_by", "fit_masked", "masked", "plain_index"]
+__all__ = ["RULES", "chosen_by", "fit_masked", "masked", "plain_index", "plain_indices"]
 
 Function = Callable[..., Any]
 
@@ -176,6 +176,28 @@ def fit_masked(source: Any, mask: DecomposedTensor, trailing: int) -> Any:
         return None
     axes = mask.value.ndim - trailing
     return source.reshape(shape[:count] + (1,) * axes + shape[count + 1 :])
+
+
+# Where functions whose rules go by no tags take indices.
+_INDICES: dict[str, tuple[int | str, ...]] = {
+    **dict.fromkeys("scatter scatter_add scatter_reduce".split(), (2, "index")),
+    **dict.fromkeys("index_select index_add index_copy index_fill index_reduce".split(), (2, "index")),
+    **dict.fromkeys("embedding embedding_bag".split(), (0, 2, "input", "offsets")),
+    **dict.fromkeys("nll_loss cross_entropy multi_margin_loss multilabel_margin_loss".split(), (1, "target")),
+    **dict.fromkeys("max_unpool1d max_unpool2d max_unpool3d".split(), (1, "indices")),
+    "bincount": (0, "input"),
+    "narrow": (2, 3, "start", "length"),
+}
+
+
+def plain_indices(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The arguments, those that are indices by their values."""
+    name = name_of(func).removesuffix("_")
+    places = _INDICES.get(name)
+    if places is None:
+        return args, kwargs
+    args = [chosen(name, arg) if i in places else arg for i, arg in enumerate(args)]
+    return args, {key: chosen(name, arg) if key in places else arg for key, arg in kwargs.items()}
 
 
 def _getitem(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from npdec import _inplace, _law
 from npdec._call import Call
+from npdec._choices import compare_choices, is_watched
 from npdec._closed import read
 from npdec._conditions import cast
 from npdec._decomposed import DecomposedTensor, carries
@@ -216,6 +217,8 @@ def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     weight = kwargs.get("weight")
     args = [_plain(a) for a in args]
     made = func(*args, **settings)
+    if isinstance(x, DecomposedTensor) and is_watched():
+        compare_choices(func.__name__, made, func(x.residual, *args[1:], **settings))
     if not isinstance(weight, DecomposedTensor):
         return made
     edges = made.bin_edges if isinstance(made.bin_edges, (tuple, list)) else [made.bin_edges]

@@ -10,7 +10,7 @@ import torch
 
 from npdec import _law
 from npdec._call import Call
-from npdec._choices import chosen
+from npdec._choices import chosen, compare_choices, is_watched
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
@@ -200,9 +200,11 @@ def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     first = torch.full((values.shape[axis],), len(places), dtype=torch.int64, device=places.device)
     first = first.scatter_reduce(0, places, torch.arange(len(places), device=places.device), "amin")
     asked = args[place + 1] if len(args) > place + 1 else kwargs.get("return_inverse", False)
-    chosen = cast(DecomposedTensor, flat.index_select(axis, first))
-    chosen = DecomposedTensor(values, chosen.residual, chosen.components, x.labels, x.whole)
-    return (chosen, inverse if asked else inverse.new_empty(0), *made[2:])
+    picked = cast(DecomposedTensor, flat.index_select(axis, first))
+    if is_watched():
+        compare_choices(func.__name__, picked.residual, func(x.residual, *rest, **wanted)[0])
+    picked = DecomposedTensor(values, picked.residual, picked.components, x.labels, x.whole)
+    return (picked, inverse if asked else inverse.new_empty(0), *made[2:])
 
 
 def _msort(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -292,6 +292,7 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         if rule is None:
             rule = _find(func)
     if has_discrete(args) or (kwargs and has_discrete(kwargs.values())):
+        args, kwargs = _choosing.plain_indices(func, args, kwargs)
         rule = _for_discrete(rule)
     if here is not None and here.watcher is not None:
         watched, watcher = rule, here.watcher

@@ -10,6 +10,7 @@ import torch
 
 from npdec import _iteration, _memory, _wrap
 from npdec._buffers import BufferMethods
+from npdec._choices import chosen
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
@@ -235,8 +236,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
-        mask = as_tensor(condition)
-        mask = mask.value if isinstance(mask, DecomposedTensor) else mask
+        mask = chosen("compress", as_tensor(condition))
         result = indexing_impl.compress(mask, self._t, axis)
         return _wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
 
