@@ -19,7 +19,7 @@ import npdec as np
 import samples
 
 # Functions whose result follows a selection made at the value, so that the residual need not be f(baseline).
-_ORDER, _EQUAL, _BINS = "the order is the value's", "what is equal is decided at the value", "the bins are the value's"
+_ORDER, _EQUAL = "the order is the value's", "what is equal is decided at the value"
 FREEZES: dict[str, str] = {
     **dict.fromkeys("sort sort_complex partition median nanmedian".split(), _ORDER),
     **dict.fromkeys("quantile nanquantile percentile nanpercentile".split(), _ORDER),
@@ -27,7 +27,6 @@ FREEZES: dict[str, str] = {
     **dict.fromkeys("union1d intersect1d setdiff1d setxor1d".split(), _EQUAL),
     "trim_zeros": "what is zero is decided at the value",
     "interp": "the interval of each point is decided at the value",
-    **dict.fromkeys("histogram histogram2d histogramdd".split(), _BINS),
 }
 
 Path = tuple[Any, ...]

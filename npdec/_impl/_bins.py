@@ -22,11 +22,6 @@ from npdec._impl.reduction_impl import std
 _float64 = torch.float64
 
 
-def by_value(x: torch.Tensor) -> torch.Tensor:
-    """The tensor without its decomposition: what is counted, and how finely, depends on the value alone."""
-    return getattr(x, "value", x)
-
-
 # --- outer edges ------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +203,7 @@ def _ruled_edges(a: torch.Tensor, name: str, limits: Any, weighted: bool) -> tor
     if weighted:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     low, high, dtype = _outer(a, limits)
-    n = _estimate(by_value(a), name, limits, by_value(low), by_value(high))
+    n = _estimate(a, name, limits, low, high)
     return _checked(_even(low, high, n, dtype))
 
 

@@ -20,9 +20,13 @@ from npdec._tags import ArrayLike, Opaque, public
 
 def _add_up(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
     """How often each index below `size` occurs, or the sum of its weights, in float64 or complex128."""
+    if weights is not None:
+        weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
+    if type(index) is not torch.Tensor:  # its contributions say how far each element was moved to another bin
+        hits = index.unsqueeze(-1) == torch.arange(size, device=index.device)
+        return torch.sum(hits if weights is None else hits * weights.unsqueeze(-1), 0)
     if weights is None:
         return torch.bincount(index, minlength=size)
-    weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
     return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
 
 
@@ -80,7 +84,6 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
 
 def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     """The bin of each element, from 0; the last one includes its right edge. Outside of all: the number of bins."""
-    x, edges = _bins.by_value(x), _bins.by_value(edges)
     n = len(edges) - 1
     after = _order.search(edges, x, right=True)
     inside = (after > 0) & (_order.search(edges, x, right=False) <= n)
