@@ -147,16 +147,20 @@ def test_threads_know_nothing_of_each_other():
 def test_tasks_keep_their_own_state():
     async def watch(mode):
         with np.errstate(invalid=mode):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)  # the others enter theirs
             return np.geterr()["invalid"]
 
     async def outlive():
-        await asyncio.sleep(0.02)  # until the context in which the task began is left
+        await left.wait()  # until the context in which the task began is left
         return np.geterr()["invalid"], _errstate.watching
+
+    left = asyncio.Event()
 
     async def run():
         with np.errstate(invalid="raise"):
             task = asyncio.create_task(outlive())
+            await asyncio.sleep(0)  # it begins
+        left.set()
         return await asyncio.gather(watch("warn"), watch("raise"), watch("ignore"), task)
 
     assert asyncio.run(run()) == ["warn", "raise", "ignore", ("raise", True)]

@@ -50,14 +50,18 @@ def test_rules_are_not_stale(rule):
     setup, _, call = rule.example.partition("\n")
     program = Program(rule.name, setup, call)
     want, got = quietly(lambda: program.run(numpy)), quietly(lambda: program.run(npdec))
+    difference = _difference(program, got, want)
+    if difference is not None:
+        assert rule.applies(Difference(program, got, want, difference)), difference
+    if rule.feature is not None:
+        assert (difference is not None) == __cpu_features__.get(rule.feature, False)
+    elif not rule.varies:
+        assert difference is not None, "it is no longer there"
+
+
+def _difference(program, got, want):
     try:
         quietly(lambda: compare(program, got, want))
     except Differs as difference:
-        assert rule.applies(Difference(program, got, want, str(difference))), str(difference)
-        differs = True
-    else:
-        differs = False
-    if rule.feature is not None:
-        assert differs == __cpu_features__.get(rule.feature, False)
-    elif not rule.varies:
-        assert differs, "the difference is no longer there"
+        return str(difference)
+    return None
