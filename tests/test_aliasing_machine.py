@@ -6,6 +6,7 @@ from __future__ import annotations
 import operator
 
 import numpy
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
@@ -613,4 +614,12 @@ class Aliasing(Arrays):
 Aliasing.TestCase.settings = settings(
     max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestAliasing = Aliasing.TestCase
+TestAliasing = pytest.mark.slow(Aliasing.TestCase)
+
+
+class Briefly(Aliasing):
+    """For the quick tests."""
+
+
+Briefly.TestCase.settings = settings(Aliasing.TestCase.settings, max_examples=8)
+TestBriefly = Briefly.TestCase

@@ -41,7 +41,6 @@ settings.register_profile(
 TOO_LARGE = {"TestConcatenate::test_huge_list_error", "test_arbitrary_number_of_ops_error"}  # 17 GB and more
 
 _MARKERS = (
-    "slow: very slow tests",
     "slow_pypy: very slow on PyPy",
     "leaks_references: tests that leak references",
     "valgrind_error: tests that valgrind reports",
@@ -105,7 +104,9 @@ def same_examples() -> Iterator[None]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return Suite.from_parent(parent, path=file_path) if file_path == HERE / "suite.toml" else None
+    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") == "not slow":
+        return None  # only to read the suite takes longer than a quick test may
+    return Suite.from_parent(parent, path=file_path)
 
 
 class Conformance:
@@ -122,6 +123,7 @@ class Conformance:
             module = item.getparent(NumpyTests)
             if module is None:
                 continue
+            item.add_marker("slow")
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
             for mark in item.iter_markers("filterwarnings"):  # a warning of NumPy's is npdec's own here
