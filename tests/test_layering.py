@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "npdec"
 MAX_LINES = 450
 
-LEAVES = {"_base", "_signature", "_tags", "exceptions"}
+LEAVES = {"_base", "_command", "_signature", "_tags", "exceptions"}
 LAW = {
     "_attention",
     "_batched",
