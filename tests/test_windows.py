@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import npdec as np
 from npdec import _windows
-from npdec._windows import Windows, known
+from npdec._windows import Windows, known, sparse
 
 F64 = torch.float64
 X = torch.randn(3, 5, 12, generator=torch.Generator().manual_seed(0), dtype=F64)
@@ -48,7 +48,7 @@ def again(d):
 
 
 def is_lazy(d):
-    return known(d) is not None and "components" not in vars(d)
+    return sparse(d) is not None and "components" not in vars(d)
 
 
 def check(made, wanted, tolerance=1e-12):
