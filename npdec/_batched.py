@@ -115,8 +115,8 @@ def stacked(
     held: Sequence[Any],
     endless: bool = False,
 ) -> Any:
-    """`function` of tensors with one more axis in front, which stays there. With `endless` an argument holds infinities,
-    of which zero components take none."""
+    """`function` of tensors with one more axis in front, which stays there. With `endless` an argument holds
+    infinities, of which zero components take none."""
     count = len(components[0])
     elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
     if not count:

@@ -15,6 +15,7 @@ from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._windows import handed_on
 
 __all__ = ["RULES"]
 
@@ -199,7 +200,7 @@ def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     first = first.scatter_reduce(0, places, torch.arange(len(places), device=places.device), "amin")
     asked = args[place + 1] if len(args) > place + 1 else kwargs.get("return_inverse", False)
     chosen = cast(DecomposedTensor, flat.index_select(axis, first))
-    chosen = DecomposedTensor(values, chosen.residual, chosen.components, x.labels, x.whole)
+    chosen = DecomposedTensor(values, chosen.residual, handed_on(chosen), x.labels, x.whole)
     return (chosen, inverse if asked else inverse.new_empty(0), *made[2:])
 
 

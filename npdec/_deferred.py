@@ -117,7 +117,7 @@ def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
 
 
 def lazy(tensor: DecomposedTensor) -> Any:
-    """What stands for the tensor's components: their windows or entries, or what they are to be, if they are not made."""
+    """What stands for the tensor's components (windows, entries, or what they are to be), if they are not made."""
     kept = None if tracing() else tensor.windows  # on which no graph is to depend
     if type(kept) is Deferred:
         return kept if "components" not in vars(tensor) and kept.made is None else None

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._sizes import is_large, zeros
+from npdec._stored import Stored, safe
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Entries"]
 
 
+@safe
 class Entries:
     """Components (C, *S) by the `numbers` (K, *S) that may be other than zero, and the components that these are of:
     `owners` (K, *S), from 1 on, 0 for none.
@@ -107,8 +109,9 @@ class Entries:
         return one._by_owner(one.numbers.abs())
 
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
-        """The sum over all elements of each component (C,), with weights of the value's shape."""
-        return self._by_owner(self.numbers * weights)
+        """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
+        nothing, of an infinite number either."""
+        return self._by_owner(torch.where(weights == 0, 0, self.numbers * weights))
 
     def _by_owner(self, numbers: torch.Tensor) -> torch.Tensor:
         made = numbers.new_zeros(self.count + 1)
@@ -157,6 +160,15 @@ class Entries:
             numbers, owners = (t.reshape(len(t), *shape) for t in (numbers, owners))
         return Entries(numbers, owners, self.count).wider(max(1, len(numbers))).smallest()
 
+    def to(self, dtype: torch.dtype) -> Entries:
+        """The same in another dtype."""
+        return self.like(self.numbers.to(dtype))
+
+    def reshape(self, shape: Sequence[int]) -> Entries:
+        """The components in another shape (C, *S)."""
+        size = (len(self.numbers), *shape[1:])
+        return Entries(self.numbers.reshape(size), self.owners.reshape(size), self.count)
+
     def smallest(self) -> Any:
         """These, or dense components where they take no more memory."""
         return self.dense() if 2 * len(self.numbers) >= self.count else self
@@ -179,4 +191,4 @@ class Entries:
         return Entries(numbers, torch.cat([mine, its]), self.count).smallest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Entries, (self.numbers, self.owners, self.count)
+        return Entries, (Stored(self.numbers), Stored(self.owners), self.count)

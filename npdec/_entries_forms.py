@@ -1,4 +1,4 @@
-"""Linear functions of components known by their entries: what takes elements elsewhere, scales them, or sums them up."""
+"""Linear functions of components known by their entries: those that take elements elsewhere, scale or sum them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def _integers(arg: Any) -> Any:
 
 def _summed(call: Call, entries: Entries) -> Any:
     """A sum or mean over axes."""
-    others: dict[int | str, Any] = {**dict(enumerate(call.args)), **call.kwargs}
+    others: dict[int | str, Any] = dict(enumerate(call.args))
+    others.update(call.kwargs)
     ndim = entries.ndim - 1
     found = reduced_axes(others, ndim)
     if found is None:

@@ -17,6 +17,7 @@ from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
 from npdec._rules import residuals_are_of_the_baseline
 from npdec._tracing import tracing
+from npdec._windows import handed_on
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
 
@@ -72,7 +73,9 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         if not value.numel():
             empty = value.new_zeros((len(made.labels), *value.shape))
             return DecomposedTensor(value, residual, empty, made.labels, made.whole)
-        components = made.components.to(value.dtype).reshape((len(made.labels), *value.shape))
+        components = handed_on(made)
+        if components.dtype is not value.dtype or components.shape[1:] != value.shape:
+            components = made.components.to(value.dtype).reshape((len(made.labels), *value.shape))
         return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
     if isinstance(value, (tuple, list)):
         parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]

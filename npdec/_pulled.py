@@ -29,10 +29,14 @@ class Source(NamedTuple):
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with the gradient of a real number as weights."""
         weights = weights.conj()  # the gradient by u + iv is du + i dv, and the share the real product
-        if isinstance(self.components, torch.Tensor):
-            made: torch.Tensor = self.components.reshape(len(self.components), -1) @ weights.reshape(-1)
+        given = self.components
+        if isinstance(given, torch.Tensor):
+            flat = given.reshape(len(given), -1)
+            if not bool(torch.isfinite(self.sum).all()):  # what is not reached contributes nothing, be it infinite
+                flat = torch.where(weights.reshape(-1) == 0, 0, flat)
+            made: torch.Tensor = flat @ weights.reshape(-1).to(flat.dtype)
         else:
-            made = self.components.contracted(weights)
+            made = given.contracted(weights)
         return made.real if made.is_complex() else made
 
 

@@ -32,7 +32,7 @@ def is_large(shape: Sequence[int]) -> bool:
 
 
 def check(shape: Sequence[int], there: int = 0) -> None:
-    """Raise TooLarge if components of the shape need not be made, and are more than twice the numbers that are there."""
+    """Raise TooLarge if components of the shape need not be made, and are twice the numbers that are there."""
     if is_large(shape) and math.prod(shape) > 2 * there and in_rule.get():
         raise TooLarge(message(shape))
 

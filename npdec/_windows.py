@@ -23,7 +23,22 @@ from npdec._tracing import mapped, tracing
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
 
-__all__ = ["Layout", "Windows", "blocks", "is_worth", "kept", "known", "marked", "scattered", "sparse", "summed"]
+__all__ = [
+    "Layout",
+    "Windows",
+    "blocks",
+    "entries",
+    "handed_on",
+    "is_worth",
+    "kept",
+    "known",
+    "marked",
+    "scattered",
+    "sparse",
+    "summed",
+    "unmade",
+    "weighted",
+]
 
 _LEAST = 4  # components, from which on windows pay
 _SMALL = 2**12  # numbers in components that are as well computed whole
@@ -172,8 +187,10 @@ class Windows:
         return made
 
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
-        """The sum over all elements of each component (C,), with weights of the value's shape."""
-        each = (self.parts * self.layout.seen(weights, self.axis)).flatten(1).sum(1)
+        """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
+        nothing, of an infinite number either."""
+        seen = self.layout.seen(weights, self.axis)
+        each = torch.where(seen == 0, 0, self.parts * seen).flatten(1).sum(1)
         return each.new_zeros(len(self)).index_add(0, self.layout.owner, each)
 
     def sum(self) -> torch.Tensor:
@@ -333,13 +350,47 @@ def sparse(tensor: DecomposedTensor) -> Windows | Entries | None:
     return found
 
 
+def entries(tensor: DecomposedTensor) -> Entries | None:
+    """The entries of the tensor's components, if these are many and known without their zeros."""
+    found = sparse(tensor)
+    if isinstance(found, Windows):
+        return found.entries() if has_many(len(found)) else None
+    return found
+
+
+def unmade(tensor: DecomposedTensor) -> Windows | Entries | Pulled | None:
+    """What stands for the tensor's components, if that can be summed, sized and merged."""
+    found = sparse(tensor)
+    if found is None and type(tensor.windows) is Pulled and "components" not in vars(tensor):
+        return tensor.windows
+    return found
+
+
+def handed_on(tensor: DecomposedTensor) -> Any:
+    """The tensor's components for another value and residual: what stands for them, if they are not made."""
+    if "components" not in vars(tensor):
+        found: Any = sparse(tensor)
+        if found is not None:
+            return found.like(found.parts if isinstance(found, Windows) else found.numbers)
+        if type(tensor.windows) is Pulled:
+            return tensor.windows
+    return tensor.components
+
+
+def weighted(tensor: DecomposedTensor, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
+    """The components times weights of the value's shape, summed over some of its axes."""
+    found = entries(tensor)
+    if found is not None:
+        return found.times(weights).reduced(axes, keepdim)
+    components: torch.Tensor = tensor.components
+    return (components * weights).sum([axis % tensor.ndim + 1 for axis in axes], keepdim)
+
+
 def summed(tensor: DecomposedTensor, magnitudes: bool = False) -> torch.Tensor:
     """The sum of the tensor's components, or of their magnitudes: of its shape."""
-    kept: Windows | Entries | Pulled | None = sparse(tensor)
-    if kept is None and type(tensor.windows) is Pulled and "components" not in vars(tensor):
-        kept = tensor.windows
-    if kept is not None:
-        return kept.magnitude() if magnitudes else kept.sum()
+    found = unmade(tensor)
+    if found is not None:
+        return found.magnitude() if magnitudes else found.sum()
     components: torch.Tensor = tensor.components
     return (components.abs() if magnitudes else components).sum(0)
 
