@@ -84,9 +84,10 @@ class Entries:
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
-        if self.source is not None and (self.source.__dict__.get("components") is not None or not self.is_large()):
+        source = self.source
+        if source is not None and ("components" in vars(source) or not is_large((self.count, *source.value.shape))):
             assert self.view is not None
-            return self.view(self.source.components)
+            return self.view(source.components)
         with torch.inference_mode(self.numbers.is_inference()), torch.set_grad_enabled(self.numbers.requires_grad):
             made = zeros(self.numbers, self.shape)
             if not self.count:
@@ -94,10 +95,6 @@ class Entries:
             numbers = torch.where(self.owners == 0, 0, self.numbers)
             index = (self.owners - 1).clamp_(min=0)
             return made.scatter_(0, index, numbers) if len(index) == 1 else made.scatter_add_(0, index, numbers)
-
-    def is_large(self) -> bool:
-        """Whether the components are so large that no function makes them on its own."""
-        return is_large(self.shape)
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""

@@ -42,9 +42,10 @@ def share_of_jump(
     """The contributions (C, *S) to `difference`, the change (*S) of a function with jumps from residual to value.
 
     `step` is x − r (of a comparison, the change of the difference of its sides), `size` the magnitude of the numbers
-    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor, windows or entries.
-    They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope` makes
-    that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components cancel.
+    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor, windows or
+    entries. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope`
+    makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components
+    cancel.
     """
     if isinstance(components, Entries):  # what has no entry is zero, and takes no share
         one = components.coalesced()
