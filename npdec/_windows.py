@@ -361,14 +361,14 @@ def entries(tensor: DecomposedTensor) -> Entries | None:
 def unmade(tensor: DecomposedTensor) -> Windows | Entries | Pulled | None:
     """What stands for the tensor's components, if that can be summed, sized and merged."""
     found = sparse(tensor)
-    if found is None and type(tensor.windows) is Pulled and "components" not in vars(tensor):
+    if found is None and not tracing() and type(tensor.windows) is Pulled and "components" not in vars(tensor):
         return tensor.windows
     return found
 
 
 def handed_on(tensor: DecomposedTensor) -> Any:
     """The tensor's components for another value and residual: what stands for them, if they are not made."""
-    if "components" not in vars(tensor):
+    if not tracing() and "components" not in vars(tensor):
         found: Any = sparse(tensor)
         if found is not None:
             return found.like(found.parts if isinstance(found, Windows) else found.numbers)
