@@ -246,7 +246,7 @@ class Call:
             first = self.constant(sample.args[0])
             return f"{lines.fresh} = {first}; " + made.replace(f"({target}", f"({lines.fresh}", 1)
         words = [self.item(a, (i,)) for i, a in enumerate(sample.args)]
-        if words[:1] == [self.main] and hasattr(np.ndarray, self.function) and lines.chance(3):
+        if words[:1] == [self.main] and self.function in METHODS and lines.chance(3):
             return f"{lines.fresh} = {self.main}.{self.function}({self._joined(words[1:])})"
         return f"{lines.fresh} = np.{self.function}({self._joined(words)})"
 
@@ -298,6 +298,7 @@ class Call:
 
 
 CALLED = list(TABLE)
+METHODS = {name for name in TABLE if hasattr(np.ndarray, name)} - {"sort", "partition", "resize"}  # which write
 KINDS = (
     *("call",) * 14, *("operator",) * 3, *("view",) * 3, "make", *("write",) * 3, *("written",) * 2, *("masked",) * 2,
     *("torch",) * 2,

@@ -77,7 +77,7 @@ def _wide(tensor: torch.Tensor) -> Any:
 
 
 def eps(dtype: torch.dtype) -> float:
-    return float(torch.finfo(dtype).eps)
+    return float(torch.finfo(dtype).eps) if dtype.is_floating_point or dtype.is_complex else 0.0
 
 
 # -- one program -------------------------------------------------------------------------------------------------------
@@ -93,7 +93,6 @@ class Check:
             numpy.reshape(numpy.array(i.groups, int), x.shape) for i, x in zip(program.inputs, self.values, strict=True)
         ]
         self.count = 1 + max(g for i in program.inputs for g in i.groups)
-        self.coarsest = max(eps(x.tensor.dtype) for x in self.values)
 
     def everything(self) -> None:
         self.doing = "plain"
@@ -102,6 +101,7 @@ class Check:
         self.doing = "forward"
         made, self.heard = heard(lambda: self.program.run(self.decomposed()))
         self.made = {name: Parts(x) for name, x in made.items()}
+        self.coarsest = max(eps(parts.dtype) for parts in self.made.values())
         self.values_are_the_plain_runs()
         self.completeness()
         self.residuals()
@@ -157,15 +157,13 @@ class Check:
             if parts is None or parts.dtype is torch.bool or x.shape != parts.sizes.shape:
                 return x
             signs = numpy.reshape([source.choice((-1.0, 1.0)) for _ in range(x.size)], x.shape)
-            return x + np.array(signs * parts.sizes * max(self.coarsest, eps(parts.dtype)))
+            return x + np.array(signs * parts.sizes * self.coarsest)
 
         return moved
 
     def allowed(self, name: str, size: float, error: float) -> bool:
         """Whether rounding may make this error in a variable whose magnitudes are of this size."""
-        dtype = self.made[name].dtype if name in self.made else torch.float64
-        unit = max(eps(dtype) if dtype.is_floating_point or dtype.is_complex else 0.0, self.coarsest)
-        adaptive = ADAPTIVE.get(dtype, 0.0)
+        unit, adaptive = self.coarsest, max(ADAPTIVE.get(parts.dtype, 0.0) for parts in self.made.values())
         one = max(MULTIPLE * unit * (1 + len(self.program.lines)), adaptive)
         if error <= one * size:
             return True
