@@ -172,7 +172,11 @@ def _spread(root: bool) -> Function:
             d = (x - r).double()
             r, d = (t - t.mean(-1, keepdim=True) for t in (r.double(), d))
             freedom = count - correction
-            return mean_direction(r, d) / math.sqrt(freedom) if root else (2 * r + d) / freedom
+            if not root:
+                return (2 * r + d) / freedom
+            # The direction of equal numbers is that of their rounding errors, which does not add up to zero by itself.
+            direction = mean_direction(r, d)
+            return (direction - direction.mean(-1, keepdim=True)) / math.sqrt(freedom)
 
         value, residual = _ends(func, x, args, kwargs)
         if isinstance(value, torch.Tensor):

@@ -57,7 +57,7 @@ class Program:
             *made,
             f"{names} = np.decompose({names}, baseline={bases}, groups={groups})",
             *self.lines,
-            f"print({last}.value, {last}.residual, {last}.components, {last}.value - {last}.residual - {last}.c_sum())",
+            f"print({last}.value, {last}.residual, {last}.components, {last}.value - {last}.c_sum())",
         ])  # fmt: skip
 
     def arrays(self, wide: bool = False) -> tuple[list[Any], list[Any]]:
@@ -87,7 +87,7 @@ class Program:
         return dataclasses.replace(self, lines=tuple(map(widened, self.lines)))
 
 
-GLOBALS: dict[str, Any] = {"np": np, "torch": torch, "samples": samples}
+GLOBALS: dict[str, Any] = {"__name__": "program", "np": np, "torch": torch, "samples": samples}
 
 
 def _tuple(items: Iterator[str]) -> str:
