@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
-from npdec import _windowed
+from npdec import _entries_forms, _windowed
 from npdec._deferred import Deferred, deferred, moved
+from npdec._entries import Entries
 from npdec._leading import in_front
 from npdec._secant import lead
+from npdec._sizes import check, has_many
 from npdec._tracing import constant_when_traced, tracing
-from npdec._windows import Windows
 
 if TYPE_CHECKING:
     from npdec._call import Call
+    from npdec._decomposed import DecomposedTensor
 
-__all__ = ["ELEMENTWISE", "LEADING", "MATRIX_PRODUCTS", "apply"]
+__all__ = ["ELEMENTWISE", "LEADING", "MATRIX_PRODUCTS", "apply", "stacked"]
 
 _REAL: Any = torch.Tensor.real
 _IMAG: Any = torch.Tensor.imag
@@ -68,7 +70,7 @@ def apply(
     held: Sequence[Any],
 ) -> Any:
     """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or what
-    stands for one, windows or a product put off.
+    stands for one, windows, entries or a product put off.
 
     `components`, tensors or what stands for them, are those of the decomposed arguments of the numbers `places`; the
     others are `held`.
@@ -76,20 +78,47 @@ def apply(
     count = len(components[0])
     elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
     endless = elementwise and len(components) == 1 and bool(call.constant_factors) and call.has_infinite_factor()
-    if any(isinstance(c, (Windows, Deferred)) for c in components):
+    if any(not isinstance(c, torch.Tensor) for c in components):
         made = None
         if any(type(c) is Deferred for c in components):
             made = moved(call, components, value)
-        elif len(components) == 1:
-            made = None if endless else _windowed.moved(call, places[0], components[0], held, value)
-        elif isinstance(value, torch.Tensor):
-            made = _windowed.summed(call, components, value)
+        elif not any(type(c) is Entries for c in components):
+            if len(components) > 1:
+                made = _windowed.summed(call, components, value) if isinstance(value, torch.Tensor) else None
+            elif not endless:
+                made = _windowed.moved(call, places[0], components[0], held, value)
+        if made is None and has_many(count) and not endless:
+            made = _entries_forms.moved(call, function, components, value, places, held, stacked)
         if made is not None:
             return made
-        components = [
-            c if isinstance(c, torch.Tensor) else call.tensors[i].components
-            for i, c in zip(places, components, strict=True)
-        ]
+        components = [_dense(c, call.tensors[i]) for i, c in zip(places, components, strict=True)]
+    if has_many(count) and isinstance(value, torch.Tensor):
+        check((count, *value.shape), max(c.numel() for c in components))
+    put_off = None if elementwise or not count else deferred(call, components[0])
+    return stacked(call, function, components, value, places, held, endless) if put_off is None else put_off
+
+
+def _dense(components: Any, tensor: DecomposedTensor) -> torch.Tensor:
+    """The components of a tensor, perhaps under more labels than its own."""
+    if isinstance(components, torch.Tensor):
+        return components
+    made: torch.Tensor = tensor.components if components is tensor.windows else components.dense()
+    return made
+
+
+def stacked(
+    call: Call,
+    function: Callable[..., Any],
+    components: Sequence[torch.Tensor],
+    value: Any,
+    places: Sequence[int],
+    held: Sequence[Any],
+    endless: bool = False,
+) -> Any:
+    """`function` of tensors with one more axis in front, which stays there. With `endless` an argument holds
+    infinities, of which zero components take none."""
+    count = len(components[0])
+    elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
     if not count:
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
@@ -99,9 +128,6 @@ def apply(
         if endless:  # what does not move contributes nothing, though its factor be infinite
             result = torch.where(lead(components[0], value.ndim) == 0, 0, result)
         return _expanded(result, count, value)
-    put_off = deferred(call, components[0])
-    if put_off is not None:
-        return put_off
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
         return function(*components)
     front = None if tracing() else in_front(call, value)

@@ -23,7 +23,7 @@ from npdec._secant import lead
 from npdec._settings import conditions_are_frozen
 from npdec._tracing import name_of, tracing
 from npdec._windowed import total
-from npdec._windows import known
+from npdec._windows import handed_on, sparse
 
 __all__ = ["RULES", "chosen_by", "fit_masked", "masked", "plain_index", "plain_indices"]
 
@@ -39,8 +39,7 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
     with no_graph(condition.whole):
         value = torch.where(condition.value, value_of(a), value_of(b))
         residual = torch.where(condition.residual, residual_of(a), residual_of(b))
-        components = known(condition) or condition.components
-        dtype = value.dtype if carries(value.dtype) else components.dtype
+        dtype = value.dtype if carries(value.dtype) else handed_on(condition).dtype
         high, low = (_ends(x, value, dtype) for x in (a, b))
         at, before = (torch.broadcast_to(m, value.shape) for m in (condition.value, condition.residual))
         moved_a, fixed_a = _path(high, at, before)
@@ -54,7 +53,7 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
         ]
     parts = [condition, a, b]
     moving = [(part, weight) for part, weight in zip(parts, weights, strict=True) if isinstance(part, DecomposedTensor)]
-    labels, given = align([part for part, _ in moving], None if condition.whole else known)
+    labels, given = align([part for part, _ in moving], None if condition.whole else sparse)
     terms = [_times(part, c, weight, value, dtype) for (part, weight), c in zip(moving, given, strict=True)]
     made = total(terms)
     if isinstance(made, torch.Tensor) and made.shape[1:] != value.shape:
@@ -82,9 +81,9 @@ def _times(
 ) -> Any:
     """Components times a weight; nothing where that is zero, whatever they are."""
     if not isinstance(components, torch.Tensor):
-        if part.value.shape == value.shape:
+        if part.value.shape == value.shape and components.dtype is dtype:
             made = components.times(weight)
-            if bool(torch.isfinite(made.parts.sum())):
+            if bool(torch.isfinite(made.sum().sum())):
                 return made
         components = components.dense()
     components = lead(components, value.ndim)

@@ -17,6 +17,7 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
 from npdec._secant import lead
 from npdec._tracing import mapped, name_of, tracing
+from npdec._windows import handed_on, weighted
 
 __all__ = ["CLOSED_FORMS", "MAGNITUDES", "by_position", "read", "routed"]
 
@@ -45,7 +46,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
         # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
-    components = product.components if safe else _parted(x, y, product)
+    components = handed_on(product) if safe else _parted(x, y, product)
     return DecomposedTensor(value, residual, components, product.labels, product.whole)
 
 
@@ -72,7 +73,7 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
     x, r = values.value, values.residual
     base = r.amax(dim, keepdim) if sign > 0 else r.amin(dim, keepdim)
     fractions = leading_fractions(sign * x, sign * r, dim % x.ndim)
-    components = (values.components * fractions).sum(dim % x.ndim + 1, keepdim)
+    components = weighted(values, fractions, [dim], keepdim)
     return DecomposedTensor(value, base, components, values.labels, values.whole)
 
 
@@ -175,13 +176,13 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
     axis = dim % x.value.ndim
-    residual = torch.gather(x.residual, axis, index)
-    components = torch.gather(x.components, axis + 1, index.expand(len(x.components), *index.shape))
-    if not keepdim:
-        residual, components = residual.squeeze(axis), components.squeeze(axis + 1)
+    moved: Any = torch.gather(x, axis, index)
+    moved = moved if keepdim else moved.squeeze(axis)
     if base is not None:
-        compare_choices(name, residual, base.values)
-    return type(made)((DecomposedTensor(made.values, residual, components, x.labels, x.whole), made.indices))
+        compare_choices(name, moved.residual, base.values)
+    return type(made)(
+        (DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.whole), made.indices)
+    )
 
 
 def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:

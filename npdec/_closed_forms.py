@@ -19,6 +19,7 @@ from npdec._formula import by_formula, own_numbers, pointwise, value_of
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
 from npdec._tracing import mapped, tracing
+from npdec._windows import handed_on
 
 __all__ = ["CASTS", "RULES"]
 
@@ -49,7 +50,7 @@ def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     if named_format is None or not isinstance(made, DecomposedTensor):
         return made
     value = func(args[0].value, *args[1:], **named, memory_format=named_format)
-    return DecomposedTensor(value, made.residual, made.components, made.labels, made.whole)
+    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
 
 
 _LINEAR = _law.TaggedRule.of("Linear")

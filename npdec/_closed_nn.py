@@ -17,7 +17,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._secant import narrowed
 from npdec._tracing import name_of, tracing
 from npdec._windowed import fitted, reach
-from npdec._windows import Windows, known
+from npdec._windows import Windows, handed_on, known
 
 __all__ = ["CLOSED_FORMS"]
 
@@ -194,7 +194,7 @@ def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if mode == "constant" and value:
         with no_graph(x.whole):
             made = DecomposedTensor(
-                func(x.value, pad, mode, value), func(x.residual, pad, mode, value), made.components, x.labels, x.whole
+                func(x.value, pad, mode, value), func(x.residual, pad, mode, value), handed_on(made), x.labels, x.whole
             )
     return made
 
@@ -220,7 +220,7 @@ def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value = func(x.value, lower, upper, True)
     slope = torch.where(x.value < 0, value / x.value, torch.ones_like(value))
     made: Any = torch.mul(x, slope)
-    return DecomposedTensor(value, made.residual, made.components, x.labels, x.whole)
+    return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
 
 
 def _embedding(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

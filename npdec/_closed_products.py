@@ -22,6 +22,7 @@ from npdec._gradients import no_graph
 from npdec._multipliers import gradients, mean_gradients
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import tracing
+from npdec._windows import weighted
 
 __all__ = ["CLOSED_FORMS"]
 
@@ -102,10 +103,10 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         plain = not tracing() and reach < _most(total)
         multiplier = others * shrink * (grown[0] * grown[1])[..., None] if plain else others
     if plain:
-        components = (factors.components * multiplier).sum(-1)
+        components = weighted(factors, multiplier, [-1])
     else:  # step by step, so that nothing leaves the range on the way
         components = ((factors.components * shrink) * multiplier).sum(-1) * grown[0] * grown[1]
-    result = DecomposedTensor(value, base, components.reshape(len(x.labels), *value.shape), x.labels, x.whole)
+    result = DecomposedTensor(value, base, components.reshape((len(x.labels), *value.shape)), x.labels, x.whole)
     return result.unsqueeze(dim) if keepdim and dim is not None and given.ndim else result
 
 
@@ -159,7 +160,7 @@ def _det(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             rows = [t.reshape(-1, n, n) for t in (x.value, x.residual)]
             (mean,) = mean_gradients("det", torch.linalg.det, rows[:1], rows[1:], value.reshape(-1), base.reshape(-1))
             cofactors = mean.reshape(x.value.shape)
-    components = (x.components * cofactors).sum((-2, -1))
+    components = weighted(x, cofactors, (-2, -1))
     return DecomposedTensor(value, base, components, x.labels, x.whole)
 
 

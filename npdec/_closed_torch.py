@@ -17,6 +17,7 @@ from npdec._formula import by_formula, own_numbers, pointwise, residual_of, valu
 from npdec._gradients import no_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._tracing import name_of
+from npdec._windows import handed_on
 
 __all__ = ["RULES"]
 
@@ -203,7 +204,7 @@ def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     picked = cast(DecomposedTensor, flat.index_select(axis, first))
     if is_watched():
         compare_choices(func.__name__, picked.residual, func(x.residual, *rest, **wanted)[0])
-    picked = DecomposedTensor(values, picked.residual, picked.components, x.labels, x.whole)
+    picked = DecomposedTensor(values, picked.residual, handed_on(picked), x.labels, x.whole)
     return (picked, inverse if asked else inverse.new_empty(0), *made[2:])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from npdec._tracing import refuse_trace
-from npdec._windows import known
+from npdec._windows import unmade
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor, Labels
@@ -55,7 +55,7 @@ def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> Decomp
     if k < 0:
         raise ValueError(f"top: a number of components, not {k}")
     refuse_trace("top", "which components are the largest depends on numbers. Call it on what the function returns")
-    count, windows = len(self.labels), known(self)
+    count, windows = len(self.labels), unmade(self)
     if windows is None:
         sizes = self.components.detach().abs().reshape(count, self.value.numel()).sum(1)
     else:
@@ -72,7 +72,7 @@ def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> Decomp
 
 def _merged(self: DecomposedTensor, index: Sequence[int], labels: Labels) -> DecomposedTensor:
     """The same with components merged: component i becomes, or is a part of, that of number index[i]."""
-    windows, cls = known(self), cast(Any, type(self))
+    windows, cls = unmade(self), cast(Any, type(self))
     if windows is not None:
         return cls(self.value, self.residual, windows.merged(index, len(labels)), labels, self.whole)
     components: torch.Tensor = self.components

@@ -21,7 +21,7 @@ from npdec._jumps import change, share_of_jump
 from npdec._numbers import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
 from npdec._settings import conditions_are_frozen
 from npdec._tracing import name_of, tracing
-from npdec._windows import known
+from npdec._windows import sparse
 
 __all__ = ["RULES", "cast", "truth"]
 
@@ -49,7 +49,7 @@ def _stepped(
 ) -> DecomposedTensor:
     """A boolean or an integer that changes by jumps as the number `moved` does. `size` is the magnitude of the numbers
     whose rounding errors are in that."""
-    given = known(moved) or moved.components
+    given = sparse(moved) or moved.components
     with no_graph(moved.whole):
         dtype = moved.value.real.dtype  # torch.compile does not trace to_real
         jump = value.to(dtype) - residual.to(dtype)

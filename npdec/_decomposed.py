@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _components, _windows
+from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
 
 if TYPE_CHECKING:
     from npdec._deferred import Deferred
+    from npdec._entries import Entries
+    from npdec._pulled import Pulled
     from npdec._views import Views
 
 __all__ = [
@@ -101,7 +104,7 @@ class DecomposedTensor(torch.Tensor):
     whole: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
-    windows: _windows.Windows | _windows.Marked | Deferred | None = None
+    windows: _windows.Windows | Entries | Pulled | Deferred | None = None
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
@@ -112,7 +115,7 @@ class DecomposedTensor(torch.Tensor):
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor | _windows.Windows | _windows.Marked | Deferred,
+        components: torch.Tensor | _windows.Windows | Entries | Pulled | Deferred,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
@@ -250,10 +253,9 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     if tracing():
         places = [wanted.index(label) for label in labels]
     else:
-        place = {label: i for i, label in enumerate(wanted)}
-        places = [place[label] for label in labels]
+        places = places_of(labels, wanted)
     index = torch.tensor(places, dtype=torch.int64, device=components.device)
-    full = components.new_zeros((len(wanted), *components.shape[1:]))
+    full = zeros(components, (len(wanted), *components.shape[1:]))
     return full.index_copy(0, index, components)
 
 
@@ -262,8 +264,18 @@ def align(
 ) -> tuple[Labels, list[Any]]:
     """The union of the labels, and the components of each tensor under it, or what `lazy` gives in their place."""
     labels = parts[0].labels if len(parts) == 1 else union(parts)
-    return labels, [
-        (lazy is not None and _are_equal(part.labels, labels) and lazy(part))
-        or expand_components(part.components, part.labels, labels)
-        for part in parts
-    ]
+    return labels, [_under(part, labels, lazy) for part in parts]
+
+
+def _under(part: DecomposedTensor, labels: Labels, lazy: Callable[[DecomposedTensor], Any] | None) -> Any:
+    equal = _are_equal(part.labels, labels)
+    kept = None if lazy is None or not (equal or has_many(len(labels))) else lazy(part)
+    if kept is None:
+        return expand_components(part.components, part.labels, labels)
+    return kept if equal else kept.merged(places_of(part.labels, labels), len(labels))
+
+
+def places_of(labels: Labels, wanted: Labels) -> list[int]:
+    """Where the labels are among the wanted ones."""
+    place = {label: i for i, label in enumerate(wanted)}
+    return [place[label] for label in labels]

@@ -331,5 +331,5 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     change = value - residual
     member, count = member.to(device=change.device, dtype=torch.int64), len(labels)
     if _windows.is_worth(change, member, count):
-        return DecomposedTensor(value, residual, _windows.Marked(change, member, count), labels)
+        return DecomposedTensor(value, residual, _windows.marked(change, member, count), labels)
     return DecomposedTensor(value, residual, _windows.scattered(change, member, count), labels)

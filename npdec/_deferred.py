@@ -23,7 +23,7 @@ from npdec._leading import in_front, is_basic, named
 from npdec._tracing import tracing
 from npdec._views import Views, family
 from npdec._windowed import SUMS
-from npdec._windows import known
+from npdec._windows import sparse
 
 if TYPE_CHECKING:
     from npdec._call import Call
@@ -66,6 +66,12 @@ class Deferred:
     @property
     def dtype(self) -> torch.dtype:
         return self.rows.dtype
+
+    def merged(self, owners: Sequence[int], count: int) -> torch.Tensor:
+        """The components of `count` labels, of which each of these becomes one, or a part of one."""
+        made = self.dense()
+        index = torch.tensor(owners, dtype=torch.int64, device=made.device)
+        return made.new_zeros((count, *made.shape[1:])).index_add(0, index, made)
 
     def note(self, components: torch.Tensor) -> None:
         """Who has made the components needs this no more."""
@@ -111,11 +117,11 @@ def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
 
 
 def lazy(tensor: DecomposedTensor) -> Any:
-    """The windows of the tensor's components, or what they are to be, if they are not made."""
+    """What stands for the tensor's components (windows, entries, or what they are to be), if they are not made."""
     kept = None if tracing() else tensor.windows  # on which no graph is to depend
     if type(kept) is Deferred:
         return kept if "components" not in vars(tensor) and kept.made is None else None
-    return known(tensor)
+    return sparse(tensor)
 
 
 def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:

@@ -42,6 +42,7 @@ from npdec._decomposed import dispatch as dispatched
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._names import in_their_places, out_of_place
 from npdec._numbers import has_discrete, of_numbers
+from npdec._pulling import answer, has_many_components
 from npdec._scope import scope
 from npdec._signature import read_parameters
 from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
@@ -297,7 +298,9 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if here is not None and here.watcher is not None:
         watched, watcher = rule, here.watcher
         rule = lambda func, args, kwargs: watcher.run(watched, func, args, kwargs)  # noqa: E731
-    if not torch.is_grad_enabled() and (_law.is_reverse(args) or _in_autograd_function()):
+    if has_many_components(args):
+        result = answer(rule, func, args, kwargs)
+    elif not torch.is_grad_enabled() and (_law.is_reverse(args) or _in_autograd_function()):
         with torch.enable_grad():  # a model's own no_grad is about its parameters
             result = rule(func, args, kwargs)
     else:

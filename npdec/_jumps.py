@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from npdec._entries import Entries
 from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import mapped, tracing
@@ -41,10 +42,14 @@ def share_of_jump(
     """The contributions (C, *S) to `difference`, the change (*S) of a function with jumps from residual to value.
 
     `step` is x − r (of a comparison, the change of the difference of its sides), `size` the magnitude of the numbers
-    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor or windows.
-    They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope` makes
-    that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components cancel.
+    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor, windows or
+    entries. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope`
+    makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components
+    cancel.
     """
+    if isinstance(components, Entries):  # what has no entry is zero, and takes no share
+        one = components.coalesced()
+        return one.like(share_of_jump(name, difference, step, size, one.numbers, slope))
     total, gross = _moved(components)
     rest = step.detach() - total
     info = torch.finfo(gross.dtype)

@@ -25,6 +25,7 @@ from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
 from npdec._jumps import change, share_of_jump
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
+from npdec._pulling import answer, has_many_components
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
@@ -32,7 +33,7 @@ from npdec._secant import derivative, lead
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import constant_when_traced, name_of, tracing
 from npdec._windowed import total
-from npdec._windows import known
+from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
@@ -104,7 +105,7 @@ def multilinear(call: Call) -> Any:
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, None if call.whole else known)
+    labels, components = align(tensors, None if call.whole else sparse)
     if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]
@@ -168,8 +169,8 @@ def pointwise(call: Call) -> Any:
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
             return value
-        sparse = rule is affine and not tensor.whole
-        given = (sparse and known(tensor)) or tensor.components
+        given = sparse(tensor) if rule is affine and not tensor.whole else None
+        given = tensor.components if given is None else given
         residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
         return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
 
@@ -404,6 +405,8 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
                 here = scope()
                 if here is not None and here.watcher is not None:
                     result = here.watcher.run(rule, kernel, args, kwargs)
+                elif has_many_components(args):
+                    result = answer(rule, kernel, args, kwargs)
                 else:
                     result = rule(kernel, args, kwargs)
                 if _checking.is_on(kernel):

@@ -74,6 +74,20 @@ def _permuted(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], valu
     return lambda c: c.permute(order)
 
 
+def _flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    dims = kwargs.get("dims", args[0] if len(args) == 1 and not isinstance(args[0], int) else args)
+    if not isinstance(dims, (tuple, list)) or not all(type(dim) is int for dim in dims):
+        return None
+    # A tensor of no axes is its own mirror image: torch.vmap does not know that (torch.flip takes dims=(0,) of it).
+    axes = [dim if dim < 0 else dim - ndim for dim in dims] if ndim else []
+    return lambda c: c.flip(axes)
+
+
+def _taken(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    index = kwargs.get("index", args[0] if args else None)  # of which torch.vmap warns that it is slow
+    return lambda c: c.reshape(len(c), -1)[:, index]
+
+
 def _unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if kwargs or len(args) != 1 or type(args[0]) is not int:
         return None
@@ -112,7 +126,8 @@ def _table(**forms: Function) -> dict[Function, Function]:
 
 _FORMS: dict[Function, Function] = {
     **_table(
-        mT=_swapped, sum=_reduced, mean=_reduced, permute=_permuted, unsqueeze=_unsqueezed, __getitem__=_indexed,
+        mT=_swapped, sum=_reduced, mean=_reduced, permute=_permuted, flip=_flipped, unsqueeze=_unsqueezed, take=_taken,
+        __getitem__=_indexed,
         reshape=_reshaped, view=_reshaped, flatten=_reshaped, unflatten=_reshaped,
         transpose=_of_axes(0, 2), swapaxes=_of_axes(0, 2), swapdims=_of_axes(0, 2),
         squeeze=_of_axes(0, 1), cumsum=_of_axes(0, 1), select=_of_axes(0, 1), index_select=_of_axes(0, 1),

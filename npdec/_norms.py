@@ -24,6 +24,7 @@ from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segmen
 from npdec._multipliers import mean_gradients
 from npdec._normalisation import apply_operator, working_dtype
 from npdec._tracing import mapped, tracing
+from npdec._windows import entries, handed_on
 
 __all__ = ["RULES"]
 
@@ -46,12 +47,24 @@ def _rows(t: torch.Tensor, axes: Sequence[int], lead: int = 0) -> torch.Tensor:
     return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], count, n))
 
 
+def _back(rows: torch.Tensor, shape: Sequence[int], axes: Sequence[int]) -> torch.Tensor:
+    """Rows (..., R, n) as the tensor of this shape that they are of, with the axes before them in front."""
+    order = [*[a for a in range(len(shape)) if a not in axes], *axes]
+    lead = rows.ndim - 2
+    made = rows.reshape(*rows.shape[:lead], *[shape[a] for a in order])
+    return made.permute((*range(lead), *[lead + order.index(a) for a in range(len(shape))]))
+
+
 def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual: Any, gradient: Function) -> Any:
     """The result whose components are those of the rows times their gradient, (R, n), which `gradient` gives for the
     rows of residual and value."""
     dtype = working_dtype(x.value.dtype)
     with no_graph(x.whole):
         mean = gradient(_rows(x.residual, axes), _rows(x.value, axes)).to(dtype)
+    known = entries(x)
+    if known is not None:
+        kept = known.like(known.numbers.to(dtype)).times(_back(mean, x.shape, axes)).reduced(axes)
+        return DecomposedTensor(value, residual, kept.to(value.dtype).reshape((len(known), *value.shape)), x.labels)
     components = _rows(x.components.to(dtype), axes, 1)
     made = torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
     made = made.to(value.dtype).reshape((len(components), *value.shape))
@@ -122,7 +135,7 @@ def _matrix_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     else:
         return _law.quadrature(Call(func, None, args, kwargs))
     value, residual = _ends(func, x, args, kwargs)
-    return DecomposedTensor(value, residual, made.components, x.labels, x.whole)
+    return DecomposedTensor(value, residual, handed_on(made), x.labels, x.whole)
 
 
 def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -134,7 +147,7 @@ def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     else:
         made = torch.linalg.matrix_norm(x, order, axes, keepdim, dtype=dtype)
     value, residual = _ends(func, x, args, kwargs)
-    return DecomposedTensor(value, residual, made.components, x.labels, x.whole)
+    return DecomposedTensor(value, residual, handed_on(made), x.labels, x.whole)
 
 
 # -- variance and standard deviation -----------------------------------------------------------------------------------
@@ -159,14 +172,18 @@ def _spread(root: bool) -> Function:
             d = (x - r).double()
             r, d = (t - t.mean(-1, keepdim=True) for t in (r.double(), d))
             freedom = count - correction
-            return mean_direction(r, d) / math.sqrt(freedom) if root else (2 * r + d) / freedom
+            if not root:
+                return (2 * r + d) / freedom
+            # The direction of equal numbers is that of their rounding errors, which does not add up to zero by itself.
+            direction = mean_direction(r, d)
+            return (direction - direction.mean(-1, keepdim=True)) / math.sqrt(freedom)
 
         value, residual = _ends(func, x, args, kwargs)
         if isinstance(value, torch.Tensor):
             return _by_gradient(x, axes, value, residual, gradient)
         spread = _by_gradient(x, axes, value[0], residual[0], gradient)
         mean: Any = torch.mean(x, axes, bool(given.get("keepdim", False))) if axes else x.clone()
-        return spread, DecomposedTensor(value[1], residual[1], mean.components, x.labels, x.whole)
+        return spread, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.whole)
 
     return rule
 
@@ -193,11 +210,7 @@ def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
             images.append(matrix * length.unsqueeze(-1) @ basis)
     components = _rows(x.components.to(dtype), axes, 1)
     made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
-    kept = [a for a in range(x.ndim) if a not in axes]
-    order = [*kept, *axes]
-    made = made.reshape((len(made), *[x.shape[a] for a in order]))
-    made = made.permute((0, *[order.index(a) + 1 for a in range(x.ndim)]))
-    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+    return DecomposedTensor(value, residual, _back(made, x.shape, axes), x.labels, x.whole)
 
 
 def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -214,7 +227,7 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
         for part in ("value", "residual"):
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
-    return DecomposedTensor(ends[0], ends[1], made.components, made.labels, made.whole)
+    return DecomposedTensor(ends[0], ends[1], handed_on(made), made.labels, made.whole)
 
 
 _T = torch.Tensor

@@ -14,7 +14,7 @@ from npdec._gradients import no_graph
 from npdec._impl import _util
 from npdec._rules import residuals_are_of_the_baseline
 from npdec._tracing import mapped, name_of, tracing
-from npdec._windows import known
+from npdec._windows import handed_on
 from npdec.exceptions import DecompositionWarning
 
 __all__ = [
@@ -50,10 +50,10 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         if not value.numel():
             empty = value.new_zeros(shape, dtype=value.dtype if numbers else made.value.dtype)
             return DecomposedTensor(value, residual, empty, made.labels, made.whole)
-        windows = known(made) if made.value.shape == value.shape else None
-        components: Any = windows or made.components.reshape(shape)
-        if numbers and components.dtype is not value.dtype:
-            components = (components if windows is None else components.dense()).to(value.dtype)
+        components: Any = handed_on(made)
+        if components.shape[1:] != value.shape or (numbers and components.dtype is not value.dtype):
+            components = made.components.reshape(shape)
+            components = components.to(value.dtype) if numbers else components
         return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
     if isinstance(value, (tuple, list)):
         parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
@@ -82,20 +82,18 @@ def as_numbers(x: Any, dtype: torch.dtype | None = None) -> Any:
         return x if dtype is None or carries(x.dtype) else x.to(dtype)
     if not x.discrete:
         return x
-    given: Any = known(x) or x.components
+    given: Any = handed_on(x)
     wanted = given.dtype if dtype is None else dtype
-    if isinstance(given, torch.Tensor):
-        given = given.to(wanted)
-    elif wanted is not given.dtype:
-        given = given.like(given.parts.to(wanted))
+    if wanted is not given.dtype:
+        given = x.components.to(wanted)
     return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.whole)
 
 
 def common_dtype(tensors: Sequence[DecomposedTensor]) -> torch.dtype:
     """The floating dtype in which the components of the tensors meet."""
-    dtype = (known(tensors[0]) or tensors[0].components).dtype if tensors[0].discrete else tensors[0].value.dtype
+    dtype = handed_on(tensors[0]).dtype if tensors[0].discrete else tensors[0].value.dtype
     for t in tensors[1:]:
-        dtype = torch.promote_types(dtype, t.components.dtype if t.discrete else t.value.dtype)
+        dtype = torch.promote_types(dtype, handed_on(t).dtype if t.discrete else t.value.dtype)
     return dtype
 
 

@@ -29,7 +29,9 @@ class Progress:
         self._task: Any = None
 
     def __enter__(self) -> Progress:
-        if self.show is True:
+        if self.show in (True, None) and sys.stderr is None:  # closed when Python started
+            self.show = False
+        elif self.show is True:
             self._start(required=True)
         elif self.show is None and not sys.stderr.isatty():
             self.show = False

@@ -150,6 +150,11 @@ def has_reverse_mode(name: str) -> bool:
     return name not in ("abs_affine", "hybrid_affine")
 
 
+def is_linear() -> bool:
+    """Whether the components that the rule of pointwise functions gives here are linear in those that it takes."""
+    return has_reverse_mode(settings("a pointwise function").rule)
+
+
 def residuals_are_of_the_baseline() -> bool:
     """Whether the residual of a result is, by the rules that hold here, the function of the arguments' residuals."""
     here = settings("a formula")

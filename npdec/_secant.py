@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from npdec._close import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
+from npdec._entries import Entries
 from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
@@ -76,10 +77,12 @@ class Slope:
         return bool((self.extreme & (torch.isfinite(self.difference) | ~torch.isfinite(self.step))).any())
 
     def apply(self, components: Any) -> Any:
-        """The components (or windows of them) times the multiplier."""
+        """The components (or windows of them, or entries) times the multiplier."""
+        if isinstance(components, Entries):  # what has no entry is zero, and contributes that
+            return components.like(self.apply(components.numbers))
         if not isinstance(components, torch.Tensor):
             plain = self.singular is None and self.extreme is None
-            if plain and components.parts.ndim == self.multiplier.ndim + 1:
+            if plain and components.ndim == self.multiplier.ndim + 1:
                 return components.times(self.multiplier)
             components = components.dense()
         components = lead(components, self.multiplier.ndim)

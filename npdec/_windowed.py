@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import torch
 import torch.nn.functional as F
 
+from npdec._entries import Entries
 from npdec._leading import in_front, is_basic, named
 from npdec._views import shares_memory
 from npdec._windows import Layout, Windows
@@ -21,7 +22,21 @@ from npdec._windows import Layout, Windows
 if TYPE_CHECKING:
     from npdec._call import Call
 
-__all__ = ["SUMS", "Reach", "fitted", "moved", "reach", "summed", "total"]
+__all__ = [
+    "ARITHMETIC",
+    "MEANS",
+    "PRODUCTS",
+    "SUMS",
+    "Reach",
+    "fitted",
+    "given_beside",
+    "linked",
+    "moved",
+    "reach",
+    "reduced_axes",
+    "summed",
+    "total",
+]
 
 _MOST_SLICES = 32  # that are copied one by one
 
@@ -34,21 +49,31 @@ def moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any
     leaf, form = call.leaves[at], FORMS.get(call.func)
     if form is None or leaf.place is not None:
         return None
+    others = given_beside(call, at, held)
+    return None if others is None else linked(call, at, form(call, leaf.key, windows, others, value), value)
+
+
+def given_beside(call: Call, at: int, held: Sequence[Any]) -> dict[int | str, Any] | None:
+    """All arguments, numbers in place of what is decomposed beside that of number `at`; None if there are sequences."""
     others: dict[int | str, Any] = dict(enumerate(call.args))
     others.update(call.kwargs)
-    for other, tensor in zip(call.leaves, held, strict=True):
-        if other.place is not None:
+    for i, (leaf, tensor) in enumerate(zip(call.leaves, held, strict=True)):
+        if leaf.place is not None:
             return None
-        if other is not leaf:
-            others[other.key] = tensor
-    made = form(call, leaf.key, windows, others, value)
-    source = leaf.tensor
+        if i != at:
+            others[leaf.key] = tensor
+    return others
+
+
+def linked(call: Call, at: int, made: Any, value: Any) -> Any:
+    """What a function made of windows, or entries, of argument number `at`: what is a view has components that are."""
+    source = call.leaves[at].tensor
     values = value if isinstance(value, (tuple, list)) else (value,)
     if isinstance(made, torch.Tensor) or made is None or not any(shares_memory(v, source.value) for v in values):
         return made
-    # What is a view has components that are views.
     for i, item in enumerate(made if isinstance(made, list) else [made]):
-        item.source, item.view = source, _part(torch.vmap(call.linear_part), i if isinstance(made, list) else None)
+        if not isinstance(item, torch.Tensor):
+            item.source, item.view = source, _part(torch.vmap(call.linear_part), i if isinstance(made, list) else None)
     return made
 
 
@@ -68,6 +93,9 @@ def total(terms: Sequence[Any]) -> Any:
             first = term.added_to(first)
         elif isinstance(term, torch.Tensor):
             first = first.added_to(term)
+        elif isinstance(first, Entries) or isinstance(term, Entries):
+            first, term = (t if isinstance(t, Entries) else t.entries() for t in (first, term))
+            first = first.plus(term)
         elif term.layout is first.layout and term.axis == first.axis:
             first = first.like(first.parts + term.parts)
         else:
@@ -279,20 +307,27 @@ def _each(call: Call, place: int | str, windows: Windows, others: dict[int | str
 
 def _total(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
     """A sum or mean over axes."""
-    if place != 0 or set(others) - {0, 1, 2, "dim", "axis", "keepdim", "keepdims"}:
+    found = reduced_axes(others, windows.parts.ndim - 1)
+    if place != 0 or found is None:
         return None
-    ndim = windows.parts.ndim - 1
-    dims = others.get(1, others.get("dim", others.get("axis")))
-    dims = range(ndim) if dims is None else [dims] if isinstance(dims, int) else dims
-    axes = [dim % ndim for dim in dims] or list(range(ndim))
-    keep = bool(others.get(2, others.get("keepdim", others.get("keepdims", False))))
+    axes, keep = found
     parts = windows.parts.sum([axis + 1 for axis in axes], keepdim=keep)
-    if call.func in _MEANS:
+    if call.func in MEANS:
         parts = parts / torch.Size([windows.shape[1 + axis] for axis in axes]).numel()
     if windows.axis in axes:
         return _by_owner(windows.layout, parts)
     lost = 0 if keep else sum(axis < windows.axis for axis in axes)
     return Windows(parts, windows.axis - lost, windows.layout)
+
+
+def reduced_axes(others: dict[int | str, Any], ndim: int) -> tuple[list[int], bool] | None:
+    """The axes that a sum or mean is taken over, and whether they are kept; None if it does something else as well."""
+    if set(others) - {0, 1, 2, "dim", "axis", "keepdim", "keepdims"}:
+        return None
+    dims = others.get(1, others.get("dim", others.get("axis")))
+    dims = range(ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+    axes = [dim % max(ndim, 1) for dim in dims] or list(range(ndim))
+    return axes if ndim else [], bool(others.get(2, others.get("keepdim", others.get("keepdims", False))))
 
 
 # -- views -------------------------------------------------------------------------------------------------------------
@@ -343,9 +378,11 @@ def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int |
 
 _PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
 _CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
-_MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
+MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
 SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
 _DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
+ARITHMETIC: frozenset[Function] = SUMS | _DIFFERENCES | {torch.Tensor.__rsub__}
+PRODUCTS: frozenset[Function] = frozenset({F.linear, *named("matmul mm mv dot __matmul__")})
 
 
 FORMS: dict[Function, Callable[..., Made]] = {
@@ -355,7 +392,7 @@ FORMS: dict[Function, Callable[..., Made]] = {
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
     **dict.fromkeys(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
     **dict.fromkeys((*SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
-    **dict.fromkeys((torch.sum, torch.Tensor.sum, *_MEANS), _total),
+    **dict.fromkeys((torch.sum, torch.Tensor.sum, *MEANS), _total),
     **dict.fromkeys(named("clone contiguous neg negative to float double"), _each),
     **dict.fromkeys(
         named(

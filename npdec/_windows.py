@@ -13,18 +13,37 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._entries import Entries
+from npdec._pulled import Pulled
 from npdec._secant import narrowed
+from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import mapped, tracing
 
 if TYPE_CHECKING:
     from npdec._decomposed import DecomposedTensor
 
-__all__ = ["Layout", "Marked", "Windows", "is_worth", "kept", "known", "scattered", "summed"]
+__all__ = [
+    "Layout",
+    "Windows",
+    "blocks",
+    "entries",
+    "handed_on",
+    "is_worth",
+    "kept",
+    "known",
+    "marked",
+    "scattered",
+    "sparse",
+    "summed",
+    "unmade",
+    "weighted",
+]
 
 _LEAST = 4  # components, from which on windows pay
 _SMALL = 2**12  # numbers in components that are as well computed whole
 _WORTH = 0.75  # windows as a part of the axis, up to which they pay
+_ROW = 8  # elements of a component, from which on many are kept as windows
 _FEW = 2**22  # pairs of components and positions that are sooner listed than sorted
 
 
@@ -118,6 +137,10 @@ class Windows:
         return self.parts.dtype
 
     @property
+    def ndim(self) -> int:
+        return self.parts.ndim
+
+    @property
     def requires_grad(self) -> bool:
         return self.parts.requires_grad
 
@@ -133,13 +156,42 @@ class Windows:
         """Each element times a number of its own; the factor has the shape of the value."""
         return self.like(self.parts * self.layout.seen(factor, self.axis))
 
+    def magnitude(self) -> torch.Tensor:
+        """The sum of the magnitudes of the components, (*S)."""
+        return self.like(self.parts.abs()).sum() if self.layout.direct else self.entries().magnitude()
+
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
         if self.source is not None:
             assert self.view is not None
             return self.view(self.source.components)
         with torch.inference_mode(self.parts.is_inference()), torch.set_grad_enabled(self.parts.requires_grad):
-            return self.layout.add(self.parts.new_zeros(self.shape), self.parts, self.axis, empty=True)
+            return self.layout.add(zeros(self.parts, self.shape), self.parts, self.axis, empty=True)
+
+    def entries(self) -> Entries:
+        """The same as entries, as many for each position as windows look there."""
+        layout, parts = self.layout, self.parts.movedim(self.axis + 1, 1).flatten(0, 1)
+        places = layout.places.reshape(-1)
+        order = torch.argsort(places, stable=True)
+        each = torch.bincount(places, minlength=layout.n)
+        rank = torch.empty_like(places)
+        rank[order] = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places[order]]
+        width = int(each.amax()) if len(places) else 1
+        numbers = parts.new_zeros((width, layout.n, *parts.shape[1:])).index_put((rank, places), parts)
+        owners = places.new_zeros((width, layout.n))
+        owners[rank, places] = (layout.owner + 1).repeat_interleave(layout.width)
+        numbers = numbers.movedim(1, self.axis + 1)
+        shape = [layout.n if i == self.axis else 1 for i in range(self.ndim - 1)]
+        made = Entries(numbers, owners.reshape(width, *shape).expand(numbers.shape), layout.count)
+        made.source, made.view = self.source, self.view
+        return made
+
+    def contracted(self, weights: torch.Tensor) -> torch.Tensor:
+        """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
+        nothing, of an infinite number either."""
+        seen = self.layout.seen(weights, self.axis)
+        each = torch.where(seen == 0, 0, self.parts * seen).flatten(1).sum(1)
+        return each.new_zeros(len(self)).index_add(0, self.layout.owner, each)
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
@@ -169,54 +221,40 @@ class Windows:
         return self.layout.add(components.clone(), self.parts, self.axis)
 
 
-@safe
-class Marked:
+def blocks(entries: Entries) -> Windows | None:
+    """Entries of one component for each element as windows, of the axis on which these are narrowest; None if they are
+    not worth it."""
+    change, member, count = entries.numbers[0], entries.owners[0] - 1, len(entries)
+    small = narrowed(member, member.ndim)
+    best, axis, found = _WORTH, 0, None
+    for i, n in enumerate(small.shape):
+        if n == 1:
+            continue
+        taken = _taken(small, i, count)
+        share = int(torch.bincount(taken[0]).amax()) / n if len(taken[0]) else 0.0
+        if 0 < share < best:
+            best, axis, found = share, i, taken
+    if found is None:
+        return None
+    layout, kept = _layout(count, member.shape[axis], *found)
+    with torch.inference_mode(change.is_inference()), torch.set_grad_enabled(change.requires_grad):
+        parts, seen = layout.seen(change, axis), layout.seen(member, axis)
+        own = layout.owner.reshape(-1, *[1] * member.ndim) == seen
+        own &= kept.reshape(len(kept), *[-1 if i == axis else 1 for i in range(member.ndim)])
+        return Windows(torch.where(own, parts, 0), axis, layout)
+
+
+def _are_blocks(entries: Entries) -> bool:
+    """Whether windows serve many components better than entries: each has whole rows."""
+    owners = narrowed(entries.owners[0], entries.ndim - 1)
+    return _ROW * owners.numel() <= entries.numbers.numel() and owners.numel() == max(owners.shape, default=1)
+
+
+def marked(change: torch.Tensor, member: torch.Tensor, count: int) -> Entries:
     """The components of a decomposed input: its change from the baseline, and which component each element of that
-    belongs to (−1: none; its change is zero). Windows of the axis on which they are narrowest, if somebody computes."""
-
-    __slots__ = ("change", "count", "member", "noted", "version")
-
-    def __init__(self, change: torch.Tensor, member: torch.Tensor, count: int) -> None:
-        self.change, self.member, self.count = change, member, count
-        self.noted: torch.Tensor | None = None
-        self.version = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Marked, (Stored(self.change), Stored(self.member), self.count)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the components."""
-        return (self.count, *self.change.shape)
-
-    def note(self, components: torch.Tensor) -> Marked:
-        self.noted, self.version = components, components._version
-        return self
-
-    def dense(self) -> torch.Tensor:
-        """The components (C, *S)."""
-        with torch.inference_mode(self.change.is_inference()), torch.set_grad_enabled(self.change.requires_grad):
-            return scattered(self.change, self.member.clamp(min=0), self.count)
-
-    def windows(self) -> Windows | None:
-        """The windows; None if they are not worth it."""
-        member = narrowed(self.member, self.member.ndim)
-        best, axis, found = _WORTH, 0, None
-        for i, n in enumerate(member.shape):
-            if n == 1:
-                continue
-            taken = _taken(member, i, self.count)
-            share = int(torch.bincount(taken[0]).amax()) / n if len(taken[0]) else 0.0
-            if 0 < share < best:
-                best, axis, found = share, i, taken
-        if found is None:
-            return None
-        layout, kept = _layout(self.count, member.shape[axis], *found)
-        with torch.inference_mode(self.change.is_inference()), torch.set_grad_enabled(self.change.requires_grad):
-            parts, seen = layout.seen(self.change, axis), layout.seen(self.member, axis)
-            own = layout.owner.reshape(-1, *[1] * member.ndim) == seen
-            own &= kept.reshape(len(kept), *[-1 if i == axis else 1 for i in range(member.ndim)])
-            return Windows(torch.where(own, parts, 0), axis, layout)
+    belongs to (−1: none; its change is zero)."""
+    owners = (narrowed(member, member.ndim) + 1).expand(member.shape)
+    return Entries(change[None], owners[None], count)
 
 
 def scattered(change: torch.Tensor, member: torch.Tensor, count: int) -> torch.Tensor:
@@ -224,7 +262,7 @@ def scattered(change: torch.Tensor, member: torch.Tensor, count: int) -> torch.T
     if not count:
         return change.new_zeros((0, *change.shape))
     scatter = torch.scatter if mapped() else torch.Tensor.scatter_  # torch.vmap has the first only
-    return scatter(change.new_zeros((count, *change.shape)), 0, member[None].contiguous(), change[None])
+    return scatter(zeros(change, (count, *change.shape)), 0, member[None].contiguous(), change[None])
 
 
 def _taken(member: torch.Tensor, axis: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -273,43 +311,86 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
     )
 
 
-def kept(tensor: DecomposedTensor) -> Windows | Marked | None:
+def known(tensor: DecomposedTensor) -> Windows | None:
+    """The windows of the tensor's components, if they have any that are true yet."""
+    found = sparse(tensor)
+    return found if isinstance(found, Windows) else None
+
+
+def kept(tensor: DecomposedTensor) -> Windows | Entries | None:
     """What the tensor's components are kept as, if that is true yet and more than themselves."""
-    windows = None if tracing() else tensor.windows  # on which no graph is to depend
-    if not isinstance(windows, (Windows, Marked)):
+    found = None if tracing() else tensor.windows  # on which no graph is to depend
+    if not isinstance(found, (Windows, Entries)):
         return None
     components: torch.Tensor | None = tensor.__dict__.get("components")
     # Who has seen components on a graph may ask for gradients by them.
     if components is not None and (
-        components is not windows.noted or components._version != windows.version or components.requires_grad
+        components is not found.noted or components._version != found.version or components.requires_grad
     ):
         tensor.windows = None
         return None
-    if isinstance(windows, Windows) and windows.source is not None and known(windows.source) is None:
+    if found.source is not None and sparse(found.source) is None:
         return None
-    return windows
+    return found
 
 
-def known(tensor: DecomposedTensor) -> Windows | None:
-    """The windows of the tensor's components, if they have any that are true yet."""
-    windows = kept(tensor)
-    if isinstance(windows, Marked):
-        components: torch.Tensor | None = tensor.__dict__.get("components")
-        found = windows.windows()
-        if found is None and components is None:
-            tensor.components = windows.dense()
-        elif found is not None and components is not None:
-            found.note(components)
-        tensor.windows = found
-        return found
-    return windows
+def sparse(tensor: DecomposedTensor) -> Windows | Entries | None:
+    """What stands for the tensor's components without their zeros, in the form that is best to compute with."""
+    given = kept(tensor)
+    few = isinstance(given, Entries) and not has_many(len(given))
+    if not isinstance(given, Entries) or not (few or (len(given.numbers) == 1 and _are_blocks(given))):
+        return given
+    components: torch.Tensor | None = tensor.__dict__.get("components")
+    found = blocks(given) if len(given.numbers) == 1 else None
+    if found is None and components is None:
+        tensor.components = given.dense()
+    elif found is not None and components is not None:
+        found.note(components)
+    tensor.windows = found
+    return found
+
+
+def entries(tensor: DecomposedTensor) -> Entries | None:
+    """The entries of the tensor's components, if these are many and known without their zeros."""
+    found = sparse(tensor)
+    if isinstance(found, Windows):
+        return found.entries() if has_many(len(found)) else None
+    return found
+
+
+def unmade(tensor: DecomposedTensor) -> Windows | Entries | Pulled | None:
+    """What stands for the tensor's components, if that can be summed, sized and merged."""
+    found = sparse(tensor)
+    if found is None and not tracing() and type(tensor.windows) is Pulled and "components" not in vars(tensor):
+        return tensor.windows
+    return found
+
+
+def handed_on(tensor: DecomposedTensor) -> Any:
+    """The tensor's components for another value and residual: what stands for them, if they are not made."""
+    if not tracing() and "components" not in vars(tensor):
+        found: Any = sparse(tensor)
+        if found is not None:
+            return found.like(found.parts if isinstance(found, Windows) else found.numbers)
+        if type(tensor.windows) is Pulled:
+            return tensor.windows
+    return tensor.components
+
+
+def weighted(tensor: DecomposedTensor, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
+    """The components times weights of the value's shape, summed over some of its axes."""
+    found = entries(tensor)
+    if found is not None:
+        return found.times(weights).reduced(axes, keepdim)
+    components: torch.Tensor = tensor.components
+    return (components * weights).sum([axis % tensor.ndim + 1 for axis in axes], keepdim)
 
 
 def summed(tensor: DecomposedTensor, magnitudes: bool = False) -> torch.Tensor:
     """The sum of the tensor's components, or of their magnitudes: of its shape."""
-    windows = known(tensor)
-    if windows is not None:
-        return (windows.like(windows.parts.abs()) if magnitudes else windows).sum()
+    found = unmade(tensor)
+    if found is not None:
+        return found.magnitude() if magnitudes else found.sum()
     components: torch.Tensor = tensor.components
     return (components.abs() if magnitudes else components).sum(0)
 

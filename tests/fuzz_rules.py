@@ -29,24 +29,31 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A difference with its reason. `example` is a program that differs so; the test fails when it no longer does."""
+    """A difference with its reason. `example` is a program that differs so; the test fails when it no longer does.
+
+    Some differences are not there on every machine. `feature` is one of the processor, by NumPy's name for it: the
+    example differs where NumPy makes use of it, and nowhere else. `varies` says that there is no telling: that the
+    processor, or who made the BLAS and LAPACK that NumPy came with, decides.
+    """
 
     reason: str
     name: str
     example: str
     applies: Callable[[Difference], bool]
+    feature: str | None = None
+    varies: bool = False
 
 
 RULES: list[Rule] = []
 
 
 def rule(
-    reason: str, name: str, example: str
+    reason: str, name: str, example: str, *, feature: str | None = None, varies: bool = False
 ) -> Callable[[Callable[[Difference], bool]], Callable[[Difference], bool]]:
     """Declare a predicate as a rule."""
 
     def declare(applies: Callable[[Difference], bool]) -> Callable[[Difference], bool]:
-        RULES.append(Rule(reason, name, example, applies))
+        RULES.append(Rule(reason, name, example, applies, feature, varies))
         return applies
 
     return declare
@@ -267,6 +274,7 @@ def _floats(program: Program) -> list[Any]:
     "floats that an integer dtype cannot hold become whatever the processor makes of them",
     "nanmax",
     "a = np.array([-1.673, np.nan, 1.759]); b = np.ones((), 'uint16')\nr = np.nanmax(a, out=b)",
+    varies=True,
 )
 def _undefined_cast(d: Difference) -> bool:
     """Whether floats that an integer dtype cannot hold are written into `out=`, or cast by astype."""

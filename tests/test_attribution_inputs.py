@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import io
+import math
 import pickle
 import sys
 from typing import NamedTuple
@@ -397,7 +398,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("patience", "progress", "shown"), [(0.0, None, True), (60.0, None, False), (0.0, False, False)]
+    ("patience", "progress", "shown"), [(0.0, None, True), (math.inf, None, False), (0.0, False, False)]
 )
 def test_a_bar_is_shown_on_a_terminal_where_work_is_long(monkeypatch, patience, progress, shown):
     screen = Terminal()

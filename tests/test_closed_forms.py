@@ -474,3 +474,17 @@ def test_the_lead_of_few_lines_is_that_of_many() -> None:
             else:
                 shares.append(pooled.components[:, :, :, 0])
         assert torch.allclose(*shares, rtol=0, atol=1e-12)
+
+
+# -- spreads -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [torch.std, lambda x: torch.std_mean(x)[0], lambda x: torch.std(x, correction=0)])
+@pytest.mark.parametrize(("value", "base"), [(0.818, -1.913), (0.818, 0.3), (0.7, 0.1), (1e8 / 3, 1e8 / 7)])
+@pytest.mark.parametrize("count", [2, 3, 5, 7, 11])
+def test_equal_numbers_spread_by_nothing_but_rounding(function, value, base, count):
+    x, r = (torch.full((count,), number, dtype=torch.float64) for number in (value, base))
+    for options in ({"axis": ()}, {}):
+        made = function(np.decompose(x, baseline=r, **options))
+        missing = made.value - made.residual - made.components.sum(0)
+        assert abs(float(missing)) <= 1e-15 * count * (abs(value) + abs(base))

@@ -15,6 +15,7 @@ from torch import nn
 import npdec as np
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*"),
 ]

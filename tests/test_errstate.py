@@ -147,16 +147,20 @@ def test_threads_know_nothing_of_each_other():
 def test_tasks_keep_their_own_state():
     async def watch(mode):
         with np.errstate(invalid=mode):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)  # the others enter theirs
             return np.geterr()["invalid"]
 
     async def outlive():
-        await asyncio.sleep(0.02)  # until the context in which the task began is left
+        await left.wait()  # until the context in which the task began is left
         return np.geterr()["invalid"], _errstate.watching
+
+    left = asyncio.Event()
 
     async def run():
         with np.errstate(invalid="raise"):
             task = asyncio.create_task(outlive())
+            await asyncio.sleep(0)  # it begins
+        left.set()
         return await asyncio.gather(watch("warn"), watch("raise"), watch("ignore"), task)
 
     assert asyncio.run(run()) == ["warn", "raise", "ignore", ("raise", True)]
@@ -200,6 +204,8 @@ QUIRKS: dict[tuple[str, str], tuple[str, Where]] = {
     ("logaddexp2", "invalid"): ("one operand is nan", lambda *x: bool(numpy.isnan(x).any())),
     ("logaddexp", "over"): ("the difference overflows", lambda a, b: bool(numpy.isinf(a - b))),
     ("logaddexp2", "over"): ("the difference overflows", lambda a, b: bool(numpy.isinf(a - b))),
+    # C leaves it open whether pow(0, -inf) reports a division; NumPy's vector code does, the C library does not.
+    ("power", "divide"): ("0 ** -inf", lambda a, b: bool(a == 0 and b == -numpy.inf)),
     ("power", "over"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),
     ("float_power", "divide"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),
     ("float_power", "over"): ("the exponent is infinite", lambda a, b: bool(numpy.isinf(b))),

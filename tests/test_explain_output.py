@@ -209,9 +209,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(EXAMPLES.parent), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(
-        command, check=False, capture_output=True, text=True, cwd=folder, timeout=300, env=environment
-    )
+    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, env=environment)
 
 
 def test_command_line(folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "npdec"
 MAX_LINES = 450
 
-LEAVES = {"_base", "_signature", "_tags", "exceptions"}
+LEAVES = {"_base", "_command", "_signature", "_tags", "exceptions"}
 LAW = {
     "_attention",
     "_batched",
@@ -39,6 +39,8 @@ LAW = {
     "_decomposed",
     "_deferred",
     "_dispatch",
+    "_entries",
+    "_entries_forms",
     "_equal_rows",
     "_formula",
     "_frozen",
@@ -52,12 +54,15 @@ LAW = {
     "_normalisation",
     "_norms",
     "_numbers",
+    "_pulled",
+    "_pulling",
     "_quadrature",
     "_reverse",
     "_rules",
     "_scope",
     "_secant",
     "_settings",
+    "_sizes",
     "_softmax",
     "_stored",
     "_torch_rules",

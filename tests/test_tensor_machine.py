@@ -12,6 +12,7 @@ import operator
 import warnings
 
 import numpy
+import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import HealthCheck, settings
@@ -542,4 +543,12 @@ class Tensors(RuleBasedStateMachine):
 Tensors.TestCase.settings = settings(
     max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestTensors = Tensors.TestCase
+TestTensors = pytest.mark.slow(Tensors.TestCase)
+
+
+class Briefly(Tensors):
+    """For the quick tests."""
+
+
+Briefly.TestCase.settings = settings(Tensors.TestCase.settings, max_examples=8)
+TestBriefly = Briefly.TestCase

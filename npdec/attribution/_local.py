@@ -142,7 +142,7 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
         member = torch.where(inside, member, stop - first if rest else -1).expand(value.shape)
         own = change if rest else torch.where(inside, change, 0)
         if _windows.is_worth(own, member, len(names)):
-            components: Any = _windows.Marked(own, member, len(names))
+            components: Any = _windows.marked(own, member, len(names))
         else:
             components = _windows.scattered(own, member.clamp(min=0), len(names))
         marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))

@@ -8,17 +8,17 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import npdec as np
 from npdec._rules import has_reverse_mode
-from npdec.explain.data import Table, read_baseline, read_table, select_columns, select_rows
-from npdec.explain.errors import InputError, one_line
+from npdec.explain.data import Table, baseline_file, read_baseline, read_table, select_columns, select_rows
+from npdec.explain.errors import InputError, OutputError, one_line, tell
 from npdec.explain.loader import Script
-from npdec.explain.output import check_writable, write_results
+from npdec.explain.output import check_apart, check_writable, write_results
 from npdec.explain.plot import check_plot, draw
 from npdec.explain.report import Report
-from npdec.explain.runner import Model, noting
+from npdec.explain.runner import Explanation, Model, noting
 
 __all__ = ["main"]
 
@@ -40,6 +40,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> None:
+        """argparse would pass over what cannot be written."""
+        with _reporting():
+            (file or sys.stdout).write(self.format_help())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,23 +80,53 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments. Returns 0, or 2 after one line on stderr that says what is wrong."""
+    """Run the command with these arguments.
+
+    Returns 0, or after one line on stderr 2 for input that cannot be used, 1 where the report cannot be written, 130
+    after Ctrl-C; and 141, without a word, if the reader of a pipe has gone.
+    """
     try:
         _explain(_parser().parse_args(argv))
-        sys.stdout.flush()
+        return 0
     except InputError as error:
-        sys.stderr.write(f"npdec explain: error: {one_line(error, 600)}\n")
+        tell(f"error: {error}")
         return 2
-    except SystemExit as stop:  # --help, or rich where the reader of a pipe has gone
+    except OutputError as error:
+        tell(f"error: {error}")
+        _give_up_stdout()
+        return 1
+    except SystemExit as stop:  # --help
         return int(stop.code or 0)
     except KeyboardInterrupt:
-        sys.stderr.write("npdec explain: interrupted\n")
+        tell("interrupted")
         return 130
     except BrokenPipeError:  # the reader of a pipe has gone
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         return 141
-    return 0
+
+
+@contextlib.contextmanager
+def _reporting() -> Iterator[None]:
+    """Raise OutputError if what is written within does not reach standard output."""
+    _check_stdout()
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"the report cannot be written: {error.strerror or error}") from error
+
+
+def _check_stdout() -> None:
+    if sys.stdout is None or sys.stdout.closed:
+        raise OutputError("standard output is closed; send it to /dev/null to do without the report")
+
+
+def _give_up_stdout() -> None:
+    """Let what could not be written go to nobody: Python tries again when it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain(options: argparse.Namespace) -> None:
@@ -100,10 +135,8 @@ def _explain(options: argparse.Namespace) -> None:
         raise InputError(f"{options.function!r} is not FILE.py:FUNCTION")
     if options.top is not None and options.top < 1:
         raise InputError(f"--top {options.top}: must be at least 1")
-    if options.out:
-        check_writable(options.out, (".csv", ".json"), "--out")
-    if options.plot:
-        check_plot(options.plot)
+    _check_stdout()
+    _check_outputs(options, Path(file))
     if options.rule:
         _check_rule(options.rule, options.mode)
 
@@ -130,9 +163,28 @@ def _explain(options: argparse.Namespace) -> None:
     worst = max(explanations, key=lambda item: item.relative_error)
     if worst.relative_error > _COMPLETE:
         warned[f"the contributions at row {worst.row} miss the value by {worst.relative_error:.1g} of it"] = None
-    for message in warned:
-        sys.stderr.write(f"npdec explain: warning: {message}\n")
+    try:
+        with noting(warned):
+            _write_files(options, explanations)
+    finally:
+        for message in warned:
+            tell(f"warning: {message}")
+    with _reporting():
+        report = Report(sys.stdout, options.top)
+        report.show(explanations, options.function, str(options.data), _origin(options.baseline))
 
+
+def _check_outputs(options: argparse.Namespace, script: Path) -> None:
+    """Raise InputError if a file cannot be written, or is one that is read."""
+    inputs = {"the data": options.data, "the script": script, "the baseline": baseline_file(options.baseline)}
+    if options.out:
+        check_writable(options.out, (".csv", ".json"), "--out")
+    if options.plot:
+        check_plot(options.plot)
+    check_apart({"--out": options.out, "--plot": options.plot}, inputs)
+
+
+def _write_files(options: argparse.Namespace, explanations: Sequence[Explanation]) -> None:
     if options.out:
         about = {
             "function": options.function,
@@ -144,7 +196,6 @@ def _explain(options: argparse.Namespace) -> None:
         write_results(options.out, explanations, about)
     if options.plot:
         draw(options.plot, explanations, options.function, options.top)
-    Report(sys.stdout, options.top).show(explanations, options.function, str(options.data), _origin(options.baseline))
 
 
 def _names(text: str | None) -> list[str]:
@@ -175,7 +226,7 @@ def _check_rule(name: str, mode: str) -> None:
 
 def _progress(items: list[T]) -> Iterator[T]:
     """The items, with a progress bar on stderr if they are several and it is a terminal."""
-    if len(items) < 2 or not sys.stderr.isatty():
+    if len(items) < 2 or sys.stderr is None or not sys.stderr.isatty():
         yield from items
         return
     try:

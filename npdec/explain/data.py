@@ -9,16 +9,18 @@ import csv
 import io
 import math
 import re
+import stat
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from npdec.explain.errors import InputError, one_line
+from npdec.explain.errors import InputError, one_line, resolved
 
-__all__ = ["Table", "read_baseline", "read_table", "select_columns", "select_rows"]
+__all__ = ["Table", "baseline_file", "read_baseline", "read_table", "select_columns", "select_rows"]
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "-nan", "+nan"}
+_ROW = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -85,6 +87,9 @@ def read_table(path: Path) -> Table:
     row of another length than the header.
     """
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise InputError(f"{path}: is a device, not a CSV file")
         text = path.read_text("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
@@ -92,8 +97,8 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{path}: is a directory, not a CSV file") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not text in UTF-8 (byte {error.start}); save it as CSV in UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # a name with a null character
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     reader = csv.reader(io.StringIO(text), delimiter=_delimiter(text), strict=True)
     rows: list[tuple[str, ...]] = []
@@ -180,18 +185,23 @@ def _row(number: int, count: int, option: str) -> int:
     return number % count
 
 
+def baseline_file(text: str) -> Path | None:
+    """The file that `--baseline` names, if it is none of the words and no row number."""
+    return None if text in ("mean", "median", "zero") or _ROW.fullmatch(text) else Path(text)
+
+
 def read_baseline(text: str, table: Table, names: Sequence[str]) -> list[float]:
     """The baseline of each named column, from `mean`, `median`, `zero`, a row number, or a CSV file of one row."""
     if text == "zero":
         return [0.0] * len(names)
     if text == "mean":
-        return [statistics.fmean(table.column(name)) for name in names]
+        return [_mean(table, name) for name in names]
     if text == "median":
-        return [statistics.median(table.column(name)) for name in names]
-    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return [_median(table, name) for name in names]
+    if _ROW.fullmatch(text):
         return table.numbers(_row(int(text), len(table), "--baseline"), names)
-    path = Path(text)
-    if not path.exists():
+    path = baseline_file(text)
+    if path is None or not resolved(path).exists():
         raise InputError(f"--baseline {text}: is neither mean, median, zero, a row number, nor a file")
     other = read_table(path)
     missing = [name for name in names if name not in other.names]
@@ -200,3 +210,17 @@ def read_baseline(text: str, table: Table, names: Sequence[str]) -> list[float]:
     if len(other) != 1:
         raise InputError(f"{path}: has {len(other)} rows; a baseline file has one")
     return other.numbers(0, names)
+
+
+def _mean(table: Table, name: str) -> float:
+    numbers = table.column(name)
+    try:
+        return statistics.fmean(numbers)
+    except OverflowError:  # in the sum
+        return math.fsum(number / len(numbers) for number in numbers)
+
+
+def _median(table: Table, name: str) -> float:
+    numbers = sorted(table.column(name))
+    low, high = numbers[(len(numbers) - 1) // 2], numbers[len(numbers) // 2]
+    return low / 2 + high / 2 if math.isinf(low + high) else (low + high) / 2

@@ -1,15 +1,61 @@
-"""What the command reports in one line instead of a traceback."""
+"""What the command reports in one line instead of a traceback, and how text of the user's is shown."""
 
 from __future__ import annotations
 
-__all__ = ["InputError", "one_line"]
+import contextlib
+import sys
+from pathlib import Path
+
+__all__ = ["InputError", "OutputError", "one_line", "resolved", "said", "tell", "visible"]
 
 
 class InputError(Exception):
     """Something that the user gave cannot be used; the message is the whole report."""
 
 
+class OutputError(Exception):
+    """The report cannot be written to standard output."""
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, and not show, written out: control characters, escape sequences, marks
+    that reverse the direction of writing, bytes that are no text.
+
+    >>> print(visible("a\\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def said(thing: object) -> str:
+    """`str(thing)`, for an exception or a warning of the user's, whose `__str__` may fail."""
+    try:
+        return str(thing)
+    except Exception as error:
+        return f"{type(thing).__name__}, which cannot be shown ({type(error).__name__})"
+
+
 def one_line(text: object, limit: int = 300) -> str:
-    """The text on a single line, shortened in the middle if it is long."""
-    line = " ".join(str(text).split())
+    """The text on a single line, as it can be shown, shortened in the middle if it is long."""
+    line = visible(" ".join(said(text).split()))
     return line if len(line) <= limit else f"{line[: limit - 60]} … {line[-50:]}"
+
+
+def tell(message: object) -> None:
+    """Write a line to standard error, if anybody listens there."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it is full, or closed, or None
+        sys.stderr.write(f"npdec explain: {one_line(message, 600)}\n")
+        sys.stderr.flush()
+
+
+def resolved(path: Path) -> Path:
+    """The real path behind links. Raises InputError for one that no file can have."""
+    try:
+        made = path.resolve()
+        made.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long; links in a circle; a null character
+        reason = error.strerror if isinstance(error, OSError) else said(error)
+        raise InputError(f"{one_line(path, 100)}: {reason}") from None
+    return made

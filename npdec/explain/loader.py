@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from npdec.explain.errors import InputError, one_line
+from npdec.explain.errors import InputError, one_line, resolved, said
 
 __all__ = ["Script"]
 
@@ -37,7 +37,7 @@ class Script:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        file = path.resolve()
+        file = resolved(path)
         parts = [] if file.stem == "__init__" else [file.stem.replace(".", "_")]
         top = file.parent
         while (top / "__init__.py").is_file() and top != top.parent:  # a script inside a package may import from it
@@ -52,7 +52,8 @@ class Script:
 
     def __enter__(self) -> Script:
         if not self.path.is_file():
-            reason = "is a directory, not a script" if self.path.is_dir() else "no such file"
+            reason = "is no regular file" if self.path.exists() else "no such file"
+            reason = "is a directory, not a script" if self.path.is_dir() else reason
             raise InputError(f"{self.path}: {reason}")
         try:
             parent = self._name.rpartition(".")[0]
@@ -60,11 +61,12 @@ class Script:
                 self._load(parent)
             if self._name not in self._modules:
                 self._execute(self._name, self._file)
+        except KeyboardInterrupt:
+            self.__exit__()
+            raise
         except BaseException as error:
             self.__exit__()
-            if isinstance(error, (Exception, SystemExit)):
-                raise InputError(self.describe(error, f"{self.path} cannot be loaded")) from error
-            raise
+            raise InputError(self.describe(error, f"{self.path} cannot be loaded")) from error
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -92,7 +94,8 @@ class Script:
         """One line on an exception of the user's code: its type, message, and the last line of theirs on its way."""
         if isinstance(error, SyntaxError) and error.filename in self._files:
             return one_line(f"{_relative(error.filename)}, line {error.lineno}: {error.msg}")
-        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        text = said(error)
+        message = f"{type(error).__name__}: {text}" if text else type(error).__name__
         if isinstance(error, SystemExit):
             message = "it called exit()"
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in self._files]

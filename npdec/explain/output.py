@@ -7,15 +7,19 @@ import csv
 import io
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from npdec.explain.errors import InputError
+from npdec.explain.errors import InputError, resolved
 from npdec.explain.runner import Explanation
 
-__all__ = ["as_csv", "as_json", "check_writable", "replacing", "write_results"]
+__all__ = ["as_csv", "as_json", "check_apart", "check_writable", "replacing", "write_results"]
+
+# The last four are the wide forms, which spreadsheets of East Asian languages take for the others.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def check_writable(path: Path, suffixes: Sequence[str], option: str) -> None:
@@ -23,28 +27,53 @@ def check_writable(path: Path, suffixes: Sequence[str], option: str) -> None:
     if path.suffix.lower() not in suffixes:
         found = f"the extension {path.suffix!r} is" if path.suffix else "a name without extension is"
         raise InputError(f"{option} {path}: {found} not known; use {' or '.join(suffixes)}")
-    if path.is_dir():
+    target = resolved(path)
+    if target.is_dir():
         raise InputError(f"{option} {path}: is a directory")
-    folder = path.resolve().parent
+    if target.exists() and not target.is_file():
+        raise InputError(f"{option} {path}: is no regular file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise InputError(f"{option} {path}: the file is not writable")
+    folder = target.parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: the directory {folder} does not exist")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{option} {path}: the directory {folder} is not writable")
 
 
+def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Raise InputError if what is to be written, an option and its path, is a file that is read, or another output.
+
+    Links are followed, and two names of one file are one.
+    """
+    taken = {what: path for what, path in inputs.items() if path is not None}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        for what, other in taken.items():
+            if _are_one(path, other):
+                raise InputError(f"{option} {path}: would overwrite {what} {other}; choose another file")
+        taken[option] = path
+
+
+def _are_one(path: Path, other: Path) -> bool:
+    one, two = resolved(path), resolved(other)
+    return one == two or (one.exists() and two.exists() and one.samefile(two))
+
+
 @contextlib.contextmanager
 def replacing(path: Path, option: str) -> Iterator[Path]:
     """A temporary file beside `path` to write, which takes its place when the block succeeds and goes when it fails."""
-    target = path.resolve()
+    target = resolved(path)
     temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem[:100]}-", suffix=target.suffix, dir=target.parent)
         os.close(handle)
         temporary = Path(name)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp makes it private; the result is a file like any other
+        temporary.chmod(_mode(target))  # mkstemp makes it private; the result is a file like any other
         yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())  # before the older file goes
         temporary.replace(target)
         temporary = None
     except OSError as error:
@@ -54,11 +83,20 @@ def replacing(path: Path, option: str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
 def write_results(path: Path, explanations: Sequence[Explanation], about: Mapping[str, Any]) -> None:
     """Write all contributions, as CSV or JSON by the extension."""
     text = as_json(explanations, about) if path.suffix.lower() == ".json" else as_csv(explanations)
     with replacing(path, "--out") as temporary:
-        temporary.write_text(text, "utf-8", newline="")
+        temporary.write_text(text, "utf-8", "backslashreplace", newline="")
 
 
 def as_csv(explanations: Sequence[Explanation]) -> str:
@@ -72,8 +110,16 @@ def as_csv(explanations: Sequence[Explanation]) -> str:
         own = (item.value, item.baseline_value, item.not_attributed, item.error)
         for line in item.ranked():
             share = "" if line.share is None else line.share
-            writer.writerow((item.row, line.name, line.input, line.baseline, line.contribution, share, *own))
+            writer.writerow((item.row, _as_text(line.name), line.input, line.baseline, line.contribution, share, *own))
     return text.getvalue()
+
+
+def _as_text(name: str) -> str:
+    """A name that a spreadsheet takes for text: one that begins a formula gets an apostrophe before it.
+
+    https://owasp.org/www-community/attacks/CSV_Injection
+    """
+    return f"'{name}" if name.startswith(_FORMULA) else name
 
 
 def as_json(explanations: Sequence[Explanation], about: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npdec.explain.errors import InputError
+from npdec.explain.errors import InputError, visible
 from npdec.explain.output import check_writable, replacing
 from npdec.explain.report import decimals, number
 from npdec.explain.runner import Explanation
@@ -58,12 +58,15 @@ def draw(path: Path, explanations: Sequence[Explanation], title: str, top: int |
         figure.suptitle(_plain(title), x=0.01, ha="left", weight="bold", color=_INK)
         FigureCanvasAgg(figure)
         with replacing(path, "--plot") as temporary:
-            figure.savefig(temporary, dpi=150, format=path.suffix[1:].lower())
+            try:
+                figure.savefig(temporary, dpi=150, format=path.suffix[1:].lower())
+            except (ValueError, ArithmeticError) as error:  # numbers that no axis can hold
+                raise InputError(f"--plot {path}: cannot be drawn: {error}") from error
 
 
 def _plain(text: str) -> str:
     """Text that matplotlib shows as it stands: `$` would begin a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def _waterfall(axes: Any, item: Explanation, most: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from npdec.explain.errors import visible
 from npdec.explain.runner import Explanation
 
 __all__ = ["Report", "decimals", "number"]
@@ -102,7 +103,7 @@ class Report:
     def show(self, explanations: Sequence[Explanation], what: str, data: str, baseline: str) -> None:
         """Print one row in full, a few rows one after the other, or many rows as a list; with their summary."""
         dot = f" {self.marks['dot']} "
-        self._print([[(what, _HEAD), (f"{dot}baseline {baseline}{dot}{data}", _QUIET)], []])
+        self._print([[(visible(what), _HEAD), (visible(f"{dot}baseline {baseline}{dot}{data}"), _QUIET)], []])
         if len(explanations) <= _DETAILED:
             for item in explanations:
                 self._print(self._detail(item))
@@ -126,7 +127,7 @@ class Report:
         places = decimals([*item.contributions, item.not_attributed])
         rows, amounts = [], []
         for line in shown:
-            cells = [self._fit(line.name, 24), _short(line.input), _short(line.baseline)]
+            cells = [self._fit(visible(line.name), 24), _short(line.input), _short(line.baseline)]
             rows.append([*cells, number(line.contribution, places, sign=True), _percent(line.share)])
             amounts.append(line.contribution)
         if len(shown) < len(ranked):
@@ -148,7 +149,7 @@ class Report:
         texts = [number(n, places) for n in figures] + [number(item.change, places, sign=True)]
         width = max(map(len, texts))
         names = ("value", "value at the baseline", "change")
-        head: list[Line] = [[(f"  {item.title}", _HEAD)], []]
+        head: list[Line] = [[(f"  {visible(item.title)}", _HEAD)], []]
         head += [[(f"  {name:21}  ", ""), (f"{text:>{width}}", _HEAD)] for name, text in zip(names, texts)]
         error = (
             f"  completeness error {item.error:.1e}, relative {item.relative_error:.1e}"
@@ -201,7 +202,7 @@ class Report:
         for line, item in zip(lines[1:], shown):
             line[0] = (line[0][0].rstrip() + "  ", "")
             for part in item.ranked()[: self.top]:
-                text = f"{self._fit(part.name, 20)} {number(part.contribution, places, sign=True)}"
+                text = f"{self._fit(visible(part.name), 20)} {number(part.contribution, places, sign=True)}"
                 room_left = room - sum(self.length(piece) for piece, _ in line[1:])
                 if not part.contribution or self.length(text) > room_left:
                     break
@@ -217,19 +218,19 @@ class Report:
         columns = []
         for i, name in enumerate(explanations[0].names):
             moves = [item.contributions[i] for item in explanations]
-            size = math.fsum(map(abs, moves)) / count
-            columns.append((name, size, math.fsum(moves) / count, min(moves), max(moves)))
+            size = math.fsum(abs(move) / count for move in moves)
+            columns.append((name, size, math.fsum(move / count for move in moves), min(moves), max(moves)))
         columns.sort(key=lambda column: -column[1])
         shown = columns[: self.top]
         places = decimals(n for column in shown for n in column[1:])
         rows = [
-            [self._fit(name, 24), number(size, places), *(number(n, places, sign=True) for n in others)]
+            [self._fit(visible(name), 24), number(size, places), *(number(n, places, sign=True) for n in others)]
             for name, size, *others in shown
         ]
         grid = _Grid(("column", "mean size", "mean", "least", "most"), rows, [""] * len(rows))
         worst = max(item.relative_error for item in explanations)
-        values = math.fsum(item.value for item in explanations) / count
-        starts = math.fsum(item.baseline_value for item in explanations) / count
+        values = math.fsum(item.value / count for item in explanations)
+        starts = math.fsum(item.baseline_value / count for item in explanations)
         head = f"{count} rows: mean value {number(values, places)}, value at the baseline {number(starts, places)}"
         tail = f"  completeness error at most {worst:.1e} relative"
         return [
@@ -252,15 +253,18 @@ class Report:
         return text + self.marks["more"]
 
     def _print(self, lines: Sequence[Line]) -> None:
+        encoding = getattr(self.stream, "encoding", None) or "utf-8"
         for line in lines:
-            if self._console is None:
-                self.stream.write("".join(text for text, _ in line).rstrip() + "\n")
-            else:
-                self._print_rich(line)
+            text = "".join(text for text, _ in line).rstrip() + "\n" if self._console is None else self._styled(line)
+            self.stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
-    def _print_rich(self, line: Line) -> None:
+    def _styled(self, line: Line) -> str:
+        """The line as rich shows it on this stream; written by us, who say what is wrong if it cannot be."""
         from rich.text import Text
 
         text = Text.assemble(*line)
         text.rstrip()
-        self._console.print(text, soft_wrap=True)
+        with self._console.capture() as captured:
+            self._console.print(text, soft_wrap=True)
+        shown: str = captured.get()
+        return shown

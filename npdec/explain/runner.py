@@ -57,6 +57,11 @@ class Explanation:
     def sum(self) -> float:
         return math.fsum(self.contributions)
 
+    def has_finite_sums(self) -> bool:
+        """Whether all sums of the numbers, in any order, can be written as a float64."""
+        numbers = (*self.contributions, self.value, self.baseline_value, self.residual)
+        return math.isfinite(sum(map(abs, numbers)))
+
     @property
     def scale(self) -> float:
         """The largest of the numbers between which the bridge runs."""
@@ -131,7 +136,9 @@ class Model:
         """The function's number at `x`, a 1-d array of the columns: an array of shape (), decomposed if `x` is."""
         try:
             result = self.function(**dict(zip(self.names, x))) if self.by_name else self.function(x)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             message = self.script.describe(error, f"{self.name} failed at {where}")
             given = f"; it was given the columns {', '.join(self.names)}"
             raise InputError(message + one_line(given, 200)) from error
@@ -209,6 +216,8 @@ class Model:
         for name, contribution in zip(self.names, contributions):
             if not math.isfinite(contribution):
                 raise InputError(f"{self.name} at {where}: the contribution of {name!r} is {contribution}")
+        if not made.has_finite_sums():
+            raise InputError(f"{self.name} at {where}: the sum of the contributions is too large for a float64")
         if not decomposed[-1] and made.not_attributed:
             raise InputError(
                 f"{self.name} at {where}: the result changes with the inputs but carries no contributions; float(), "

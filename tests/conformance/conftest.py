@@ -11,6 +11,7 @@ inapplicable. That is the whole rule.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,14 +22,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 
 HERE = Path(__file__).parent
-SECONDS = 240  # for one test
+SECONDS = 240  # of the processor's time, for one test
+
+# Random examples: the same ones everywhere, and where a test fails on one, which takes no more than that to say whether
+# it is applicable, that one is not made smaller. (What is kept of earlier runs is another thing that tests depend on.)
+settings.register_profile(
+    "npdec-conformance",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 
 TOO_LARGE = {"TestConcatenate::test_huge_list_error", "test_arbitrary_number_of_ops_error"}  # 17 GB and more
 
 _MARKERS = (
-    "slow: very slow tests",
     "slow_pypy: very slow on PyPy",
     "leaks_references: tests that leak references",
     "valgrind_error: tests that valgrind reports",
@@ -76,11 +88,25 @@ class NumpyTests(pytest.Module):
     def _getobj(self) -> Any:
         import numpy_face
 
-        return numpy_face.load(self.path)
+        with same_examples():
+            return numpy_face.load(self.path)
+
+
+@contextlib.contextmanager
+def same_examples() -> Iterator[None]:
+    """Tests that are defined within draw their random examples as the profile above says."""
+    before = settings.get_current_profile_name()
+    settings.load_profile("npdec-conformance")
+    try:
+        yield
+    finally:
+        settings.load_profile(before)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return Suite.from_parent(parent, path=file_path) if file_path == HERE / "suite.toml" else None
+    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") == "not slow":
+        return None  # only to read the suite takes longer than a quick test may
+    return Suite.from_parent(parent, path=file_path)
 
 
 class Conformance:
@@ -97,6 +123,7 @@ class Conformance:
             module = item.getparent(NumpyTests)
             if module is None:
                 continue
+            item.add_marker("slow")
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
             for mark in item.iter_markers("filterwarnings"):  # a warning of NumPy's is npdec's own here
@@ -134,14 +161,14 @@ class Conformance:
 
         numpy_face.Absent.running = True
         buffer = npdec.getbufsize()  # which a test that fails may leave behind
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(SECONDS)
+        signal.signal(signal.SIGPROF, _too_long)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             # NumPy's default, which its tests take for granted. npdec's is to ignore errors.
             with npdec.errstate(divide="warn", over="warn", invalid="warn"):
                 return (yield)
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             npdec.setbufsize(buffer)
             numpy_face.Absent.running = False
 
@@ -203,7 +230,7 @@ def absent_behind(error: BaseException | None) -> BaseException | None:
 
 
 def _too_long(signum: int, frame: Any) -> None:
-    raise TimeoutError(f"the test took more than {SECONDS} seconds")
+    raise TimeoutError(f"the test took more than {SECONDS} seconds of the processor's time")
 
 
 def pytest_configure(config: pytest.Config) -> None:
