@@ -82,6 +82,7 @@ CALLS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 @pytest.mark.parametrize("name", CALLS)
 def test_calls(name):
     f = CALLS[name]
@@ -125,18 +126,16 @@ def test_attribute_within_a_mode_without_gradients(mode):
     assert made.attribution.tolist() == [1.0, 4.0]
 
 
-def test_integer_tensors_hold_no_contributions():
-    d = np.decompose(torch.tensor([1.0, 2.0]))
+def test_integer_tensors_hold_steps():
+    d = np.decompose(torch.tensor([1.5, 2.0]))
     out = torch.zeros(2, dtype=torch.int64)
-    for write in (
-        lambda: out.copy_(d),
-        lambda: out.__setitem__(0, d[0]),
-    ):
-        with pytest.warns(np.DecompositionWarning, match="torch.int64 drops"):
-            write()
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
         torch.add(d, 0, out=out)  # as torch says it
     assert type(out) is torch.Tensor
+    out.copy_(d)
+    assert (out.value.tolist(), out.residual.tolist(), out.components.tolist()) == ([1, 2], [0, 0], [[1, 0], [0, 2]])
+    out[0] = d[1] + 0.5
+    assert (out.value.tolist(), out.components.tolist()) == ([2, 2], [[0, 0], [2, 2]])
 
 
 def test_threads_attribute_at_once():

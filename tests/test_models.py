@@ -224,6 +224,7 @@ def agree(y, other, bound):
         torch.testing.assert_close(getattr(y, part), getattr(other, part), rtol=0, atol=bound * scale)
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")  # the next word
 @pytest.mark.parametrize("lifted", [False, True])
 @pytest.mark.parametrize("name", GENERATING)
 @pytest.mark.parametrize("cache", ["dynamic", "static"])

@@ -204,6 +204,7 @@ def test_scores_of_letters_make_up_the_score_of_an_alignment():
     numpy.testing.assert_allclose(numpy.asarray(H[best].components), (used * step).ravel(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")  # the labels
 @pytest.mark.parametrize("count", [1, 3])
 def test_points_pull_their_centres(count):
     """With labels that do not change, a centre is the mean of its points, which contribute each its share."""
