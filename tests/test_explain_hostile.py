@@ -415,6 +415,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
 COMMAND = "npdec explain model.py:row_model --data data.csv --row all --baseline mean"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "code", "says"),
     [
@@ -431,6 +432,7 @@ def test_outputs_that_take_nothing(ending, code, says):
     assert (done.returncode, done.stderr, done.stdout) == (code, says, "")
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_ascii_only(folder):
     (folder / "data.csv").write_text("ä,日本,\x1b[31m\n1,2,3\n4,5,6\n")
     done = shell(f"PYTHONIOENCODING=ascii {COMMAND}")
@@ -468,11 +470,13 @@ def test_interrupted_while_torch_is_imported(folder):
     assert interrupted(folder / "started", folder / "slow") == (130, "npdec: interrupted\n")
 
 
+@pytest.mark.slow
 def test_interrupted_in_the_script(folder):
     (folder / "model.py").write_text(WAIT)
     assert interrupted(folder / "started") == (130, "npdec explain: interrupted\n")
 
 
+@pytest.mark.slow
 def test_other_programs_keep_their_handler():
     code = "import signal; import npdec; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())

@@ -357,6 +357,7 @@ WORKERS = """if True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ways",
     [
