@@ -83,7 +83,7 @@ else:
     Routed = TypeVar("Routed")  # by selection: the largest or smallest (torch functions with a closed form)
     Stepwise = TypeVar("Stepwise")  # element by element, with jumps: as Pointwise, and two arguments in both orders
     Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
-    Opaque = TypeVar("Opaque")  # only by its value: indices, conditions, masks
+    Opaque = TypeVar("Opaque")  # only by its value, which is a frozen choice: indices, sizes
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
     Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds
     InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes

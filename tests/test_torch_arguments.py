@@ -13,7 +13,7 @@ import torch
 from npdec import _dispatch, _law
 from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
 from torch_checks import check, check_forward, flat, is_decomposed, marked
-from torch_samples import BY_MEMORY, DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
+from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
 from torch_signatures import KEYWORD, NOTHING, Signature, bound, by_name, signatures
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 TOLD = [
     name
     for name, op in OPERATORS.items()
-    if op.supports_autograd and op.name not in {*LOOKS, *DROPS, *REFUSES, *UNTOLD} and target(name) is not None
+    if op.supports_autograd and op.name not in {*LOOKS, *REFUSES, *UNTOLD} and target(name) is not None
 ]
 
 

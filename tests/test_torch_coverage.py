@@ -17,7 +17,7 @@ from npdec import _law
 from npdec import overrides as _overrides  # noqa: F401  (torch.autograd.Function looks there for rules)
 from torch_arguments import small
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
-from torch_samples import BY_MEMORY, DROPS, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
+from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
 
 _spec = importlib.util.spec_from_file_location("torch_table", Path(__file__).parents[1] / "scripts" / "torch_table.py")
 assert _spec is not None
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 CHECKED = [name for name, op in OPERATORS.items() if op.name not in LOOKS and op.name not in REFUSES]
 
 
-@pytest.mark.parametrize("name", [name for name in CHECKED if OPERATORS[name].name not in DROPS])
+@pytest.mark.parametrize("name", CHECKED)
 def test_operators(name: str) -> None:
     op = OPERATORS[name].name
     for sample in samples(name):
@@ -42,7 +42,7 @@ def test_operators(name: str) -> None:
         check(sample.run, sample.inputs, sample.bases, **options)
 
 
-@pytest.mark.parametrize("name", [n for n in CHECKED if torch.float32 in OPERATORS[n].dtypes and n not in DROPS])
+@pytest.mark.parametrize("name", [n for n in CHECKED if torch.float32 in OPERATORS[n].dtypes])
 def test_operators_in_single_precision(name: str) -> None:
     op = OPERATORS[name].name
     for sample in samples(name)[:1]:
@@ -72,14 +72,6 @@ def test_what_looks_gives_plain_results(name: str) -> None:
         for got, want in zip(made, plain, strict=True):
             assert not is_decomposed(got)
             assert not isinstance(want, torch.Tensor) or not bits_differ(got, want)
-
-
-@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.name in DROPS])
-def test_casts_to_integers_warn(name: str) -> None:
-    for sample in samples(name):
-        with pytest.warns(np.DecompositionWarning, match="cannot carry contributions"):
-            made = sample.run(*marked(sample.inputs, sample.bases))
-        assert torch.equal(made, sample.run(*sample.inputs))
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.name in REFUSES])
@@ -136,7 +128,7 @@ _RANDOM = frozenset("bernoulli cauchy exponential geometric log_normal normal un
 WITH_FORMS = [
     name
     for name in CHECKED
-    if OPERATORS[name].name not in DROPS | _RANDOM and (_variants(OPERATORS[name]) or OPERATORS[name].supports_out)
+    if OPERATORS[name].name not in _RANDOM and (_variants(OPERATORS[name]) or OPERATORS[name].supports_out)
 ]
 
 

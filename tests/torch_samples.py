@@ -71,7 +71,6 @@ LOOKS: dict[str, str] = {
         "empty_like new_empty new_empty_strided rand_like randn_like randint_like zeros_like ones_like full_like "
         "new_zeros new_ones new_full".split(), "made of shape and dtype alone"),
 }  # fmt: skip
-DROPS = frozenset("byte char int long short".split())  # casts to integers, which warn
 # A path that leaves the domain, or passes where the function jumps: the baseline is near the value (a fifth of it), or
 # nearer.
 NEAR = frozenset(
