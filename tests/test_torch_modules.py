@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.utils import rnn
 
 import npdec as np
-from torch_checks import check, check_forward, flat, is_decomposed, marked
+from torch_checks import check, check_forward, flat, is_decomposed
 from torch_samples import Sample
 
 with warnings.catch_warnings():
