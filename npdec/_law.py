@@ -18,7 +18,7 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
 from npdec._equal_rows import of_the_residuals, spread
-from npdec._gradients import guarded, is_pulled, no_graph
+from npdec._gradients import guarded, is_pulled, no_graph, writeable_view
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -62,6 +62,8 @@ def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
     product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
+    if call.func in (torch.kron, torch.Tensor.kron):  # torch does not notice that a factor was written to since
+        call = call.keeping_constants()
     if product and not _batched.is_among(call.func, "ELEMENTWISE"):
         made = _reverse.with_constants(call)
         if not isinstance(made, DecomposedTensor):
@@ -80,6 +82,8 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
+    if call.whole and isinstance(made, list) and not tracing():
+        made = [writeable_view(one, components[0]) for one in made]
     return pack(value, residual, made, labels, call.whole)
 
 
@@ -307,6 +311,8 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
     path = call if formula is None else call.of(formula)
+    if whole and not tracing():
+        path = path.keeping_constants()
 
     def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
         made = path(*points)
