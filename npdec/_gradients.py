@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npdec import _checking
+from npdec._impl._storage import shares_memory
 from npdec._tracing import tracing
 
 __all__ = [
@@ -68,7 +69,7 @@ def read_only(components: torch.Tensor) -> torch.Tensor:
 
 def writeable_view(view: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """One of several views of the components that a function gave together: those autograd lets nobody write to."""
-    if view.untyped_storage()._cdata != components.untyped_storage()._cdata:
+    if not shares_memory(view, components):
         return view
     return components.as_strided(view.shape, view.stride(), view.storage_offset())
 

@@ -62,7 +62,10 @@ def to_numpy(name: str, x: Any) -> Any:
     """An argument as NumPy takes it: arrays on the host, scalars as Python numbers, anything else as it is."""
     if isinstance(x, (ArrayBase, torch.Tensor)):
         tensor = plain(name, x).detach().resolve_conj().resolve_neg()
-        return tensor.cpu().numpy() if tensor.ndim or type(x) is _wrap.ARRAY else tensor.item()
+        tensor = tensor.cpu()
+        while torch._C._functorch.is_gradtrackingtensor(tensor):  # made within np.grad, it hands out no memory
+            tensor = torch._C._functorch.get_unwrapped(tensor)
+        return tensor.numpy() if tensor.ndim or type(x) is _wrap.ARRAY else tensor.item()
     if isinstance(x, (list, tuple)):
         return type(x)(to_numpy(name, item) for item in x)
     if isinstance(x, dict):

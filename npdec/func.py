@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree
 from torch.utils._pytree import tree_unflatten
 
-from npdec import _wrap
+from npdec import _mapped, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -311,7 +311,9 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         call = _Call("vmap", func, args, kwargs, ())
         run = torch.func.vmap(call.run, in_dims, out_dims, randomness, chunk_size=chunk_size)
-        return call.result(run(*call.args, **call.kwargs))
+        with _mapped.running(tree_flatten((call.args, call.kwargs))[0]):
+            made = run(*call.args, **call.kwargs)
+        return call.result(made)
 
     return _named("vmap", func, batched)
 
