@@ -82,9 +82,10 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
+    parts = made
     if call.whole and isinstance(made, list) and not tracing():
-        made = [writeable_view(one, components[0]) for one in made]
-    return pack(value, residual, made, labels, call.whole)
+        parts = [writeable_view(one, components[0]) for one in made]
+    return pack(value, residual, parts, labels, call.whole)
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:

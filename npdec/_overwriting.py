@@ -26,7 +26,9 @@ def put(write: Function, target: torch.Tensor, source: torch.Tensor) -> Any:
     held, given = (t.value if isinstance(t, DecomposedTensor) else t for t in (target, source))
     numbers = torch.arange(given.numel(), device=given.device).reshape(given.shape)
     if given.numel() and 0 not in given.stride():  # the kernel goes through memory in an order that depends on strides
-        numbers = torch.empty_strided(given.shape, given.stride(), dtype=torch.int64, device=given.device).copy_(numbers)
+        numbers = torch.empty_strided(given.shape, given.stride(), dtype=torch.int64, device=given.device).copy_(
+            numbers
+        )
     owner = write(torch.full_like(held, -1, dtype=torch.int64), numbers)
     chosen = source.to(target.dtype).reshape(-1)[owner.clamp(min=0)]
     return torch.where(owner < 0, target, chosen)

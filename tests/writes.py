@@ -1,20 +1,21 @@
-"""Programs that write into an array: linear in what they are given, in NumPy's words.
+"""Programs that write into an array, in NumPy's words, and what each input contributes to them by plain NumPy.
 
-A program is a target (how the array that is written comes about), a write, and a key. `TARGETS`, `KEYED` and `WHOLE` are
-tables of them. What each input contributes is exact without any law: it is the change of the result when that input
-alone moves.
+A program is a target (how the array that is written came about) and a write: at a key, of a source that is made of the
+input, or into the whole of it. All are linear in the input, for as long as it keeps its order, so that what an input
+contributes is the change of the result when it alone moves, without any law.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
 Function = Callable[..., Any]
 
-# -- targets: (library, input) -> the array that is written -------------------------------------------------------------
+# -- targets: (library, input) -> the array that is written ------------------------------------------------------------
 
 
 def _reversed(np, x, shape):
@@ -45,7 +46,7 @@ TARGETS: dict[str, Function] = {
     "decomposed broadcast": _broadcast_row,
 }
 
-# -- sources: (library, input, shape to be filled) -> what is written ----------------------------------------------------
+# -- sources: (library, input, shape to be filled) -> what is written --------------------------------------------------
 
 SOURCES: dict[str, Function] = {
     "scalar": lambda np, x, shape: x[1],
@@ -57,7 +58,7 @@ SOURCES: dict[str, Function] = {
     "plain": lambda np, x, shape: np.resize(np.arange(7.0), shape),
 }
 
-# -- keys, by the shape that they index ---------------------------------------------------------------------------------
+# -- keys, by the shape that they index --------------------------------------------------------------------------------
 
 MASK = numpy.array([True, False, True, False, True])
 MASK2 = numpy.array([[True, False, True, False], [False, False, True, True], [True, True, False, False]])
@@ -111,11 +112,11 @@ KEYS: dict[tuple[int, ...], dict[str, Any]] = {
         "ellipsis": ([0, 0], ..., [1, 1]),
     },
     (): {"all": ..., "empty tuple": (), "newaxis": None, "mask": numpy.array(True), "no mask": numpy.array(False)},
-    (0, 3): {"all": slice(None), "fancy": ([], [1, 1]), "rows": [], "column": (slice(None), 1)},
+    (0, 3): {"all": slice(None), "fancy": ([], [1]), "rows": [], "column": (slice(None), 1)},
 }
 
 
-# -- writes at a key: (library, target, key, source) ---------------------------------------------------------------------
+# -- writes at a key: (library, target, key, source) -------------------------------------------------------------------
 
 
 def _set(np, y, key, s):
@@ -157,7 +158,7 @@ KEYED = {"=": _set, "+=": _add, "-=": _subtract, "*=": _scale, "add.at": _at, "s
          "twice": _twice, "self": _self}  # fmt: skip
 
 
-# -- writes into the whole of a target: (library, target (3, 4), input) --------------------------------------------------
+# -- writes into the whole of a target: (library, target (3, 4), input) ------------------------------------------------
 
 
 def _full(np, x):
@@ -176,12 +177,6 @@ def _each(np, y, x):
     for i, row in enumerate(y):
         row += x[i]
         row[i] = x[-1]
-
-
-def _nditer(np, y, x):
-    with np.nditer([y, _full(np, x)], op_flags=[["readwrite"], ["readonly"]]) as it:
-        for a, b in it:
-            a[...] = a + b
 
 
 def _setflags_shape(np, y, x):
@@ -332,7 +327,6 @@ WHOLE: dict[str, Function] = {
     "flat mask": lambda np, y, x: y.flat.__setitem__(MASK2.reshape(-1), x[0]),
     "real": lambda np, y, x: setattr(y, "real", _full(np, x)),
     "each": _each,
-    "nditer": _nditer,
     "shape": _setflags_shape,
     "a view": _view_written,
     "a reversed view": _reversed_written,
@@ -354,15 +348,66 @@ WHOLE: dict[str, Function] = {
 }  # fmt: skip
 
 
-# -- the reference -------------------------------------------------------------------------------------------------------
+# -- programs, and the reference ---------------------------------------------------------------------------------------
+
+# Numbers and steps that are exact in single precision, and leave the order as it is, whichever of the inputs move.
+X = numpy.array([8.0, 3.0, 5.0, 1.0, 11.0])
+R = X - numpy.arange(1, 6) / 64
+SHAPE = (3, 4)  # of what WHOLE writes into
 
 
-def contributions(program: Function, x: numpy.ndarray, r: numpy.ndarray) -> tuple[Any, Any, Any]:
-    """Value, residual and contributions (*O, n) of a program that is linear, by plain NumPy: one input moved at a time."""
-    value, residual = program(numpy, x.copy()), program(numpy, r.copy())
+def whole(target: str, name: str) -> Function:
+    """The program (library, input) -> array of a write into the whole of a target."""
+
+    def program(np: Any, x: Any) -> Any:
+        y = TARGETS[target](np, x, SHAPE)
+        WHOLE[name](np, y, x)
+        return y * 1.0
+
+    return program
+
+
+def keyed(target: str, shape: tuple[int, ...], key: Any, name: str, source: str) -> Function:
+    """The program of a write at a key."""
+    filled = numpy.zeros(shape)[key].shape
+
+    def program(np: Any, x: Any) -> Any:
+        y = TARGETS[target](np, x, shape)
+        KEYED[name](np, y, key, SOURCES[source](np, x, filled))
+        return y * 1.0
+
+    return program
+
+
+def is_numpys(program: Function) -> bool:
+    """Whether NumPy itself runs the program: some writes do not fit a target, a key or a source."""
+    try:
+        program(numpy, X.copy())
+    except (IndexError, TypeError, ValueError):
+        return False
+    return True
+
+
+def keyed_cases() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
+    """Every target, shape, key, write and source that go together."""
+    for shape, keys in KEYS.items():
+        yield from itertools.product(TARGETS, [shape], keys, KEYED, SOURCES)
+
+
+def contributions(program: Function) -> tuple[Any, Any, Any]:
+    """Value, residual and contributions (*O, n) of a program at X from R: one input is moved at a time."""
+    value, residual = program(numpy, X.copy()), program(numpy, R.copy())
     moved = []
-    for i in range(len(x)):
-        one = r.copy()
-        one[i] = x[i]
+    for i in range(len(X)):
+        one = R.copy()
+        one[i] = X[i]
         moved.append(program(numpy, one) - residual)
     return value, residual, numpy.stack(moved, -1)
+
+
+def weighted(np: Any, y: Any) -> Any:
+    """One number of an array: its elements times 1, 2, 3, ...; of complex ones the parts apart."""
+    weights = numpy.arange(1.0, 1 + y.size).reshape(y.shape)
+    if np.iscomplexobj(y):
+        return (np.real(y) * weights).sum() + (np.imag(y) * weights.reshape(-1)[::-1].reshape(y.shape)).sum()
+    return (y * weights).sum()

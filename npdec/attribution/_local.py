@@ -49,8 +49,8 @@ def reverse(problem: Problem, progress: Show) -> Found:
         again = _run(problem)
     if not all(_same(plain(a), plain(b)) for a, b in zip(run.chosen, again.chosen, strict=True)):
         raise ValueError(
-            "attribute: the function writes over numbers that gradients need, and gave another value when it was called "
-            "once more with copies of them: make it give the same each time, or choose mode='forward'"
+            "attribute: the function writes over numbers that gradients need, and gave another value when it was "
+            "called once more with copies of them: make it give the same each time, or choose mode='forward'"
         )
     return _differentiated(problem, again, progress)
 
