@@ -179,7 +179,7 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if x.whole:  # by itself, autograd would keep the components, which may be written to: in place, say
         residual = torch.gather(x.residual, axis, index)
         components = torch.gather(read_only(x.components), axis + 1, index.unsqueeze(0))
-        moved: Any = DecomposedTensor(made.values if keepdim else residual, residual, components, x.labels, True)
+        moved: Any = DecomposedTensor(residual, residual, components, x.labels, True)
     else:
         moved = torch.gather(x, axis, index)
     moved = moved if keepdim else moved.squeeze(axis)

@@ -8,12 +8,10 @@ from typing import Any
 import torch
 
 from npdec import _checking
-from npdec._impl._storage import shares_memory
 from npdec._tracing import tracing
 
 __all__ = [
     "carried", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only", "scaled", "stand_in",
-    "writeable_view",
 ]  # fmt: skip
 
 
@@ -65,13 +63,6 @@ def read_only(components: torch.Tensor) -> torch.Tensor:
     """The components for a function that takes no views of them, of which autograd may keep them though it needs no
     more than their shape: what is written to them later does not concern it."""
     return components.unsafe_chunk(1)[0]
-
-
-def writeable_view(view: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
-    """One of several views of the components that a function gave together: those autograd lets nobody write to."""
-    if not shares_memory(view, components):
-        return view
-    return components.as_strided(view.shape, view.stride(), view.storage_offset())
 
 
 def overwritten(error: RuntimeError) -> bool:

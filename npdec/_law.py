@@ -18,7 +18,7 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
 from npdec._equal_rows import of_the_residuals, spread
-from npdec._gradients import guarded, is_pulled, no_graph, writeable_view
+from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
@@ -62,8 +62,6 @@ def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
     product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
-    if call.func in (torch.kron, torch.Tensor.kron):  # torch does not notice that a factor was written to since
-        call = call.keeping_constants()
     if product and not _batched.is_among(call.func, "ELEMENTWISE"):
         made = _reverse.with_constants(call)
         if not isinstance(made, DecomposedTensor):
@@ -82,10 +80,7 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
-    parts = made
-    if call.whole and isinstance(made, list) and not tracing():
-        parts = [writeable_view(one, components[0]) for one in made]
-    return pack(value, residual, parts, labels, call.whole)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:

@@ -1,9 +1,9 @@
 """Numbers put at places of which some are named more than once: of those that go to one place one stays.
 
-Which one, torch leaves open: it depends on how its kernel goes through memory, and so may differ between a value and its
-components; and backwards torch gives each of them the gradient of the place. So torch's kernel is asked once, with the
-numbers of the elements in their place, and all parts follow it: what stays in the value stays in all of them, and it
-alone has the gradient.
+Which one, torch leaves open: it depends on how its kernel goes through memory, and so may differ between a value and
+its components; and backwards torch gives each of them the gradient of the place. So torch's kernel is asked once, with
+the numbers of the elements in their place, and all parts follow it: what stays in the value stays in all of them, and
+it alone has the gradient.
 """
 
 from __future__ import annotations

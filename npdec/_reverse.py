@@ -27,10 +27,14 @@ Pull = Callable[..., Any]
 _PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
 # Where a factor stands whose last axis meets a constant matrix, which is the argument after it.
 _FACTORS: dict[Any, int] = {F.linear: 0, torch.addmm: 1}
+# Products of which torch does not notice that a factor was written to before gradients go back.
+_HIDING = frozenset({torch.kron, torch.Tensor.kron})
 
 
 def with_constants(call: Call) -> torch.Tensor:
     """A product of decomposed tensors with constants; plain if its dtype carries no contributions."""
+    if call.func in _HIDING:
+        call = call.keeping_constants()
     tensors = call.tensors
     first = tensors[0]
     found = _by_matrix(call) if is_pulled(True) else None

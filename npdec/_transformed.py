@@ -88,7 +88,7 @@ _OUTSIDE = (
 
 
 def renew(name: str, array: Composition, written: Iterable[Any]) -> None:
-    """Give the array, and all that look at its memory, other memory, if what is to be written, or an index, needs it."""
+    """Give the array, and all that look at its memory, other memory, if what is to be written or an index needs it."""
     run = current.get()
     assert run is not None
     if type(array._t) is DecomposedTensor:

@@ -1,7 +1,7 @@
 """Every kind of write, key, source and target of tests/writes.py, in both modes and through np.grad and its kin.
 
-The tests draw a few of these programs. `--share 0.1` goes over a tenth of them, drawn with `--seed`. `--torch` goes over
-torch's functions instead, whose arguments and results are written to afterwards.
+The tests draw a few of these programs. `--share 0.1` goes over a tenth of them, drawn with `--seed`. `--torch` goes
+over torch's functions instead, whose arguments and results are written to afterwards.
 """
 
 from __future__ import annotations

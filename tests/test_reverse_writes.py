@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 import npdec as np
 from writes import KEYS, TARGETS, WHOLE, R, X, contributions, is_numpys, keyed, keyed_cases, weighted, whole
