@@ -22,6 +22,11 @@ MEAN = PATIENTS.mean(0).tolist()
 NAMES = ["forest", "boosting"]
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 def arguments(name: str, rows: str, baseline: str) -> list[str]:
     data = str(EXAMPLES / "diabetes.csv")
     return ["explain", f"{EXAMPLES / 'forest.py'}:{name}", "--data", data, "--row", rows, "--baseline", baseline]
