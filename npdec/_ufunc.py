@@ -290,7 +290,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
     function = spec.torch
     if function is not None:
-        _law.register_ufunc(function, parameters)
+        _law.register_ufunc(function, kernel, parameters)
         # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
         if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
             function = _law.ruled(function, parameters)
