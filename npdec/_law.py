@@ -434,12 +434,8 @@ def is_default(function: Any) -> bool:
     return function in defaults
 
 
-def register_ufunc(function: Function, kernel: Function, parameters: Sequence[Parameter]) -> None:
-    """Give the torch function of a ufunc, and the tensor methods of its name, the tags of the kernel as their rule; and
-    the kernel, which computes the same in the dtypes for which that is not called, its closed form for two arguments.
-    """
-    if function in MEANS:
-        MEANS[kernel] = MEANS[function]
+def register_ufunc(function: Function, parameters: Sequence[Parameter]) -> None:
+    """Give the torch function of a ufunc, and the tensor methods of its name, the tags of the kernel as their rule."""
     if all(p.tag in LAW_TAGS | {"Opaque"} for p in parameters) and all(p.tag != "Routed" for p in parameters):
         register_names(function, TaggedRule(parameters))
 

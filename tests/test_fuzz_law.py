@@ -1,4 +1,4 @@
-"""Random decomposed programs keep the promises of the law (scripts/fuzz_law.py draws more); what breaks one is found."""
+"""Random decomposed programs keep the promises of the law, and what breaks one is found (scripts/fuzz_law.py)."""
 
 from __future__ import annotations
 
