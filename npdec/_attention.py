@@ -107,7 +107,8 @@ class _Attention:
             if components[2] is not None:
                 self.weights = at_value / 2 + _weights(ends[1], masked) / 2
             q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
-            self.q, self.k, self.v = q * scale, k * scale, v
+            # A copy of values that are no mean: they may be written to before gradients go back.
+            self.q, self.k, self.v = q * scale, k * scale, v.clone() if whole and components[2] is None else v
             count = next(len(c) for c in components if c is not None)
             rows = [s.expand(self.shape).reshape(-1, self.shape[-1]) for s in ends]
             self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], count, empty_is_zero=masked)

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from npdec import _entries_forms, _windowed
 from npdec._deferred import Deferred, deferred, moved
 from npdec._entries import Entries
+from npdec._impl._storage import shares_memory
 from npdec._leading import in_front
 from npdec._secant import lead
 from npdec._sizes import check, has_many
@@ -133,7 +134,7 @@ def stacked(
     front = None if tracing() else in_front(call, value)
     if front is not None:
         made = front(components[0])
-        return list(made) if isinstance(made, (tuple, list)) else made
+        return _single_views(call, made, components[0]) if isinstance(made, (tuple, list)) else made
     if len(components) == 1 and not tracing() and is_among(call.func, "MATRIX_PRODUCTS"):
         product = _of_matrices(call, components[0], places[0], held)
         if product is not None:
@@ -141,9 +142,22 @@ def stacked(
     if count == 1:
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)
         one = function(*[c.squeeze(0) for c in components])
-        return [t.unsqueeze(0) for t in one] if isinstance(one, (tuple, list)) else one.unsqueeze(0)
+        if isinstance(one, (tuple, list)):
+            return _single_views(call, [t.unsqueeze(0) for t in one], components[0])
+        return one.unsqueeze(0)
     result = torch.vmap(function)(*components)
     return list(result) if isinstance(result, (tuple, list)) else result
+
+
+def _single_views(call: Call, made: Sequence[torch.Tensor], components: torch.Tensor) -> list[torch.Tensor]:
+    """What a function of several results made of the components. In reverse mode they have a graph, and of views that
+    were made together autograd lets nobody write to one."""
+    if not call.whole or tracing():
+        return list(made)
+    return [
+        components.as_strided(one.shape, one.stride(), one.storage_offset()) if shares_memory(one, components) else one
+        for one in made
+    ]
 
 
 def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequence[Any]) -> torch.Tensor | None:

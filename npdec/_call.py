@@ -138,6 +138,14 @@ class Call:
         other.func = func
         return other
 
+    def keeping_constants(self) -> Call:
+        """The same call with copies of the tensors that are not decomposed: one that is made again when gradients go
+        back, when they may have been written to."""
+        other = copy.copy(self)
+        other.args = [_kept(arg) for arg in self.args]
+        other.kwargs = {name: _kept(arg) for name, arg in self.kwargs.items()}
+        return other
+
     def linear_part(self, *tensors: Any) -> Any:
         """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product
         of constants."""
@@ -168,6 +176,14 @@ class Call:
                 target[leaf.key] = items
             target[leaf.key][leaf.place] = tensor
         return self.func(*args, **kwargs)
+
+
+def _kept(arg: Any) -> Any:
+    if type(arg) in (tuple, list):
+        return type(arg)(_kept(item) for item in arg)
+    if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor):
+        return arg.detach().clone()
+    return arg
 
 
 def _zero(constant: Any) -> Any:

@@ -11,7 +11,7 @@ import torch
 from npdec import _law
 from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
-from npdec._gradients import guarded, no_graph
+from npdec._gradients import guarded, no_graph, read_only
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
@@ -176,7 +176,12 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
     axis = dim % x.value.ndim
-    moved: Any = torch.gather(x, axis, index)
+    if x.whole:  # by itself, autograd would keep the components, which may be written to: in place, say
+        residual = torch.gather(x.residual, axis, index)
+        components = torch.gather(read_only(x.components), axis + 1, index.unsqueeze(0))
+        moved: Any = DecomposedTensor(residual, residual, components, x.labels, True)
+    else:
+        moved = torch.gather(x, axis, index)
     moved = moved if keepdim else moved.squeeze(axis)
     if base is not None:
         compare_choices(name, moved.residual, base.values)

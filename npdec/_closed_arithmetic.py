@@ -164,6 +164,8 @@ _COPIES: dict[str, Function] = {
     "split_copy": torch.Tensor.split,
     "split_with_sizes_copy": torch.split_with_sizes,
     "unsafe_split_with_sizes": torch.split_with_sizes,
+    "unsafe_split": torch.split,
+    "unsafe_chunk": torch.chunk,
     "squeeze_copy": torch.squeeze,
     "t_copy": torch.t,
     "transpose_copy": torch.transpose,

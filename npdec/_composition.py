@@ -337,11 +337,16 @@ class Composition(ArrayBuffer, ArrayMethods):
         >>> x
         array([1, 2, 3])
         """
-        write("sort", self, sorting_impl.sort(self._t, operator.index(axis), kind, order, stable=stable))
+        write("sort", self, sorting_impl.sort(self._to_be_written(), operator.index(axis), kind, order, stable=stable))
 
     def partition(self, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Rearrange in place along an axis so that the element `kth` is where sorting puts it; see `np.partition`."""
-        write("partition", self, sorting_impl.partition(self._t, as_tensor(kth), operator.index(axis), kind, order))
+        tensor = self._to_be_written()
+        write("partition", self, sorting_impl.partition(tensor, as_tensor(kth), operator.index(axis), kind, order))
+
+    def _to_be_written(self) -> torch.Tensor:
+        """The tensor, for what is written to the array itself: a copy if autograd may keep it."""
+        return self._t.clone() if self._t.requires_grad else self._t
 
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""

@@ -272,7 +272,8 @@ def decompose(
     tuple for one per index along it, `()` for one in all. `groups`: integers that broadcast to S, any partition (a
     tuple of them for a tuple of arrays). `baseline`: what the residual is computed from; it broadcasts to S (likewise a
     tuple).
-    `labels`: C distinct hashable names; for groups in the order of the sorted group numbers.
+    `labels`: C distinct hashable names; for groups in the order of the sorted group numbers. By default a label tells
+    the input from all others and the index in it, in copies, pickles and other processes as well.
 
     Raises TypeError for integer dtypes, ValueError for shapes or a number of labels that do not fit.
 

@@ -31,6 +31,7 @@ from npdec import (
     _law,
     _normalisation,
     _norms,
+    _overwriting,
     _softmax,
     _torch_rules,
     _trees,
@@ -155,6 +156,7 @@ def _load_rules() -> None:
         rules[function] = rule
     rules[torch.Tensor._is_view] = _look_for_compiler
     rules.update(_written_out.recognising(rules))
+    rules.update(_overwriting.watching(rules))
 
 
 def _body(func: types.FunctionType, traced: bool = False) -> Function:

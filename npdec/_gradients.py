@@ -10,7 +10,9 @@ import torch
 from npdec import _checking
 from npdec._tracing import tracing
 
-__all__ = ["carried", "graft", "guarded", "is_pulled", "no_graph", "pulled", "scaled", "stand_in"]
+__all__ = [
+    "carried", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only", "scaled", "stand_in",
+]  # fmt: skip
 
 
 class no_graph:
@@ -57,6 +59,17 @@ def _apply(function: type[torch.autograd.Function], *args: Any) -> torch.Tensor:
     return found
 
 
+def read_only(components: torch.Tensor) -> torch.Tensor:
+    """The components for a function that takes no views of them, of which autograd may keep them though it needs no
+    more than their shape: what is written to them later does not concern it."""
+    return components.unsafe_chunk(1)[0]
+
+
+def overwritten(error: RuntimeError) -> bool:
+    """Whether torch says that a graph needs what was written over."""
+    return "has been modified by an inplace operation" in str(error)
+
+
 def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """`value` on the graph of the only component: an argument for a function that only reads it."""
     carrier = components.squeeze(0)
@@ -67,7 +80,7 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
 def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """The same for a function that keeps what it reads for the way back: what is written to the component later does
     not touch it."""
-    return _apply(_Pulled, [value], _first_axis, components)
+    return _apply(_Pulled, [value], _first_axis, (), components)
 
 
 def _first_axis(grad: torch.Tensor) -> torch.Tensor:
@@ -78,16 +91,19 @@ class _Pulled(torch.autograd.Function):
     """A tensor on the graph of another one, with a derivative that is given."""
 
     @staticmethod
-    def forward(ctx: Any, made: list[torch.Tensor], pull: Any, *carriers: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, made: list[torch.Tensor], pull: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
+    ) -> torch.Tensor:
         ctx.pull = pull
+        ctx.save_for_backward(*held)
         return made.pop()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         if torch.is_grad_enabled():  # with create_graph, which nothing here asks for
             raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
-        found = ctx.pull(grads[0])
-        return (None, None, *found) if isinstance(found, tuple) else (None, None, found)
+        found = ctx.pull(grads[0], *ctx.saved_tensors)
+        return (None, None, None, *found) if isinstance(found, tuple) else (None, None, None, found)
 
 
 def is_pulled(whole: bool) -> bool:
@@ -104,15 +120,16 @@ def pulled(
     value: torch.Tensor,
     base: torch.Tensor,
     components: torch.Tensor | Sequence[torch.Tensor],
-    pull: Callable[[torch.Tensor], Any],
+    pull: Callable[..., Any],
     difference: torch.Tensor | None = None,
+    held: Sequence[torch.Tensor] = (),
 ) -> torch.Tensor:
     """The component of a result in reverse mode, `value - base`, from those of one argument or several: `pull` takes
     gradients of the former, (1, *shape), to that of the latter, or to a tuple of them. `difference` is value − base, if
-    nobody needs it any more."""
+    nobody needs it any more; `held` are tensors that others may write to, which `pull` takes after the gradients."""
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
-    return _apply(_Pulled, [made.unsqueeze_(0)], pull, *carriers)
+    return _apply(_Pulled, [made.unsqueeze_(0)], pull, held, *carriers)
 
 
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _memory, _wrap
+from npdec import _memory, _transformed, _wrap
 from npdec._arguments import as_value
 from npdec._base import ArrayBase
 from npdec._choices import chosen
@@ -132,6 +132,8 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)
     undo = prepare("setitem", array, tensor)
+    if _transformed.current.get() is not None:
+        _transformed.renew("setitem", array, (tensor, *items))
     target = array._t
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value

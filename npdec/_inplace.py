@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from npdec._choosing import chosen_by, fit_masked, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
+from npdec._overwriting import are_distinct, put
 from npdec._secant import lead
 from npdec._tracing import tracing
 from npdec._views import ready, shares_memory
@@ -187,6 +188,20 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
             return
     index = plain_index("__setitem__", index)
     items = index if isinstance(index, tuple) else (index,)
+    source = _fitting(target, source)
+    if (
+        isinstance(source, torch.Tensor)
+        and (isinstance(source, DecomposedTensor) or (isinstance(target, DecomposedTensor) and source.numel() > 1))
+        and not are_distinct(target.shape, items)
+    ):
+
+        def put_in(held: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+            held[index] = numbers
+            return held
+
+        assign(target, put(put_in, target, source))
+        return
+
     every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
 
     def write(part: torch.Tensor, its: Any) -> None:

@@ -306,7 +306,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
-    path = call if formula is None else call.of(formula)
+    path = (call.keeping_constants() if whole and not tracing() else call).of(formula or call.func)
 
     def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
         made = path(*points)

@@ -7,9 +7,21 @@ from typing import Any
 
 from npdec._decomposed import Labels
 
-__all__ = ["Contributions"]
+__all__ = ["Contributions", "visible"]
 
 _DIGITS = 6
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, and not show, written out: control characters, escape sequences, marks
+    that reverse the direction of writing, bytes that are no text.
+
+    >>> print(visible("a\\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Contributions:
@@ -65,4 +77,4 @@ class Contributions:
         return lines
 
     def _names(self) -> list[str]:
-        return ["value", "residual", *map(str, self.labels)]
+        return ["value", "residual", *(visible(str(label)) for label in self.labels)]

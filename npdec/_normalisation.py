@@ -151,8 +151,8 @@ def _pull(
     dtype = working_dtype(x.value.dtype)
     diagonal = diagonal.to(dtype)
     wide = None
-    if weight is not None:
-        wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
+    if weight is not None:  # a copy: it may be written to before gradients go back
+        wide = layer.rows(weight.clone().reshape(layer.weight_shape).expand(x.value.shape), 0)
 
     def pull(grad: torch.Tensor) -> torch.Tensor:
         rows = layer.rows(grad, 1).to(dtype)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _errstate, _memory, _wrap
+from npdec import _errstate, _memory, _transformed, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _util, dtypes_impl
@@ -50,6 +50,8 @@ def prepare(name: str, array: Composition, value: Any) -> Callable[[], None]:
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
     """The tensor of an array that a kernel changes in place, given the other tensors (or array-likes) of the call."""
     prepare(name, check_writeable(name, array), None)
+    if _transformed.current.get() is not None:
+        _transformed.renew(name, array, others)
     for other in others:
         for found in _decomposed_within(other):
             prepare(name, array, found)
@@ -88,6 +90,8 @@ def write(
     if type(mask) is DecomposedTensor:  # what is there contributes as well
         value, mask = torch.where(mask, value.to(array._d), array._t), None
     prepare(name, array, value)
+    if _transformed.current.get() is not None:
+        _transformed.renew(name, array, (value, mask))
     target = array._t
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
         value = value.value
@@ -95,6 +99,8 @@ def write(
         _look(value, array._d, mask, found)
     if mask is not None:
         value = torch.where(mask, value.to(array._d), target)
+    elif value.dtype is not array._d and torch._C._are_functorch_transforms_active():
+        value = value.to(array._d)  # what torch copies with a cast keeps a tangent of the dtype that it had
     target.copy_(value)
     _memory.written(array)
 

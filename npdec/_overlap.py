@@ -11,6 +11,7 @@ import torch
 
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
+from npdec._impl._storage import innermost
 from npdec._memory import is_aligned, places, stands_for
 from npdec.exceptions import TooHardError
 
@@ -22,7 +23,7 @@ def _span(tensor: torch.Tensor) -> tuple[int, int]:
     if not tensor.numel():
         return 0, 0
     reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
+    start = innermost(tensor).data_ptr()
     return start, start + (reach + 1) * tensor.element_size()
 
 

@@ -309,7 +309,9 @@ def integrate(
             base,
             bound,
         )
-    detached_start, detached_step = [r.detach() for r in residuals], tuple(d.detach() for d in step)
+    # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
+    detached_start = [r.detach().clone() if reverse else r.detach() for r in residuals]
+    detached_step = tuple(d.detach() for d in step)
     _load_jvp()
     scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]
     bound = rtol or max(tolerance(out.dtype) for out in result)

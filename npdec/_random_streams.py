@@ -19,6 +19,7 @@ from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import random_impl
 from npdec._impl._devices import current_device
+from npdec._tracing import at_level_of
 from npdec.exceptions import DecompositionWarning, LinAlgError
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
@@ -62,7 +63,11 @@ def to_numpy(name: str, x: Any) -> Any:
     """An argument as NumPy takes it: arrays on the host, scalars as Python numbers, anything else as it is."""
     if isinstance(x, (ArrayBase, torch.Tensor)):
         tensor = plain(name, x).detach().resolve_conj().resolve_neg()
-        return tensor.cpu().numpy() if tensor.ndim or type(x) is _wrap.ARRAY else tensor.item()
+        tensor = tensor.cpu()
+        while torch._C._functorch.is_gradtrackingtensor(tensor):  # made within np.grad, it hands out no memory
+            tensor = torch._C._functorch.get_unwrapped(tensor)
+        with at_level_of(tensor):
+            return tensor.numpy() if tensor.ndim or type(x) is _wrap.ARRAY else tensor.item()
     if isinstance(x, (list, tuple)):
         return type(x)(to_numpy(name, item) for item in x)
     if isinstance(x, dict):
@@ -147,7 +152,7 @@ class NumpyStream:
         return as_tensor(self.source.permutation(n))
 
     def permuted(self, positions: torch.Tensor, axis: int | None) -> torch.Tensor:
-        return as_tensor(self.source.permuted(positions.cpu().numpy(), axis=axis))
+        return as_tensor(self.source.permuted(to_numpy("permuted", positions), axis=axis))
 
     def bytes(self, length: int) -> bytes:
         return bytes(self.source.bytes(length))

@@ -22,24 +22,29 @@ if TYPE_CHECKING:
 
 __all__ = ["of_two", "with_constants"]
 
-Pull = Callable[[torch.Tensor], Any]
+Pull = Callable[..., Any]
 
 _PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
 # Where a factor stands whose last axis meets a constant matrix, which is the argument after it.
 _FACTORS: dict[Any, int] = {F.linear: 0, torch.addmm: 1}
+# Products of which torch does not notice that a factor was written to before gradients go back.
+_HIDING = frozenset({torch.kron, torch.Tensor.kron})
 
 
 def with_constants(call: Call) -> torch.Tensor:
     """A product of decomposed tensors with constants; plain if its dtype carries no contributions."""
+    if call.func in _HIDING:
+        call = call.keeping_constants()
     tensors = call.tensors
     first = tensors[0]
-    pull = _by_matrix(call) if is_pulled(True) else None
-    if pull is not None:
+    found = _by_matrix(call) if is_pulled(True) else None
+    if found is not None:
+        pull, held = found
         with no_graph(True):
             value = call(first.value)
             residual = of_the_residuals(call, value)
         if value.dtype is first.components.dtype:
-            made = pulled(value, residual, first.components, pull)
+            made = pulled(value, residual, first.components, pull, held=held)
             return DecomposedTensor(value, residual, made, first.labels, True)
     carrier: torch.Tensor = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
     if not carries(carrier.dtype):
@@ -80,8 +85,9 @@ def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
     return None
 
 
-def _by_matrix(call: Call) -> Pull | None:
-    """The gradient (1, *shape) by the one factor of a product with a matrix; None for a product of another kind."""
+def _by_matrix(call: Call) -> tuple[Pull, Sequence[torch.Tensor]] | None:
+    """The gradient (1, *shape) by the one factor of a product with a matrix, and the tensors that it takes beside that
+    of the product; None for a product of another kind."""
     leaf, place = call.leaves[0], _FACTORS.get(call.func)
     if place is None or leaf.key != place or leaf.place is not None or len(call.leaves) > 1:
         return None
@@ -92,11 +98,6 @@ def _by_matrix(call: Call) -> Pull | None:
         return None
     if matrix.dtype is not x.dtype:
         return None
-    version = None if matrix.is_inference() else matrix._version
-
-    def pull(grad: torch.Tensor) -> torch.Tensor:
-        if version is not None and matrix._version != version:
-            raise RuntimeError(f"{call.func.__name__}: its matrix was written to before gradients went back through it")
-        return torch.matmul(grad, matrix.detach() if place == 0 else matrix.detach().mT)
-
-    return pull
+    if matrix.is_inference():  # autograd keeps none
+        return lambda grad: torch.matmul(grad, matrix if place == 0 else matrix.mT), ()
+    return lambda grad, matrix: torch.matmul(grad, matrix if place == 0 else matrix.mT), (matrix.detach(),)

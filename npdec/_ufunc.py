@@ -18,6 +18,7 @@ from npdec import _errstate, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufun
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._impl import _util, dtypes_impl
+from npdec._impl.slopes_impl import MEANS
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tags import NoValue, Spec
 
@@ -291,6 +292,8 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     function = spec.torch
     if function is not None:
         _law.register_ufunc(function, parameters)
+        if function in MEANS:  # the kernel computes the same, in the dtypes for which torch's function is not called
+            MEANS[kernel] = MEANS[function]
         # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
         if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
             function = _law.ruled(function, parameters)

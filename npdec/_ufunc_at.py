@@ -13,6 +13,7 @@ from npdec._impl import dtypes_impl, getitem_impl
 from npdec._indexing import normalize_key
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
+from npdec._tracing import mapped
 
 if TYPE_CHECKING:
     from npdec._ufunc import ufunc
@@ -88,9 +89,11 @@ def _in_rounds(
         spots = where[due]
         operands = (result[spots],) if values is None else (result[spots], values[due])
         update = function.compute(operands, found=found).to(result.dtype)
-        if isinstance(update, DecomposedTensor) or isinstance(result, DecomposedTensor):
+        bits = _BITS.get(result.dtype)
+        if bits is not None:
+            result.view(bits).index_copy_(0, spots, update.view(bits))
+        elif isinstance(update, DecomposedTensor) or update.requires_grad or mapped():
             result = torch.index_put(result, (spots,), update)
         else:
-            bits = _BITS.get(result.dtype, result.dtype)
-            result.view(bits).index_copy_(0, spots, update.view(bits))
+            result.index_copy_(0, spots, update)
     return result

@@ -16,6 +16,7 @@ from weakref import WeakSet, ref
 import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
+from npdec._impl._storage import shares_memory
 from npdec._tracing import tracing
 
 if TYPE_CHECKING:
@@ -148,11 +149,6 @@ def _is_like(part: torch.Tensor, other: torch.Tensor, value: torch.Tensor) -> bo
 def _copied(part: torch.Tensor) -> torch.Tensor:
     with torch.set_grad_enabled(part.requires_grad):
         return part.clone()
-
-
-def shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors have one storage."""
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
 def is_settled(tensor: DecomposedTensor) -> bool:

@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree
 from torch.utils._pytree import tree_unflatten
 
-from npdec import _wrap
+from npdec import _transformed, _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -173,7 +173,8 @@ def _graded(
     places = [i + len(args) if i < 0 else i for i in chosen]
     call = _Call(name, func, args, kwargs, set(places))
     run = call.run_with_aux if has_aux else call.run
-    gradient, value = torch.func.grad_and_value(run, argnums, has_aux)(*call.args, **call.kwargs)
+    with _transformed.differentiated():
+        gradient, value = torch.func.grad_and_value(run, argnums, has_aux)(*call.args, **call.kwargs)
     aux = None
     if has_aux:
         value, aux = value[0], call.aux(value[1])
@@ -245,7 +246,8 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     array([ 1., -1.])
     """
     call = _Call("vjp", func, primals, {}, True)
-    found: Any = torch.func.vjp(call.run_with_aux if has_aux else call.run, *call.args, has_aux=has_aux)
+    with _transformed.differentiated():
+        found: Any = torch.func.vjp(call.run_with_aux if has_aux else call.run, *call.args, has_aux=has_aux)
     output, back = found[0], found[1]
 
     def pull(*cotangents: Any) -> Any:
@@ -311,7 +313,9 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         call = _Call("vmap", func, args, kwargs, ())
         run = torch.func.vmap(call.run, in_dims, out_dims, randomness, chunk_size=chunk_size)
-        return call.result(run(*call.args, **call.kwargs))
+        with _transformed.mapped(tree_flatten((call.args, call.kwargs))[0]):
+            made = run(*call.args, **call.kwargs)
+        return call.result(made)
 
     return _named("vmap", func, batched)
 

@@ -488,3 +488,18 @@ def test_equal_numbers_spread_by_nothing_but_rounding(function, value, base, cou
         made = function(np.decompose(x, baseline=r, **options))
         missing = made.value - made.residual - made.components.sum(0)
         assert abs(float(missing)) <= 1e-15 * count * (abs(value) + abs(base))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["hypot", "arctan2", "logaddexp"])
+@pytest.mark.parametrize("value", [(0.0, 0.0), (0.25, 0.0), (-0.25, 0.5)])
+def test_pairs_from_the_origin_in_every_precision(name, value, dtype):
+    def function(x):
+        return getattr(np, name)(x[0], x[1])
+
+    made = function(np.decompose(np.array(value, dtype)))
+    reverse = np.attribute(function, np.array(value, dtype))
+    wanted = getattr(numpy, name)(*value) - getattr(numpy, name)(0.0, 0.0)
+    eps = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-6, "float64": 1e-15}[dtype]
+    assert abs(float(made.components.sum()) - wanted) <= 4 * eps
+    assert np.allclose(reverse.attribution, made.components, rtol=4 * eps, atol=eps)

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import npdec as np
 from explain_cases import EXAMPLES, explain, make_folder
 from npdec.__main__ import main
 from npdec.explain import output
@@ -382,6 +383,15 @@ def test_what_spreadsheets_read_is_in_json_as_it_was(folder):
         ]
 
 
+def test_labels_are_shown_not_obeyed():
+    x = np.decompose(np.array([1.0, 2.0]), labels=["\x1b[2Jred", "a\nb"])
+    for shown in (x.contributions(), x.sum().contributions()):
+        assert all(line.isprintable() for line in repr(shown).splitlines())
+        assert "\\x1b[2Jred" in repr(shown)
+        assert len(repr(shown).splitlines()) == 4
+        assert dict(shown).keys() == set(x.labels)
+
+
 def test_exceptions_and_warnings_that_cannot_be_shown(folder, capsys):
     (folder / "f.py").write_text(
         "import warnings\n"
@@ -441,8 +451,8 @@ def test_a_terminal_that_knows_ascii_only(folder):
     assert "\\x1b[31m" in done.stdout
 
 
-def interrupted(started: Path, *places: Path) -> tuple[int, str]:
-    command = [sys.executable, "-m", *COMMAND.split()]
+def interrupted(started: Path, *places: Path, program: tuple[str, ...] = ("-m", "npdec")) -> tuple[int, str]:
+    command = [sys.executable, *program, *COMMAND.split()[1:]]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(*places)
     )
@@ -461,13 +471,15 @@ def interrupted(started: Path, *places: Path) -> tuple[int, str]:
 WAIT = "import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(60)\n"
 
 
-def test_interrupted_while_torch_is_imported(folder):
+@pytest.mark.parametrize("program", [("-m", "npdec"), ("npdec",)], ids=["module", "script"])
+def test_interrupted_while_torch_is_imported(program, folder):
     """In place of torch stands a package that takes its time; an import may swallow what it is interrupted by."""
     (folder / "slow" / "torch").mkdir(parents=True)
     (folder / "slow" / "torch" / "__init__.py").write_text(
         f"try:\n    exec({WAIT!r})\nexcept BaseException:\n    raise ImportError('torch is broken')\n"
     )
-    assert interrupted(folder / "started", folder / "slow") == (130, "npdec: interrupted\n")
+    (folder / "npdec").write_text("import sys\nfrom npdec.__main__ import main\nsys.exit(main())\n")  # as pip makes it
+    assert interrupted(folder / "started", folder / "slow", program=program) == (130, "npdec: interrupted\n")
 
 
 @pytest.mark.slow

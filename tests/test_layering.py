@@ -54,6 +54,7 @@ LAW = {
     "_normalisation",
     "_norms",
     "_numbers",
+    "_overwriting",
     "_pulled",
     "_pulling",
     "_quadrature",

@@ -12,6 +12,21 @@ import torch
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
+def shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have one storage; of those that stand for others within torch.func, the others."""
+    try:
+        return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    except NotImplementedError:
+        return innermost(a).untyped_storage()._cdata == innermost(b).untyped_storage()._cdata
+
+
+def innermost(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor that has the memory, of one that stands for it within torch.func."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
 def signed(x: torch.Tensor) -> torch.Tensor:
     """`x`, or where torch lacks kernels for its dtype the same memory seen as signed integers."""
     dtype = _SIGNED.get(x.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _host, _util, dtypes_impl
+from npdec._impl import _host, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import broadcast_input, fit_indexed, fit_leading, setitem, shape_text
 from npdec._impl.index_tricks_impl import coordinates
 from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
@@ -19,8 +19,7 @@ def _values(values: Any, x: torch.Tensor) -> torch.Tensor:
     if not isinstance(values, torch.Tensor):
         return _number(values, x)
     values = _util.cast(values, x.dtype)
-    shared = values.untyped_storage()._cdata == x.untyped_storage()._cdata
-    return values.clone() if shared else values
+    return values.clone() if _storage.shares_memory(values, x) else values
 
 
 def _number(value: Any, x: torch.Tensor) -> torch.Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from npdec import _checking, _windows
 from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
+from npdec._gradients import overwritten
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
 from npdec._rules import current_rule
@@ -21,25 +22,65 @@ _WHOLE = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
 
 
+class _Run(NamedTuple):
+    """One call with all contributions as one: what was chosen of its result, and what that is linear in."""
+
+    chosen: list[torch.Tensor]
+    several: bool
+    carriers: list[torch.Tensor]
+    changes: list[torch.Tensor]
+
+
 def reverse(problem: Problem, progress: Show) -> Found:
-    """One pass with all contributions as one, differentiated with the multipliers held fixed."""
+    """One pass with all contributions as one, differentiated with the multipliers held fixed.
+
+    Where the function writes over what the way back needs (a buffer that it has multiplied with), autograd says so, and
+    the function is called once more, with copies of all that is kept.
+    """
+    state = torch.random.get_rng_state()
+    run = _run(problem)
+    try:
+        return _differentiated(problem, run, progress)
+    except RuntimeError as error:
+        if not overwritten(error):
+            raise
+    torch.random.set_rng_state(state)
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda kept: kept):
+        again = _run(problem)
+    if not all(_same(plain(a), plain(b)) for a, b in zip(run.chosen, again.chosen, strict=True)):
+        raise ValueError(
+            "attribute: the function writes over numbers that gradients need, and gave another value when it was "
+            "called once more with copies of them: make it give the same each time, or choose mode='forward'"
+        )
+    return _differentiated(problem, again, progress)
+
+
+def _run(problem: Problem) -> _Run:
     changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
     carriers = [change.clone().requires_grad_() for change in changes]
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
     marked = [DecomposedTensor(v.clone(), _own(r), c.clone()[None], _WHOLE, whole=True) for v, r, c in parts]
-    chosen, several = choose(problem.call(marked), problem.output)
+    return _Run(*choose(problem.call(marked), problem.output), carriers, changes)
+
+
+def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
     rows = []
-    with Progress("attribute", len(chosen), progress) as bar:
-        for i, one in enumerate(chosen):
+    with Progress("attribute", len(run.chosen), progress) as bar:
+        for i, one in enumerate(run.chosen):
             component = one.components.squeeze(0) if isinstance(one, DecomposedTensor) else torch.zeros_like(one)
-            shares = _shares(component, carriers, changes, retain=i + 1 < len(chosen))
+            shares = _shares(component, run.carriers, run.changes, retain=i + 1 < len(run.chosen))
             rows.append(problem.collected(shares))
             bar.advance()
-    values = [plain(one).detach() for one in chosen]
-    residuals = [(one.residual if isinstance(one, DecomposedTensor) else one).detach() for one in chosen]
-    if not several:
+    values = [plain(one).detach() for one in run.chosen]
+    residuals = [(one.residual if isinstance(one, DecomposedTensor) else one).detach() for one in run.chosen]
+    if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
+
+
+def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two results are equal, NaN to NaN."""
+    return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
 def _own(residual: torch.Tensor) -> torch.Tensor:
@@ -84,7 +125,7 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
     value = residual = None
     with torch.no_grad(), Progress("attribute", problem.count, progress) as bar:
         for made in chunks:
-            if value is not None and not torch.equal(torch.nan_to_num(made.value), torch.nan_to_num(value)):
+            if value is not None and not _same(made.value, value):
                 raise ValueError(
                     "attribute: the function gave another value when it was called again, for the next components: "
                     "make it give the same each time, or choose a chunk_size of all components"

@@ -32,6 +32,8 @@ the columns in their order, or parameters that are named like columns, and retur
 
   npdec explain examples/diabetes.py:predict --data examples/diabetes.csv --row 0 --baseline mean
   npdec explain examples/black_scholes.py:value --data examples/market.csv --row 1 --baseline 0 --plot bridge.png
+
+The exit code is 0, 2 for input that cannot be used, 1 where the report cannot be written, 130 after Ctrl-C.
 """
 
 

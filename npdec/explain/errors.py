@@ -6,7 +6,9 @@ import contextlib
 import sys
 from pathlib import Path
 
-__all__ = ["InputError", "OutputError", "one_line", "resolved", "said", "tell", "visible"]
+from npdec._listing import visible
+
+__all__ = ["InputError", "OutputError", "one_line", "resolved", "said", "tell"]
 
 
 class InputError(Exception):
@@ -15,18 +17,6 @@ class InputError(Exception):
 
 class OutputError(Exception):
     """The report cannot be written to standard output."""
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would obey, and not show, written out: control characters, escape sequences, marks
-    that reverse the direction of writing, bytes that are no text.
-
-    >>> print(visible("a\\x1b[31mb"))
-    a\\x1b[31mb
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def said(thing: object) -> str:
