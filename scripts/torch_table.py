@@ -36,16 +36,16 @@ KINDS = {
     "stepwise": "element by element, with jumps: the orders in which the arguments move, averaged",
     "closed form": "a closed form of the path integral, or of what the function does",
     "formula": "the contributions are those of a formula of other functions; the numbers are torch's own",
-    "looked at": "the result is plain: places, sizes, shapes, devices; a choice that the baseline would make otherwise warns",
+    "looked at": "the result is plain: places, sizes, shapes, devices; it warns if the baseline chooses otherwise",
     "in place": "as the function that makes a new tensor, written into all the parts",
     "body": "torch's own body in Python, whose functions are in this table",
     "quadrature": "Gauss–Legendre quadrature of the derivative along the path, until it is complete",
     "refused": "raises, and says why",
 }
 NOTES = """
-Comparisons give boolean tensors that carry contributions, and so do logic, `any`, `all`, `count_nonzero`, `searchsorted`
-and casts to integers; `where`, `masked_fill` and assignment by a mask are products of condition and branches. (A graph of
-`torch.compile` warns of no frozen choice.)
+Comparisons give boolean tensors that carry contributions, and so do logic, `any`, `all`, `count_nonzero`,
+`searchsorted` and casts to integers; `where`, `masked_fill` and assignment by a mask are products of condition and
+branches. (A graph of `torch.compile` warns of no frozen choice.)
 
 Where a selection is made at the value, the residual follows it and need not be f(baseline), and a
 `DecompositionWarning` names the line if the baseline would choose otherwise: the order of `sort`,
