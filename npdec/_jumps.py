@@ -57,14 +57,16 @@ def share_of_jump(
     others = torch.where(rest.abs() > _ROUNDINGS * info.eps * (size.detach() + gross), rest, 0)
     total, gross = total + others, gross + others.abs()
     moved, bounded = difference != 0, torch.isfinite(gross)
-    apart = moved & bounded & (total.abs() > max(1 / MOST, info.eps**0.5) * gross)
+    apart = bounded & (total.abs() > max(1 / MOST, info.eps**0.5) * gross)
     # The graph is that of the step: the components may be constants of it.
     divisor = torch.where(apart, step + (total - step).detach() if step.requires_grad else total, 1)
     multiplier = difference / divisor
     length = multiplier.detach().abs()
-    usual = apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
+    usual = moved & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
     rare = moved & ~usual
+    if slope is not None:  # components that cancel have it, though the function has not moved
+        rare = rare | (bounded & ~apart & (gross > 0))
     known = not tracing() and not mapped()
     if known and not bool(rare.any()):
         return _times(components, multiplier, bool(bounded.all()))
