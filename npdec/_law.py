@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _batched, _checking, _reverse
+from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
@@ -22,7 +23,7 @@ from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
-from npdec._jumps import change, share_of_jump
+from npdec._jumps import share_of_jump
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
 from npdec._pulling import answer, has_many_components
@@ -75,7 +76,10 @@ def linear(call: Call) -> Any:
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, None if call.whole else lazy)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
-    if alone and call.has_tensor_factor() and not bool(torch.isfinite(value.sum())):
+    doubtful = alone and (call.has_tensor_factor() or call.has_infinite_factor())
+    if doubtful and not bool(torch.isfinite(value.sum())):
+        if call.has_infinite_factor():
+            warn_infinite(name_of(call.func))
         with no_graph(True):
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
@@ -237,7 +241,12 @@ def pointwise_in_all(call: Call) -> Any:
     labels, components = align(tensors)
     parts = [lead(c, value.ndim) for c in components]
     steps = [x - r for x, r in zip(*ends, strict=True)]
-    return pack(value, residual, combined(parts, means, steps, value - residual), labels, call.whole)
+    difference = value - residual
+    made = combined(parts, means, steps, difference)
+    known = bool(torch.isfinite(difference.sum()))
+    if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
+        warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _is_elementwise(call: Call) -> bool:
