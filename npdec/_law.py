@@ -22,17 +22,18 @@ from npdec._equal_rows import of_the_residuals, spread
 from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
-from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
+from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
 from npdec._jumps import share_of_jump
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
+from npdec._of_one import as_function, output
 from npdec._pulling import answer, has_many_components
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
 from npdec._secant import derivative, lead
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import constant_when_traced, name_of, tracing
+from npdec._tracing import name_of, tracing
 from npdec._windowed import total
 from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
@@ -168,7 +169,7 @@ def pointwise(call: Call) -> Any:
     with no_graph(tensor.whole):
         value = call(tensor.value)
     rule, options = current_rule(tensor.whole)
-    others, f = _as_function(call)
+    others, f = as_function(call)
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
@@ -180,16 +181,7 @@ def pointwise(call: Call) -> Any:
 
     if isinstance(value, torch.Tensor):
         return one(value, f)
-    return type(value)(one(v, _output(f, i)) for i, v in enumerate(value))
-
-
-def _output(f: Function, i: int) -> Function:
-    def one(*args: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = f(*args)[i]
-        return found
-
-    one.stepwise = f.stepwise  # type: ignore[attr-defined]
-    return one
+    return type(value)(one(v, output(f, i)) for i, v in enumerate(value))
 
 
 def two_orders(call: Call) -> Any:
@@ -254,40 +246,6 @@ def _is_elementwise(call: Call) -> bool:
     given = [*call.args, *call.kwargs.values()]
     plain = [arg for arg in given if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor)]
     return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
-
-
-@constant_when_traced
-def _is_power(func: Function) -> bool:
-    return func in POWERS
-
-
-def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
-    """The plain tensors among the arguments, and the function of the decomposed one and of them."""
-    leaf = call.leaves[0]
-    args, kwargs = list(call.args), dict(call.kwargs)
-    places: list[tuple[Any, Any]] = []
-    others: list[torch.Tensor] = []
-    containers: tuple[tuple[Any, Any], ...] = ((args, range(len(args))), (kwargs, list(kwargs)))
-    for container, keys in containers:
-        for key in keys:
-            item = container[key]
-            if isinstance(item, torch.Tensor) and key != leaf.key:
-                places.append((container, key))
-                others.append(item)
-
-    own: Any = args if isinstance(leaf.key, int) else kwargs
-
-    def f(u: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
-        for (container, key), item in zip(places, rest, strict=True):
-            container[key] = item
-        own[leaf.key] = u
-        return call.func(*args, **kwargs)
-
-    f.function = call.func  # type: ignore[attr-defined]
-    f.stepwise = leaf.tag == "Stepwise"  # type: ignore[attr-defined]
-    if _is_power(call.func) and leaf.key in (0, "input", "self"):
-        f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
-    return tuple(others), f
 
 
 def quadrature(call: Call, formula: Function | None = None) -> Any:

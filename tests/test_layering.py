@@ -55,6 +55,7 @@ LAW = {
     "_normalisation",
     "_norms",
     "_numbers",
+    "_of_one",
     "_overwriting",
     "_pulled",
     "_pulling",
