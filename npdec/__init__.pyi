@@ -372,12 +372,12 @@ class ndarray:
         axis: _IntsLike | None = ...,
         dtype: _DTypeLike = ...,
         out: Any = ...,
-        ddof: float = ...,
+        ddof: _ArrayLike = ...,
         keepdims: builtins.bool = ...,
         *,
         where: _ArrayLike = ...,
         mean: _ArrayLike = ...,
-        correction: float = ...,
+        correction: _ArrayLike = ...,
     ) -> Any: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
@@ -423,12 +423,12 @@ class ndarray:
         axis: _IntsLike | None = ...,
         dtype: _DTypeLike = ...,
         out: Any = ...,
-        ddof: float = ...,
+        ddof: _ArrayLike = ...,
         keepdims: builtins.bool = ...,
         *,
         where: _ArrayLike = ...,
         mean: _ArrayLike = ...,
-        correction: float = ...,
+        correction: _ArrayLike = ...,
     ) -> Any: ...
     def view(self, /, dtype: Any = ..., type: Any = ...) -> ndarray: ...
 
@@ -645,12 +645,12 @@ class generic:
         axis: _IntsLike | None = ...,
         dtype: _DTypeLike = ...,
         out: Any = ...,
-        ddof: float = ...,
+        ddof: _ArrayLike = ...,
         keepdims: builtins.bool = ...,
         *,
         where: _ArrayLike = ...,
         mean: _ArrayLike = ...,
-        correction: float = ...,
+        correction: _ArrayLike = ...,
     ) -> Any: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
@@ -693,12 +693,12 @@ class generic:
         axis: _IntsLike | None = ...,
         dtype: _DTypeLike = ...,
         out: Any = ...,
-        ddof: float = ...,
+        ddof: _ArrayLike = ...,
         keepdims: builtins.bool = ...,
         *,
         where: _ArrayLike = ...,
         mean: _ArrayLike = ...,
-        correction: float = ...,
+        correction: _ArrayLike = ...,
     ) -> Any: ...
     def view(self, /, dtype: Any = ..., type: Any = ...) -> Any: ...
 
@@ -1169,7 +1169,7 @@ def interp(
     fp: _ArrayLike,
     left: _ArrayLike = ...,
     right: _ArrayLike = ...,
-    period: float | None = ...,
+    period: _ArrayLike = ...,
 ) -> Any: ...
 def intersect1d(
     ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: builtins.bool = ..., return_indices: builtins.bool = ...
@@ -1579,12 +1579,12 @@ def std(
     axis: _IntsLike | None = ...,
     dtype: _DTypeLike = ...,
     out: Any = ...,
-    ddof: float = ...,
+    ddof: _ArrayLike = ...,
     keepdims: builtins.bool = ...,
     *,
     where: _ArrayLike = ...,
     mean: _ArrayLike = ...,
-    correction: float = ...,
+    correction: _ArrayLike = ...,
 ) -> Any: ...
 
 subtract: ufunc
@@ -1668,12 +1668,12 @@ def var(
     axis: _IntsLike | None = ...,
     dtype: _DTypeLike = ...,
     out: Any = ...,
-    ddof: float = ...,
+    ddof: _ArrayLike = ...,
     keepdims: builtins.bool = ...,
     *,
     where: _ArrayLike = ...,
     mean: _ArrayLike = ...,
-    correction: float = ...,
+    correction: _ArrayLike = ...,
 ) -> Any: ...
 def vdot(a: _ArrayLike, b: _ArrayLike, /) -> Any: ...
 

@@ -13,13 +13,14 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _entries_forms, _windowed
+from npdec._amplified import warn_infinite
 from npdec._deferred import Deferred, deferred, moved
 from npdec._entries import Entries
 from npdec._impl._storage import shares_memory
 from npdec._leading import in_front
 from npdec._secant import lead
 from npdec._sizes import check, has_many
-from npdec._tracing import constant_when_traced, tracing
+from npdec._tracing import constant_when_traced, name_of, tracing
 
 if TYPE_CHECKING:
     from npdec._call import Call
@@ -128,6 +129,8 @@ def stacked(
         result = function(*[lead(c, value.ndim) for c in components])
         if endless:  # what does not move contributes nothing, though its factor be infinite
             result = torch.where(lead(components[0], value.ndim) == 0, 0, result)
+            if not bool(torch.isfinite(result).all()) and bool(torch.isfinite(components[0]).all()):
+                warn_infinite(name_of(call.func))
         return _expanded(result, count, value)
     if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
         return function(*components)

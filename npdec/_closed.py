@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
+from npdec._amplified import warn_infinite
 from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import guarded, no_graph, read_only
@@ -37,8 +38,11 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not tracing() and not mapped() and (bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0):
             still = lead(x.components, made.value.ndim) == 0
             made.components = torch.where(still, 0, made.components)
+            if not bool(torch.isfinite(made.components).all()):
+                warn_infinite("divide", made.value, made.residual)
         return made
-    product = cast(DecomposedTensor, torch.mul(x, torch.reciprocal(y)))
+    inverse = cast(DecomposedTensor, torch.reciprocal(y))
+    product = cast(DecomposedTensor, torch.mul(x, inverse))
     # The value is the quotient itself, not the product with a rounded reciprocal.
     x_value = x.value if isinstance(x, DecomposedTensor) else x
     x_residual = x.residual if isinstance(x, DecomposedTensor) else x
@@ -46,13 +50,12 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
         # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
-    components = handed_on(product) if safe else _parted(x, y, product)
+    components = handed_on(product) if safe else _parted(x, inverse, product)
     return DecomposedTensor(value, residual, components, product.labels, product.whole)
 
 
-def _parted(x: Any, y: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:
+def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:
     """The components of x · (1 / y), each zero where those of x and of 1 / y are."""
-    inverse = cast(DecomposedTensor, torch.reciprocal(y))
     made = torch.zeros_like(product.components)
     with no_graph(product.whole):
         half_y = (x.value + x.residual) / 2 if isinstance(x, DecomposedTensor) else x

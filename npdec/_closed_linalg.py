@@ -17,6 +17,7 @@ from npdec._tracing import tracing
 __all__ = ["RULES"]
 
 Function = Callable[..., Any]
+_KINDS: Any = torch.return_types
 
 
 def _reflections(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,6 +98,86 @@ def _eigvals_order(made: torch.Tensor, like: Sequence[torch.Tensor]) -> torch.Te
     return torch.take_along_dim(made, _order(made, like[0]), -1)
 
 
+# -- equal eigenvalues and singular values -----------------------------------------------------------------------------
+
+# Of equal eigenvalues the vectors are any basis of their space, and torch's derivative is nan. These forms leave out
+# the part of it that has no meaning, a rotation within that space: the numbers are those of the factorisation, and
+# their derivatives those of first order about a point at which it is held.
+
+
+def _apart(numbers: torch.Tensor) -> torch.Tensor:
+    """1 / (n_j − n_i) for each pair of numbers, zero for equal ones."""
+    gaps = numbers.unsqueeze(-2) - numbers.unsqueeze(-1)
+    equal = gaps.abs() <= _equal_within(numbers)[..., None]
+    return torch.where(equal, 0, 1 / torch.where(equal, 1, gaps))
+
+
+def _equal_within(numbers: torch.Tensor) -> torch.Tensor:
+    size = numbers.abs().amax(-1, keepdim=True)
+    return 8 * numbers.shape[-1] * torch.finfo(numbers.dtype).eps * size
+
+
+def _moving(made: torch.Tensor) -> torch.Tensor:
+    """Zero, with the derivatives of a tensor."""
+    return made - made.detach()
+
+
+def _eigh_apart(A: torch.Tensor, UPLO: str = "L") -> Any:
+    values, vectors = torch.linalg.eigh(A.detach(), UPLO)
+    moved = _moving(vectors.mH @ A @ vectors)
+    along = moved.diagonal(dim1=-2, dim2=-1).real
+    return _KINDS.linalg_eigh((values + along, vectors + vectors @ (_apart(values) * moved)))
+
+
+def _eig_apart(A: torch.Tensor) -> Any:
+    values, vectors = torch.linalg.eig(A.detach())
+    moved = _moving(torch.linalg.solve(vectors, A.to(vectors.dtype) @ vectors))
+    turned = vectors @ (_apart(values) * moved)
+    along = (vectors.conj() * turned).sum(-2, keepdim=True).real  # they stay of length one
+    return _KINDS.linalg_eig((values + moved.diagonal(dim1=-2, dim2=-1), vectors + turned - vectors * along))
+
+
+def _svd_apart(A: torch.Tensor, full_matrices: bool = False) -> Any:
+    u, s, vh = torch.linalg.svd(A.detach(), full_matrices=False)
+    v, change = vh.mH, _moving(A)
+    none = s <= _equal_within(s)
+    inverse = torch.where(none, 0, 1 / torch.where(none, 1, s)).unsqueeze(-2)
+    moved = u.mH @ change @ v
+    apart = _apart(s) / torch.where(none[..., None] & none[..., None, :], 1, s.unsqueeze(-1) + s.unsqueeze(-2))
+    left, right = moved * s.unsqueeze(-2), moved * s.unsqueeze(-1)
+    by_u = u @ (apart * (left + left.mH)) + (change @ v - u @ moved) * inverse
+    by_v = v @ (apart * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
+    return _KINDS.linalg_svd((u + by_u, s + moved.diagonal(dim1=-2, dim2=-1), vh + by_v.mH))
+
+
+for _form, _name in ((_eigh_apart, "linalg_eigh"), (_eig_apart, "linalg_eig"), (_svd_apart, "linalg_svd")):
+    _form.__name__ = _name  # that warnings know
+
+# The function that a factorisation gives way to, and which of its results may be equal numbers.
+_APART: dict[Function, tuple[Function, int]] = {
+    torch.linalg.eigh: (_eigh_apart, 0),
+    torch.linalg.eig: (_eig_apart, 0),
+    torch.linalg.svd: (_svd_apart, 1),
+}
+
+
+def _has_equal(numbers: torch.Tensor) -> bool:
+    """Whether two of the numbers (..., n) are equal to rounding."""
+    pairs = (numbers.unsqueeze(-1) - numbers.unsqueeze(-2)).abs() <= _equal_within(numbers)[..., None]
+    return int(pairs.sum()) > numbers.numel()
+
+
+def _away_from_equal(func: Function, found: Any, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> Function:
+    """The function, or where two of its numbers are equal at an end of the path, its form that has a derivative there.
+    `found` is what it makes of the value."""
+    if func not in _APART:
+        return func
+    apart, place = _APART[func]
+    if _has_equal(found[place].detach()) or _has_equal(func(x.residual.detach(), *args, **kwargs)[place]):
+        return apart
+    return func
+
+
 def _aligned(func: Function, signs: Function, like: Any) -> Function:
     """The function with the signs that agree with these results."""
 
@@ -116,11 +197,17 @@ def _with_signs(signs: Function, inner: Function) -> Function:
         if not args:
             args, kwargs = (kwargs["A"],), {key: item for key, item in kwargs.items() if key != "A"}
         x = args[0]
-        if not isinstance(x, DecomposedTensor) or x.value.is_complex() or tracing() or not x.value.numel():
+        if not isinstance(x, DecomposedTensor) or tracing() or not x.value.numel():
+            return inner(func, args, kwargs)
+        if x.value.is_complex():
+            if func is not torch.linalg.svd:  # of which the phases are free
+                with no_graph(x.whole):
+                    func = _away_from_equal(func, func(x.value, *args[1:], **kwargs), x, args[1:], kwargs)
             return inner(func, args, kwargs)
         with no_graph(x.whole):
             found = func(x.value, *args[1:], **kwargs)
             like = [out.detach() for out in (found if isinstance(found, tuple) else (found,))]
+            func = _away_from_equal(func, found, x, args[1:], kwargs)
         return inner(_aligned(func, signs, like), args, kwargs)
 
     return rule
@@ -137,7 +224,8 @@ def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _svd_reduced(func, (x, full), {})
     with no_graph(x.whole):
         value = func(x.value)
-    thin = _aligned(lambda a: torch.linalg.svd(a, full_matrices=False), _svd_signs, [out.detach() for out in value])
+        small = _away_from_equal(func, value, x, (), {"full_matrices": False})
+    thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, [out.detach() for out in value])
     thin.__name__ = func.__name__
     made = _by_quadrature(thin, (x,), {})
     return type(value)(

@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
+from npdec._amplified import change
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula
 from npdec._gradients import no_graph
-from npdec._jumps import change, share_of_jump
+from npdec._jumps import share_of_jump
 from npdec._numbers import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
 from npdec._settings import conditions_are_frozen
 from npdec._tracing import name_of, tracing

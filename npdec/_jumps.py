@@ -14,25 +14,20 @@ from typing import Any
 
 import torch
 
+from npdec._amplified import STEEP, warn_cancelled, warn_infinite
 from npdec._entries import Entries
 from npdec._impl import _util
 from npdec._secant import lead
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["MOST", "change", "share_of_jump"]
+__all__ = ["moved", "share_of_jump"]
 
-MOST = 2.0**20  # how many times larger than what they add up to contributions may be without a warning
 _ROUNDINGS = 32  # between a step and the sum of all of its components
 
 
-def change(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    """value − residual, zero where both are one infinity."""
-    return torch.where(value == residual, 0, value - residual)
-
-
 def share_of_jump(
-    name: str,
+    name: str | None,
     difference: torch.Tensor,
     step: torch.Tensor,
     size: torch.Tensor,
@@ -50,21 +45,23 @@ def share_of_jump(
     if isinstance(components, Entries):  # what has no entry is zero, and takes no share
         one = components.coalesced()
         return one.like(share_of_jump(name, difference, step, size, one.numbers, slope))
-    total, gross = _moved(components)
+    total, gross = moved(components)
     rest = step.detach() - total
     info = torch.finfo(gross.dtype)
     # What the components miss of the step by more than rounding is that of other chunks.
     others = torch.where(rest.abs() > _ROUNDINGS * info.eps * (size.detach() + gross), rest, 0)
     total, gross = total + others, gross + others.abs()
-    moved, bounded = difference != 0, torch.isfinite(gross)
-    apart = moved & bounded & (total.abs() > max(1 / MOST, info.eps**0.5) * gross)
+    jumps, bounded = difference != 0, torch.isfinite(gross)
+    apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
     # The graph is that of the step: the components may be constants of it.
     divisor = torch.where(apart, step + (total - step).detach() if step.requires_grad else total, 1)
     multiplier = difference / divisor
     length = multiplier.detach().abs()
-    usual = apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
+    usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
-    rare = moved & ~usual
+    rare = jumps & ~usual
+    if slope is not None:  # components that cancel have it, though the function has not moved
+        rare = rare | (bounded & ~apart & (gross > 0))
     known = not tracing() and not mapped()
     if known and not bool(rare.any()):
         return _times(components, multiplier, bool(bounded.all()))
@@ -74,20 +71,30 @@ def share_of_jump(
     smooth = torch.zeros_like(gross)
     if slope is not None and known:  # torch.compile traces no derivative of what is traced
         smooth = torch.where(cancelled, slope().detach(), 0)
-        smooth = torch.where(smooth.abs() * gross <= MOST * (gross + difference.detach().abs()), smooth, 0)
+        smooth = torch.where(smooth.abs() * gross <= STEEP * (gross + difference.detach().abs()), smooth, 0)
     jump = torch.where(rare, difference - torch.where(smooth == 0, 0, smooth * total), 0)
-    if known:
+    if known and name is not None:
         rounding = _ROUNDINGS * info.eps * (smooth.abs() * (size + gross) + difference.abs() * (smooth != 0))
-        _warn(name, cancelled & (jump.abs() > rounding), gross)
+        if bool((rare & bounded & ~torch.isfinite(difference)).any()):
+            warn_infinite(name)
+        lost = cancelled & (jump.abs() > rounding)
+        if bool((lost & (gross == 0)).any()):
+            _util.warn(
+                f"{name}: the value has jumped from the residual, though nothing but rounding has moved its argument: "
+                "the jump is missing from the contributions",
+                DecompositionWarning,
+            )
+        elif bool(lost.any()):
+            warn_cancelled(name)
     shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))
     shared = torch.where(smooth == 0, shared, shared + dense * smooth)
     return torch.where(rare, shared, _times(dense, multiplier, False))
 
 
-def _moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """What components add up to, and what their magnitudes do."""
     if not isinstance(components, torch.Tensor):
-        return components.sum().detach(), components.like(components.parts.detach().abs()).sum()
+        return components.sum().detach(), components.magnitude().detach()
     components = components.detach()
     if len(components) == 1:
         return components[0], components[0].abs()
@@ -115,20 +122,3 @@ def _shares(dense: torch.Tensor, others: torch.Tensor, step: torch.Tensor, bound
 
 def _forward(moves: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     return torch.where(step == 0, moves.abs(), (moves * torch.sign(step.detach())).clamp(min=0))
-
-
-def _warn(name: str, cancelled: torch.Tensor, gross: torch.Tensor) -> None:
-    if not bool(cancelled.any()):
-        return
-    if bool((cancelled & (gross == 0)).any()):
-        _util.warn(
-            f"{name}: the value has jumped from the residual, though nothing but rounding has moved its argument: "
-            "the jump is missing from the contributions",
-            DecompositionWarning,
-        )
-        return
-    _util.warn(
-        f"{name}: the contributions to its argument cancel to less than a millionth of their sizes, or to rounding "
-        "errors, across a jump: it is shared among those that move towards the value, in proportion to their sizes",
-        DecompositionWarning,
-    )

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _batched, _checking, _reverse
+from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
@@ -21,17 +22,18 @@ from npdec._equal_rows import of_the_residuals, spread
 from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
-from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS, POWERS
-from npdec._jumps import change, share_of_jump
+from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._jumps import share_of_jump
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
+from npdec._of_one import as_function, output
 from npdec._pulling import answer, has_many_components
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
 from npdec._secant import derivative, lead
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import constant_when_traced, name_of, tracing
+from npdec._tracing import name_of, tracing
 from npdec._windowed import total
 from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
@@ -75,7 +77,10 @@ def linear(call: Call) -> Any:
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, None if call.whole else lazy)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
-    if alone and call.has_tensor_factor() and not bool(torch.isfinite(value.sum())):
+    doubtful = alone and (call.has_tensor_factor() or call.has_infinite_factor())
+    if doubtful and not bool(torch.isfinite(value.sum())):
+        if call.has_infinite_factor():
+            warn_infinite(name_of(call.func))
         with no_graph(True):
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
@@ -164,7 +169,7 @@ def pointwise(call: Call) -> Any:
     with no_graph(tensor.whole):
         value = call(tensor.value)
     rule, options = current_rule(tensor.whole)
-    others, f = _as_function(call)
+    others, f = as_function(call)
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
@@ -176,16 +181,7 @@ def pointwise(call: Call) -> Any:
 
     if isinstance(value, torch.Tensor):
         return one(value, f)
-    return type(value)(one(v, _output(f, i)) for i, v in enumerate(value))
-
-
-def _output(f: Function, i: int) -> Function:
-    def one(*args: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = f(*args)[i]
-        return found
-
-    one.stepwise = f.stepwise  # type: ignore[attr-defined]
-    return one
+    return type(value)(one(v, output(f, i)) for i, v in enumerate(value))
 
 
 def two_orders(call: Call) -> Any:
@@ -237,7 +233,12 @@ def pointwise_in_all(call: Call) -> Any:
     labels, components = align(tensors)
     parts = [lead(c, value.ndim) for c in components]
     steps = [x - r for x, r in zip(*ends, strict=True)]
-    return pack(value, residual, combined(parts, means, steps, value - residual), labels, call.whole)
+    difference = value - residual
+    made = combined(parts, means, steps, difference)
+    known = bool(torch.isfinite(difference.sum()))
+    if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
+        warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _is_elementwise(call: Call) -> bool:
@@ -245,40 +246,6 @@ def _is_elementwise(call: Call) -> bool:
     given = [*call.args, *call.kwargs.values()]
     plain = [arg for arg in given if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor)]
     return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
-
-
-@constant_when_traced
-def _is_power(func: Function) -> bool:
-    return func in POWERS
-
-
-def _as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
-    """The plain tensors among the arguments, and the function of the decomposed one and of them."""
-    leaf = call.leaves[0]
-    args, kwargs = list(call.args), dict(call.kwargs)
-    places: list[tuple[Any, Any]] = []
-    others: list[torch.Tensor] = []
-    containers: tuple[tuple[Any, Any], ...] = ((args, range(len(args))), (kwargs, list(kwargs)))
-    for container, keys in containers:
-        for key in keys:
-            item = container[key]
-            if isinstance(item, torch.Tensor) and key != leaf.key:
-                places.append((container, key))
-                others.append(item)
-
-    own: Any = args if isinstance(leaf.key, int) else kwargs
-
-    def f(u: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
-        for (container, key), item in zip(places, rest, strict=True):
-            container[key] = item
-        own[leaf.key] = u
-        return call.func(*args, **kwargs)
-
-    f.function = call.func  # type: ignore[attr-defined]
-    f.stepwise = leaf.tag == "Stepwise"  # type: ignore[attr-defined]
-    if _is_power(call.func) and leaf.key in (0, "input", "self"):
-        f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
-    return tuple(others), f
 
 
 def quadrature(call: Call, formula: Function | None = None) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._amplified import warn_of_size
 from npdec._impl import _util
 from npdec._settings import settings
 from npdec._tracing import constant_when_traced, mapped, tracing
@@ -377,10 +378,16 @@ def integrate(
             "the value passes close to a singularity, or the operation is ill-conditioned",
             DecompositionWarning,
         )
+
+    def said(made: list[torch.Tensor]) -> list[torch.Tensor]:
+        if worst <= bound:
+            warn_of_size(name, made, components, result, base, reverse)
+        return made
+
     if reverse:
         nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
         changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
-        return list(_Path.apply(function, nodes, detached_start, detached_step, changes, *components))
+        return said(list(_Path.apply(function, nodes, detached_start, detached_step, changes, *components)))
     ordered = sorted(panels, key=lambda panel: panel.a)
 
     def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -395,6 +402,6 @@ def integrate(
         # Likewise the whole change goes along with the components, where its integral is known.
         sums = integrals([torch.cat([c, d.unsqueeze(0)]) for c, d in zip(components, step, strict=True)])
         if missed([s[-1] for s in sums], *ends) <= 2 * max(worst, bound):
-            return [s[:-1] for s in sums]
+            return said([s[:-1] for s in sums])
         function.one_by_one = True  # type: ignore[attr-defined]
-    return integrals(components)
+    return said(integrals(components))

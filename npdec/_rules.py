@@ -13,10 +13,12 @@ from typing import Any
 
 import torch
 
+from npdec._amplified import change
 from npdec._gradients import is_pulled, no_graph, pulled, scaled
-from npdec._jumps import change, share_of_jump
+from npdec._jumps import share_of_jump
 from npdec._secant import Slope, derivative, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
+from npdec._steep import tempered, warn_if_infinite
 from npdec._tracing import count_contexts, name_of, refuse_trace, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
@@ -199,7 +201,14 @@ def affine(
     if getattr(f, "stepwise", False):
         return _stepped(f, value, residual, components, f_value, others)
     f_residual, slope = _sloped(f, value, residual, components, f_value, others)
-    return f_residual, slope.apply(components)
+    if not slope.steep:
+        return f_residual, slope.apply(components)
+    name = name_of(getattr(f, "function", f))
+    if _reverse(value, components):
+        warn_if_infinite(name, value, residual, f_value, f_residual)
+        return f_residual, slope.apply(components)
+    at = lambda u: f(u, *others)  # noqa: E731
+    return f_residual, tempered(name, at, value, residual, f_value, f_residual, components, slope)
 
 
 def affine_in_reverse(
@@ -215,6 +224,8 @@ def affine_in_reverse(
         return _stepped(f, value, residual, components, f_value, others)
     f_residual, slope = _sloped(f, value, residual, components, f_value, others)
     multiplier, difference = slope.multiplier, slope.difference
+    if slope.steep:
+        warn_if_infinite(name_of(getattr(f, "function", f)), value, residual, f_value, f_residual)
     if slope.shares_finite() or f_value.shape != value.shape:
         return f_residual, slope.apply(components)
     if f_value.dtype is not components.dtype or f_value.is_complex():

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from npdec._amplified import STEEP
 from npdec._close import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
 from npdec._entries import Entries
 from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
@@ -67,6 +68,7 @@ class Slope:
     extreme: torch.Tensor | None = None
     singular: torch.Tensor | None = None
     limit: torch.Tensor | None = None
+    steep: bool = False  # beyond STEEP somewhere, or not finite
 
     def shares_finite(self) -> bool:
         """Whether a finite difference, or one over an infinite step, is shared out in place of a slope."""
@@ -253,9 +255,10 @@ def _quick(
     if pieces and bool(torch.isfinite(slope.sum())):
         return Slope(slope, difference)
     size = slope.abs()
-    if not bool(size.amax() <= info.max * info.eps):
+    most = float(size.amax())
+    if not most <= info.max * info.eps:
         return None
-    found = Slope(slope, difference)
+    found = Slope(slope, difference, steep=most > STEEP)
     return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
 
 
@@ -290,6 +293,7 @@ def _ranged(
 ) -> Slope:
     """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
     info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
+    slope.steep = not bool((size <= STEEP).all())
     inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
     # A step that is infinite or NaN is shared where the function makes a number of it (nan_to_num does).
     extreme = (step != 0) & ((difference != 0) | ~torch.isfinite(step)) & ~inside & ~torch.isnan(difference)

@@ -257,11 +257,11 @@ have rules of their own. **How**: the closed forms of the law that its calls mee
 completeness `|value − residual − components.sum(0)|` relative to the largest magnitude, at its worst over all sample
 calls of the test suite, each array decomposed alone and all together; in double and in single precision.
 
-**Conditions carry.** A comparison gives booleans that say how far each input moved them across the threshold, and so do
-the integers that count them; `where`, `select`, `piecewise`, `choose`, masks and masked writes pass that on, so that
-the residual is the function of the baseline. A function **freezes** a selection where it follows an order, an equality or a
-size that depends on values, as does Python's own `if`: completeness holds, but the residual follows the choice at the
-value. Where the baseline would choose otherwise, a `DecompositionWarning` says so and names the line
+**Conditions carry.** A comparison gives booleans that say how far each input moved them across the threshold, and so
+do the integers that count them; `where`, `select`, `piecewise`, `choose`, masks and masked writes pass that on, so
+that the residual is the function of the baseline. A function **freezes** a selection where it follows an order, an
+equality or a size that depends on values, as Python's own `if` does: completeness holds, but the residual follows the
+choice at the value. Where the baseline would choose otherwise, a `DecompositionWarning` says so and names the line
 (`np.rule(conditions="frozen")` freezes conditions as well, and says nothing). A path that meets a singularity gives a
 `DecompositionWarning` with the error, as does whatever has to drop contributions.
 """

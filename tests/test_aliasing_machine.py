@@ -39,6 +39,13 @@ def negate(lib, x, **options):
     return lib.negative(x, out=x, **options) if lib is np else lib.multiply(x, -1, out=x, **options)
 
 
+def no_nan(x):
+    """The law for nan_to_num: what takes the place of a NaN is a constant."""
+    missing = numpy.isnan(x["value"]) | numpy.isnan(x["residual"])
+    made = {label: numpy.where(missing, 0, x[label]) for label in LABELS}
+    return {"residual": numpy.nan_to_num(x["residual"])} | made
+
+
 class Aliasing(Arrays):
     # -- new arrays ------------------------------------------------------------------------------------------------
 
@@ -200,7 +207,7 @@ class Aliasing(Arrays):
             lambda lib, x: lib.require(x, requirements=["F"]),
             lambda lib, x: x.conj() if x.dtype.kind != "c" else x[...],
             lambda lib, x: lib.take(x, [0], axis=axis) if x.size else x.copy(),
-            lambda lib, x: lib.nan_to_num(x, copy=False),
+            lambda lib, x: x[...] if numpy.isnan(pair.value).any() else lib.nan_to_num(x, copy=False),
             lambda lib, x: lib.permute_dims(x, axes),
             lambda lib, x: lib.broadcast_arrays(x, lib.zeros(x.shape))[0][...] if x.ndim else x[...],
         ]
@@ -527,7 +534,10 @@ class Aliasing(Arrays):
         ]
         if (kind == 4 and rng.integers(0, 3)) or (kind == 6 and not pair.carries):
             return
-        self.write(f"others {kind}", steps[kind], pair, *(value,) * (kind < 2))
+        if kind == 6 and pair.value.dtype.kind == "c" and numpy.isnan(pair.value).any():
+            return  # of a product that is no number, both parts are none, or one is
+        law = no_nan if kind == 6 else None
+        self.write(f"others {kind}", steps[kind], pair, *(value,) * (kind < 2), law=law)
 
     @rule(seed=SEEDS)
     def sort(self, seed):

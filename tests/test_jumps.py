@@ -123,6 +123,16 @@ def test_jumps_are_shared_by_what_moves(name, dtype):
     assert cancelled
 
 
+@pytest.mark.parametrize("name", STEPS)
+def test_moves_that_cancel_have_the_slope_of_the_piece(name):
+    """Nothing has moved, and yet each of two inputs would have, without the other."""
+    d = np.decompose(np.array([1.0, -0.6875]), baseline=np.array([0.25, 0.0625])).sum(keepdims=True)
+    assert d.value == d.residual == 0.3125
+    near = [call(name, np.array([0.3125 + h])) for h in (-(2.0**-20), 2.0**-20)]
+    slope = float((near[1] - near[0])[0]) * 2.0**19
+    assert parts(call(name, d))[2] == [0.75 * slope, -0.75 * slope]
+
+
 def test_two_arguments_of_which_one_cancels():
     x = np.decompose(np.array([0.1, 0.2, -0.3]), labels=["a", "b", "c"]).sum()
     y = np.decompose(np.array(2.0), baseline=1.0, labels=["d"])

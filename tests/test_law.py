@@ -283,6 +283,7 @@ def test_an_infinity_that_stays_contributes_nothing(f):
         lambda x: math.inf / (1 + x),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* infinite or not a number:npdec.exceptions.DecompositionWarning")
 def test_what_does_not_move_contributes_nothing_times_infinity(f):
     x = np.decompose(torch.tensor([3.0, 1.0, 2.0]), baseline=torch.tensor([3.0, 0.5, 1.0]))
     made = f(x)

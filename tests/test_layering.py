@@ -15,6 +15,7 @@ MAX_LINES = 450
 
 LEAVES = {"_base", "_command", "_signature", "_tags", "exceptions"}
 LAW = {
+    "_amplified",
     "_attention",
     "_batched",
     "_call",
@@ -54,6 +55,7 @@ LAW = {
     "_normalisation",
     "_norms",
     "_numbers",
+    "_of_one",
     "_overwriting",
     "_pulled",
     "_pulling",
@@ -65,6 +67,7 @@ LAW = {
     "_settings",
     "_sizes",
     "_softmax",
+    "_steep",
     "_stored",
     "_torch_rules",
     "_traced_quadrature",

@@ -21,6 +21,8 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
 import npdec as np
 
+pytestmark = pytest.mark.slow
+
 DOUBLE = torch.float64
 WIDTH, TOKENS = 16, 6
 EPS = torch.finfo(torch.float32).eps

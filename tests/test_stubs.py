@@ -141,6 +141,7 @@ def test_members_of_arrays_are_what_the_stub_says(shape: tuple[int, ...]) -> Non
         assert type(made) is np.ndarray, name
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_the_package(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "right.py").write_text(RIGHT, "utf-8")

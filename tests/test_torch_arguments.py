@@ -25,6 +25,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
 def test_arguments_given(name: str) -> None:
     """Value, residual, completeness, reverse mode and small changes, with each argument in some sample."""
@@ -34,6 +35,7 @@ def test_arguments_given(name: str) -> None:
         check(sample.run, sample.inputs, sample.bases, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
 def test_arguments_left_out(name: str) -> None:
     """A call without one of its arguments is another, and decomposed as that: no default of a formula is its own."""
@@ -69,6 +71,7 @@ KEYWORD_ONLY = frozenset("cfloat cdouble".split())
 RANDOM = frozenset("bernoulli normal nn.functional.rrelu".split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
 def test_arguments_by_name(name: str) -> None:
     """All arguments by torch's names, and by those of NumPy's that torch takes for them; and all by position."""
@@ -130,6 +133,7 @@ def _same(made: list[Any], wanted: list[Any]) -> None:
             torch.testing.assert_close(getattr(got, part), getattr(want, part), equal_nan=True)
 
 
+@pytest.mark.slow
 def test_every_argument_is_given() -> None:
     """All but a few, which are listed with their reasons; and so are the functions of which it cannot be told."""
     lacking: dict[str, set[str]] = {}

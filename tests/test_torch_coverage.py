@@ -34,6 +34,7 @@ pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 CHECKED = [name for name, op in OPERATORS.items() if op.name not in LOOKS and op.name not in REFUSES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED)
 def test_operators(name: str) -> None:
     op = OPERATORS[name].name
@@ -135,6 +136,7 @@ WITH_FORMS = [
 VIEWS_IN_PLACE = frozenset("as_strided squeeze unsqueeze t transpose swapaxes swapdims".split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_FORMS)
 def test_forms_agree(name: str) -> None:
     op = OPERATORS[name]

@@ -318,6 +318,7 @@ def test_rules_and_checks_see_components():
         check(F.layer_norm(torch.exp(d), (12,)), F.layer_norm(torch.exp(again(d)), (12,)))
 
 
+@pytest.mark.filterwarnings("ignore:.* infinite or not a number:npdec.exceptions.DecompositionWarning")
 def test_an_infinite_slope_and_one_out_of_range():
     x = torch.tensor([[0.0, 1.0], [4.0, 0.0], [1e-300, 9.0], [2.0, 3.0]], dtype=F64)
     d = np.decompose(x, axis=0)

@@ -108,6 +108,11 @@ def is_known_true(condition: torch.Tensor) -> bool:
         return False
 
 
+def carries(x: object) -> bool:
+    """Whether contributions or gradients flow through an argument, so that a number will not do in its place."""
+    return isinstance(x, torch.Tensor) and (type(x) is not torch.Tensor or x.requires_grad)
+
+
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 

@@ -333,7 +333,7 @@ def interp(
     fp: ArrayLike,
     left: ArrayLikeOrScalar | None = None,
     right: ArrayLikeOrScalar | None = None,
-    period: float | None = None,
+    period: ArrayLikeOrScalar | None = None,
 ):
     """Piecewise linear interpolation at `x` of the points (xp, fp), in float64, or complex128 if `fp` is complex.
 
@@ -359,7 +359,7 @@ def interp(
     if period is not None:
         if period == 0:
             raise ValueError("period must be a non-zero value")
-        period, left, right = math.fabs(period), None, None
+        period, left, right = abs(period), None, None
         x, xp = torch.remainder(x, period), torch.remainder(xp, period)
         order = _order.argsort(xp, 0)
         xp, fp = torch.index_select(xp, 0, order), torch.index_select(fp, 0, order)

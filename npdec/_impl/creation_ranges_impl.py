@@ -21,6 +21,13 @@ def _number(x: Any) -> Any:
     return x.item()
 
 
+def _first_two(start: Any, step: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
+    """The first two numbers of a range, of bounds through which something flows."""
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    start, step = (torch.as_tensor(x, dtype=wide, device=device) for x in (start, step))
+    return torch.stack([start, start + step]).to(dtype)
+
+
 def _bounds(start_or_stop: Any, start: Any, stop: Any) -> tuple[Any, Any]:
     """Where a range starts and stops, each given by place or by name."""
     if start_or_stop is NoValue:
@@ -67,6 +74,7 @@ def arange(
 
     The dtype is int64 if all arguments are integers, else float64, unless given. As in NumPy all numbers continue the
     distance of the first two, rounded to the dtype. For a float step, `np.linspace` is the safer choice.
+    Contributions of start and step flow on; how many numbers there are is chosen at the value.
     The bounds may also be given by name, as `start` and `stop`.
     Raises TypeError without a stop, ZeroDivisionError for a step of zero, ValueError if the length is not finite.
 
@@ -76,6 +84,8 @@ def arange(
     first, bound = _bounds(start_or_stop, start, stop)
     step = 1 if step is None else step
     stepped = isinstance(step, torch.Tensor)
+    flowing: list[Any] = [x for x in (first, bound, step) if _util.carries(x)]
+    ends = first, bound, step
     start, stop, step = _number(first), _number(bound), _number(step)
     if stepped and step == 0:
         raise ValueError("Maximum allowed size exceeded: the step is zero")
@@ -85,6 +95,8 @@ def arange(
     if not dtype.is_complex and any(isinstance(x, complex) for x in (start, stop, step)):
         raise TypeError("must be real number, not complex")
     length = _length(start, stop, step)
+    if flowing and not any(isinstance(x, complex) for x in (start, stop, step)):
+        int(torch.ceil((ends[1] - ends[0]) / ends[2]))  # a choice that whoever looks at choices meets here
     device = as_device(device)
     if dtype is torch.bool:
         if length > 2:
@@ -93,12 +105,16 @@ def arange(
     second = start + step
     if dtypes_impl.kind(dtype) in "ui":
         # The distance is that of the first two numbers after rounding; int64 arithmetic wraps as any integer does.
+        for x in flowing:
+            x.to(dtype)  # which says that an integer cannot carry what is dropped
         stored = [dtypes_impl.scalar_tensor(int(x), dtype) for x in (start, second)[:length]]
         begin, after = (*(int(x.to(torch.int64)) for x in stored), 0, 0)[:2]
         counted = torch.arange(length, dtype=torch.int64, device=device)
         return (begin + counted * (after - begin)).to(dtype)
     compute = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
     two = torch.tensor([start, second], dtype=dtype, device=device)
+    if flowing:
+        two = _first_two(ends[0], ends[2], dtype, device)
     origin, distance = two[0].to(compute), two[1].to(compute) - two[0].to(compute)
     counted = torch.arange(length, device=device).to(compute)
     # NumPy stores the first two numbers themselves; origin + distance may differ from the second in the last digit.

@@ -67,14 +67,19 @@ def log(x: Pointwise):
     return torch.log(x)
 
 
-@ufunc(torch.log2, loops="inexact", flags=_flags.LOG)
+@ufunc(torch.log2, loops="inexact_real", flags=_flags.LOG)
 def log2(x: Pointwise):
     """The logarithm to base 2; -inf for 0, nan for negative real numbers.
 
     >>> np.log2(np.array([1.0, 8.0]))
     array([0., 3.])
     """
-    return torch.log2(x)
+    if not x.is_complex():
+        return torch.log2(x)
+    # Without vector instructions torch divides by log(2) + 0j, so that log2(0j) is -inf + nanj:
+    # https://github.com/pytorch/pytorch/blob/v2.13.0/c10/util/complex_math.h
+    natural = torch.log(x)
+    return torch.complex(torch.real(natural) * (1 / math.log(2)), torch.imag(natural) * (1 / math.log(2)))
 
 
 @ufunc(torch.log10, loops="inexact", flags=_flags.LOG)

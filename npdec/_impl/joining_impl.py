@@ -264,10 +264,8 @@ def block(arrays: Any) -> Array:
 
 def _bounds(size: int, indices_or_sections: Any) -> list[slice]:
     """The slices that cut an axis at the given indices, or into that many parts."""
-    if isinstance(indices_or_sections, torch.Tensor):
-        if indices_or_sections.ndim:
-            return _cuts(indices_or_sections.tolist())
-        indices_or_sections = indices_or_sections.item()
+    if isinstance(indices_or_sections, torch.Tensor) and indices_or_sections.ndim:
+        return _cuts(indices_or_sections.tolist())
     sections = int(indices_or_sections)
     if sections <= 0:
         raise ValueError("number sections must be larger than 0.")

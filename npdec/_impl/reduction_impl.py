@@ -137,12 +137,12 @@ def var(
     axis: AxisLike | None = None,
     dtype: DTypeLike | None = None,
     out: OutArray | None = None,
-    ddof: float = 0,
+    ddof: ArrayLikeOrScalar = 0,
     keepdims: KeepDims = NoValue,
     *,
     where: Mask = NoValue,
     mean: ArrayLike = NoValue,
-    correction: float = NoValue,
+    correction: ArrayLikeOrScalar = NoValue,
 ):
     """The variance over an axis, several axes, or all of them: the mean of the squared distances from the mean.
 
@@ -158,7 +158,12 @@ def var(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if dtype is None and keepdims is NoValue and where is NoValue and mean is NoValue and a.dtype in _SQUARED:
+    if isinstance(ddof, torch.Tensor) and not _util.carries(ddof):
+        ddof = ddof.item()
+    if (
+        dtype is None and keepdims is NoValue and where is NoValue and mean is NoValue and a.dtype in _SQUARED
+        and not isinstance(ddof, torch.Tensor)
+    ):  # fmt: skip
         if axis is None:
             if a.numel() > ddof:
                 return torch.var(a, correction=ddof)
@@ -181,7 +186,7 @@ def var(
         computed = result_type(real_dtype(computed), square)
     if isinstance(freedom, torch.Tensor):
         freedom = freedom.clamp(min=0)
-        if not (keepdims is not NoValue and keepdims):
+        if freedom.ndim and not (keepdims is not NoValue and keepdims):
             freedom = freedom.squeeze(axes)
     else:
         freedom = freedom if freedom > 0 else 0
@@ -211,12 +216,12 @@ def std(
     axis: AxisLike | None = None,
     dtype: DTypeLike | None = None,
     out: OutArray | None = None,
-    ddof: float = 0,
+    ddof: ArrayLikeOrScalar = 0,
     keepdims: KeepDims = NoValue,
     *,
     where: Mask = NoValue,
     mean: ArrayLike = NoValue,
-    correction: float = NoValue,
+    correction: ArrayLikeOrScalar = NoValue,
 ):
     """The standard deviation over an axis, several axes, or all of them: the square root of `var`, with its options.
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from npdec import _checking, _windows
+from npdec._amplified import STEEP
 from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
 from npdec._gradients import overwritten
+from npdec._impl import _util
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
 from npdec._rules import current_rule
 from npdec._secant import narrowed
 from npdec.attribution._problem import Found, Problem, choose, plain
+from npdec.exceptions import DecompositionWarning
 
 __all__ = ["forward", "reverse"]
 
@@ -73,6 +77,8 @@ def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
             bar.advance()
     values = [plain(one).detach() for one in run.chosen]
     residuals = [(one.residual if isinstance(one, DecomposedTensor) else one).detach() for one in run.chosen]
+    for value, residual, row in zip(values, residuals, rows, strict=True):
+        _warn_if_large(problem, value, residual, row)
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -81,6 +87,21 @@ def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two results are equal, NaN to NaN."""
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
+
+
+def _warn_if_large(problem: Problem, value: torch.Tensor, residual: torch.Tensor, row: torch.Tensor) -> None:
+    """Warn of contributions to a number that cancel to a millionth of what they are: going forward the operation that
+    makes them so sees the components that cancel, and shares its change among them."""
+    size = float(row.detach().abs().sum())
+    there = float(value.abs() + residual.abs())
+    there += sum(float((v - r).abs().sum()) for v, r in zip(problem.values, problem.residuals, strict=True))
+    if math.isfinite(there) and not size <= STEEP * there:
+        _util.warn(
+            "attribute: contributions are more than a million times as large as the value, the residual and the "
+            "changes of the inputs: they cancel, before a jump, a pole or a steep slope. mode='forward' shares out "
+            "what is left, and names the operation",
+            DecompositionWarning,
+        )
 
 
 def _own(residual: torch.Tensor) -> torch.Tensor:

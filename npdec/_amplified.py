@@ -1,0 +1,74 @@
+"""Contributions that are too large, infinite or not a number: what is said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from npdec._impl import _util
+from npdec._tracing import mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["STEEP", "change", "warn_cancelled", "warn_infinite", "warn_of_size"]
+
+STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
+
+
+def change(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """value − residual, zero where both are one infinity."""
+    return torch.where(value == residual, 0, value - residual)
+
+
+def warn_cancelled(name: str) -> None:
+    """Warn that contributions have been shared out by other than the law, which would make them too large."""
+    _util.warn(
+        f"{name}: the contributions to its argument cancel to less than a millionth of their sizes, or to rounding "
+        "errors, where it jumps or is steep: its change is shared among those that move towards the value, in "
+        "proportion to their sizes",
+        DecompositionWarning,
+    )
+
+
+def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.Tensor | None = None) -> None:
+    """Warn that contributions are infinite or NaN, as the value or the residual of the result is, if they are known."""
+    at_baseline = residual is None or not bool(torch.isfinite(residual).all())
+    at_value = value is None or not bool(torch.isfinite(value).all())
+    place = "at the baseline" if at_baseline else "at the value" if at_value else "between"
+    if residual is None:
+        place += " or at the value"
+    _util.warn(
+        f"{name}: infinite or not a number {place}, and so are contributions"
+        + (": choose another baseline" if at_baseline else ""),
+        DecompositionWarning,
+    )
+
+
+def warn_of_size(
+    name: str,
+    made: Sequence[torch.Tensor],
+    components: Sequence[torch.Tensor],
+    values: Sequence[torch.Tensor],
+    residuals: Sequence[torch.Tensor],
+    whole: bool,
+) -> None:
+    """Warn where contributions that an operation has made of finite ones are not finite, or so large that they cancel
+    to a millionth of what they are; in reverse mode, where the change of a result is not finite."""
+    if tracing() or mapped():
+        return
+    given = sum(float(c.detach().abs().sum()) for c in components)
+    if not math.isfinite(given):
+        return
+    for part, value, residual in zip(made, values, residuals, strict=True):
+        sizes = change(value, residual).detach().abs()
+        sizes = sizes if whole else torch.where(torch.isfinite(sizes), part.detach().abs().sum(0), sizes)
+        most = float(sizes.amax()) if sizes.numel() else 0.0
+        if not math.isfinite(most):
+            warn_infinite(name, value.detach(), residual.detach())
+        elif most > STEEP * given and bool((sizes > STEEP * (value.abs() + residual.abs() + given)).any()):
+            _util.warn(
+                f"{name}: contributions are more than a million times as large as the value, the residual and what "
+                "they are made of: they cancel, and few of their digits are left in what they add up to",
+                DecompositionWarning,
+            )

@@ -1,0 +1,208 @@
+"""Contributions that are infinite, not a number, or far larger than what they come from and add up to: never without a
+warning that names the operation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import pytest
+import torch
+
+import npdec as np
+from test_pointwise_digits import BINARY, FUNCTIONS, apply
+
+INF = math.inf
+# A function, a value at which it is finite, and a baseline at which it is not.
+POLES = {
+    "log": (np.log, 2.0, 0.0),
+    "log2": (np.log2, 2.0, 0.0),
+    "log10": (np.log10, 2.0, 0.0),
+    "log1p": (np.log1p, 2.0, -1.0),
+    "reciprocal": (np.reciprocal, 2.0, 0.0),
+    "1 / x": (lambda x: 1 / x, 2.0, 0.0),
+    "x / x": (lambda x: x / x, 2.0, 0.0),
+    "x ** -1": (lambda x: x**-1, 2.0, 0.0),
+    "x ** -0.5": (lambda x: x**-0.5, 2.0, 0.0),
+    "power of the exponent": (lambda x: np.power(0.0, x), 2.0, -1.0),
+    "arctanh": (np.arctanh, 0.5, 1.0),
+    "arctanh below": (np.arctanh, 0.5, -1.0),
+    "exp overflows": (np.exp, 1.0, 1000.0),
+    "sqrt of a negative number": (np.sqrt, 2.0, -1.0),
+    "log of a negative number": (np.log, 2.0, -1.0),
+    "arccosh below one": (np.arccosh, 2.0, 0.0),
+    "rsqrt": (lambda x: torch.rsqrt(x.tensor), 2.0, 0.0),
+    "digamma": (lambda x: torch.digamma(x.tensor), 2.0, 0.0),
+    "lgamma": (lambda x: torch.lgamma(x.tensor), 2.0, 0.0),
+    "logit": (lambda x: torch.logit(x.tensor), 0.5, 0.0),
+    "erfinv": (lambda x: torch.erfinv(x.tensor), 0.5, 1.0),
+    "float_power": (lambda x: np.float_power(x, -2), 2.0, 0.0),
+    "infinite factor": (lambda x: x * np.inf, 2.0, 0.0),
+    "divided by zero": (lambda x: x / 0.0, 2.0, 1.0),
+}
+REGULAR = {
+    "sqrt": (np.sqrt, 2.0, 0.0),
+    "x ** 0.5": (lambda x: x**0.5, 2.0, 0.0),
+    "cbrt": (np.cbrt, 2.0, 0.0),
+    "arccosh": (np.arccosh, 2.0, 1.0),
+    "arcsin": (np.arcsin, 0.5, 1.0),
+    "norm": (np.linalg.norm, 2.0, 0.0),
+    "exp": (lambda x: np.exp(30 * x), 1.0, 0.0),
+    "hypot": (lambda x: np.hypot(x, x), 1.0, 0.0),
+    "softmax": (lambda x: torch.softmax(x.tensor, 0), 1.0, 0.0),
+    "tan": (np.tan, 1.57, 0.0),
+    "masked": (lambda x: x + np.array([-np.inf, 0.0]), 1.0, 0.0),
+    "square of large numbers": (np.square, 1e12, 0.0),
+}
+
+
+def heard(f, *args):
+    """The result and the warnings, each with the file that it names."""
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        made = f(*args)
+    return made, [(str(w.message), w.filename) for w in met if w.category is np.exceptions.DecompositionWarning]
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "scalar"])
+@pytest.mark.parametrize("name", POLES)
+def test_a_pole_at_the_baseline_is_said(name, mode):
+    f, value, base = POLES[name]
+    if mode == "scalar":
+        _, said = heard(lambda: f(np.decompose(np.array(value), baseline=base)))
+    elif mode == "forward":
+        _, said = heard(lambda: f(np.decompose(np.array([value, value]), baseline=base)))
+    else:
+        _, said = heard(lambda: np.attribute(lambda x: np.asarray(f(x)).sum(), np.array([value, value]), baseline=base))
+    assert said, name
+    assert all(file == __file__ for _, file in said)
+    assert any("infinite or not a number" in text for text, _ in said)
+    assert len({text for text, _ in said}) == 1
+    _, said = heard(lambda: f(np.array([value, base])))
+    assert not said
+
+
+@pytest.mark.parametrize("name", REGULAR)
+def test_what_is_finite_says_nothing(name):
+    f, value, base = REGULAR[name]
+    made, said = heard(lambda: np.asarray(f(np.decompose(np.array([value, value]), baseline=base))))
+    assert not said
+    assert np.isfinite(made.components).all()
+    _, said = heard(lambda: np.attribute(lambda x: np.asarray(f(x)).sum(), np.array([value, value]), baseline=base))
+    assert not said
+
+
+def test_a_pole_at_the_value_and_one_where_nothing_moves():
+    _, said = heard(lambda: np.log(np.decompose(np.array([0.0, 1.0]), baseline=1.0)))
+    assert "at the value" in said[0][0]
+    assert "baseline" not in said[0][0]
+    made, said = heard(lambda: np.log(np.decompose(np.array([0.0, 2.0]), baseline=np.array([0.0, 1.0]))))
+    assert not said
+    assert made.components.tolist() == [[0.0, 0.0], [0.0, pytest.approx(math.log(2))]]
+
+
+def test_once_for_a_line_where_warnings_are_shown_once():
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("default")
+        __warningregistry__ = globals().setdefault("__warningregistry__", {})
+        __warningregistry__.clear()
+        for _ in range(3):
+            np.log(np.decompose(np.array([2.0])))
+    assert len(met) == 1
+
+
+# -- steep functions of what cancels -----------------------------------------------------------------------------------
+
+# Components that cancel, to nothing or to rounding errors, or not; they move an argument around these numbers.
+COMPONENTS = [
+    (0.1, 0.2, -0.3),
+    (1.0, -1.0, 0.0),
+    (1.0, -1.0, 1e-9),
+    (1e6, -1e6, 1e-3),
+    (3.0, -1.0, -1.5),
+    (1e-17, 2e-17, 0.0),
+]
+PLACES = [0.0, 1.0, -1.0, 0.5, -0.5, 1e-9, 1e-300, 2.0, 1 - 2.0**-53, math.pi / 2, 700.0]
+
+
+def cases(dtype):
+    found = []
+    for parts, place in itertools.product(COMPONENTS, PLACES):
+        components = torch.tensor(parts, dtype=dtype)
+        residual = torch.tensor(place, dtype=dtype)
+        found.append((residual + components.sum(), residual, components))
+        found.append((torch.nextafter(residual, residual + 1), residual, components))  # moved by one rounding error
+    value, residual, components = (torch.stack(t) for t in zip(*found, strict=True))
+    return value, residual, components.T
+
+
+def check(name, x, result, said):
+    """What is not moderate has been said, and what has not been said is complete."""
+    value, residual = float(result.value), float(result.residual)
+    made, given = (t.detach().double().numpy() for t in (result.components, x.components))
+    there = sum(abs(v) for v in (value, residual) if math.isfinite(v)) + float(abs(given).sum())
+    case = f"{name} from {float(x.residual)} to {float(x.value)}, {given}: {made}, {value} from {residual}; {said}"
+    if said:
+        return
+    assert float(abs(made).max()) <= 2.0**20 * there, case
+    if math.isfinite(value) and math.isfinite(residual):
+        # To rounding, and to what the components miss of the change of the argument.
+        eps = torch.finfo(result.value.dtype).eps
+        size, gross, x, r = (float(n) for n in (abs(made).sum(), abs(given).sum(), x.value, x.residual))
+        missing = abs(x - r - float(given.sum())) + eps * (abs(x) + gross)
+        error = abs(value - residual - float(made.sum()))
+        assert error <= 512 * (eps * (abs(value) + abs(residual) + size) + size * (missing / gross)), case
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_steep_is_moderate_or_said(name, dtype):
+    value, residual, components = cases(dtype)
+    for i in range(len(value)):  # one by one: a warning is about one element
+        x = np.DecomposedTensor(value[i], residual[i], components[:, i], ("a", "b", "c"))
+        try:
+            made, said = heard(apply, name, x)
+        except (NotImplementedError, RuntimeError) as error:
+            pytest.skip(str(error))
+        if isinstance(made, np.DecomposedTensor):
+            check(name, x, made, said)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name", BINARY)
+def test_what_is_steep_in_one_of_two_is_moderate_or_said(name, place):
+    value, residual, components = cases(torch.float64)
+    for i in range(0, len(value), 3):
+        x = np.asarray(np.DecomposedTensor(value[i], residual[i], components[:, i], ("a", "b", "c")))
+        for other in (2.0, -1.0, 0.5):
+            if name == "ldexp":
+                other = 2
+                if place:
+                    return
+            arguments = (x, np.asarray(other)) if not place else (np.asarray(other), x)
+            made, said = heard(getattr(np, name), *arguments)
+            check(name, x.tensor, made.tensor, said)
+
+
+def test_shared_out_to_what_moves_towards_the_value():
+    x = np.decompose(np.array([0.1, 0.2, -0.3])).sum()
+    made, said = heard(np.sqrt, x)
+    assert "sqrt" in said[0][0]
+    assert np.completeness(made) == 0
+    assert made.components.tolist() == pytest.approx([float(made.value) / 3, 2 * float(made.value) / 3, 0.0])
+    x = np.decompose(np.array([1.0, -1.0])).sum() + 1e-12
+    made, said = heard(np.reciprocal, x)
+    assert made.components.tolist() == [0.0, 0.0]
+    assert "reciprocal" in said[0][0]
+
+
+def test_reverse_mode_says_that_contributions_cancel():
+    given = np.array([0.1, 0.2, -0.3])
+    found, said = heard(lambda: np.attribute(lambda x: np.ceil(x.sum()), given))
+    assert found.value == 1.0
+    assert "mode='forward'" in said[0][0]
+    forward, said = heard(lambda: np.attribute(lambda x: np.ceil(x.sum()), given, mode="forward"))
+    assert said[0][0].startswith("ceil")
+    assert forward.attribution.sum() == 1.0
+    assert abs(forward.attribution).max() <= 1.0
