@@ -39,6 +39,12 @@ class Source(NamedTuple):
             made = given.contracted(weights)
         return made.real if made.is_complex() else made
 
+    def part(self, i: int) -> torch.Tensor:
+        """Component i of the result, of what it was computed from: shape (*S)."""
+        own, given = self.places == i, self.components
+        made: torch.Tensor = given[own].sum(0) if isinstance(given, torch.Tensor) else given.part(own)
+        return made
+
 
 class Pulled:
     """Components (C, *S) by their sum (*S), on a graph that begins at those of the `sources`."""
@@ -69,6 +75,8 @@ class Pulled:
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
+        if self.count < self.total.numel() and self.total.requires_grad:
+            return torch.stack(list(self._columns())) if self.count else zeros(self.total.detach(), self.shape)
         made = zeros(self.total.detach(), self.shape)
         for column, row in zip(made.reshape(self.count, -1).T, self._rows(), strict=True):
             column.copy_(row)
@@ -103,6 +111,20 @@ class Pulled:
                 else:
                     row = self._row(number)
             yield row
+
+    def _columns(self) -> Iterator[torch.Tensor]:
+        """Each component (*S): the derivative forwards, which is that of the one backwards by what it is applied to."""
+        total, sums = self.total, [source.sum for source in self.sources]
+        with torch.inference_mode(False), torch.enable_grad():
+            real = torch.view_as_real(total) if total.is_complex() else total
+            weights = torch.zeros_like(real, requires_grad=True)
+            found = torch.autograd.grad(real, sums, weights, create_graph=True, allow_unused=True)
+            pairs = [pair for pair in zip(self.sources, found, strict=True) if pair[1] is not None]
+            slopes: list[Any] = [slope for _, slope in pairs]
+            for i in range(self.count):
+                parts = [source.part(i).to(slope.dtype) for (source, _), slope in zip(pairs, slopes, strict=True)]
+                (made,) = torch.autograd.grad(slopes, weights, parts, retain_graph=True)
+                yield torch.view_as_complex(made.contiguous()) if total.is_complex() else made
 
     def _row(self, number: torch.Tensor) -> torch.Tensor:
         made = number.detach().new_zeros(self.count)
