@@ -153,7 +153,7 @@ def masked(
         trailing = seen.ndim - mask.value.ndim - sum(type(item) is not int for item in before)
     if trailing < 0 or seen.shape[seen.ndim - trailing - mask.value.ndim : seen.ndim - trailing] != mask.value.shape:
         return None, index
-    return mask.reshape(*mask.value.shape, *[1] * trailing), (place, trailing)
+    return mask.reshape((*mask.value.shape, *[1] * trailing)), (place, trailing)
 
 
 def _is_basic(item: Any) -> bool:

@@ -158,7 +158,7 @@ class DecomposedTensor(torch.Tensor):
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
-        return labels is self.labels or set(labels) <= set(self.labels)
+        return labels is self.labels or labels == self.labels or set(labels) <= set(self.labels)
 
     def has_broadcast_parts(self) -> bool:
         """Whether elements of a part are one in memory (a broadcast part), so that it cannot be written in place."""

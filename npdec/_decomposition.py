@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,9 @@ from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels, carries, is_broadcast, new_source
+from npdec._decomposed import DecomposedTensor, Labels, carries, is_broadcast
 from npdec._impl import _util
+from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
 from npdec._secant import narrowed
 from npdec._tracing import refuse_trace
@@ -225,8 +225,7 @@ def components_of(
     members, indices = _partition(name, [tuple(v.shape) for v in values], axis, partitions, several)
     if labels is None:
         refuse_trace("np.decompose without labels=", "give labels, or decompose before the call")
-        source = new_source()
-        return members, tuple(InputLabel(source, index) for index in indices)
+        return members, input_labels(indices)
     names = tuple(labels)
     if len(names) != len(indices):
         raise ValueError(f"{name}: {len(indices)} components need as many labels, not {len(names)}")
@@ -235,14 +234,14 @@ def components_of(
     return members, names
 
 
-def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: int) -> tuple[torch.Tensor, list[Any]]:
-    """The component that each element belongs to (counted from `offset`), and an index for each component."""
+def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: int) -> tuple[torch.Tensor, Index]:
+    """The component that each element belongs to (counted from `offset`), and the lengths of the axes that tell it."""
     if groups is not None:
         ids = as_tensor(groups)
         if ids.dtype is torch.bool or ids.is_floating_point() or ids.is_complex():
             raise TypeError(f"{name}: groups must be integers, not {_wrap.dtype_repr(ids.dtype)}")
         try:
-            return torch.broadcast_to(ids, shape), []
+            return torch.broadcast_to(ids, shape), ()
         except RuntimeError:
             raise ValueError(
                 f"{name}: groups of shape {tuple(ids.shape)} do not broadcast to the shape {shape}"
@@ -253,7 +252,7 @@ def _groups(name: str, shape: tuple[int, ...], axis: Any, groups: Any, offset: i
     numbers = torch.arange(offset, offset + count).reshape(lengths)
     order = sorted(range(len(axes)), key=lambda i: axes[i])
     numbers = numbers.permute(order).reshape([shape[a] if a in axes else 1 for a in range(len(shape))])
-    return numbers.expand(shape), list(itertools.product(*map(range, lengths)))
+    return numbers.expand(shape), tuple(lengths)
 
 
 def decompose(
@@ -301,20 +300,23 @@ def decompose(
 
 def _partition(
     name: str, shapes: list[tuple[int, ...]], axis: Any, partitions: Sequence[Any], several: bool
-) -> tuple[list[torch.Tensor], list[tuple[int, ...]]]:
+) -> tuple[list[torch.Tensor], Sequence[Index]]:
     """For each array the component of each element, and for each component its index."""
     members: list[torch.Tensor] = []
-    indices: list[tuple[int, ...]] = []
-    for i, (shape, groups) in enumerate(zip(shapes, partitions, strict=True)):
+    found: list[Index] = []
+    start = 0
+    for shape, groups in zip(shapes, partitions, strict=True):
         concatenated = axis is None and groups is None
-        member, found = _groups(name, shape, axis, groups, len(indices) if concatenated else 0)
+        member, lengths = _groups(name, shape, axis, groups, start if concatenated else 0)
         members.append(member)
         if concatenated:
-            indices += [(i, *index) for index in found] if several else found
+            start += member.numel()
+            found.append(lengths)
         elif groups is None:
-            if indices and indices != found:
+            if found and found != [lengths]:
                 raise ValueError(f"{name}: arrays that share labels need equal lengths along axis {axis}: {shapes}")
-            indices = found
+            found = [lengths]
+    indices: Sequence[Index] = Indices(found, several and axis is None)
     if all(groups is not None for groups in partitions) and partitions:
         ids = torch.unique(torch.cat([m.reshape(-1).to(torch.int64) for m in members]))
         members = [_places(ids, m) for m in members]

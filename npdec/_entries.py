@@ -110,6 +110,11 @@ class Entries:
         nothing, of an infinite number either."""
         return self._by_owner(torch.where(weights == 0, 0, self.numbers * weights))
 
+    def part(self, chosen: torch.Tensor) -> torch.Tensor:
+        """The sum (*S) of the chosen ones of the components."""
+        own = torch.cat([chosen.new_zeros(1), chosen])[self.owners]
+        return torch.where(own, self.numbers, 0).sum(0)
+
     def _by_owner(self, numbers: torch.Tensor) -> torch.Tensor:
         made = numbers.new_zeros(self.count + 1)
         return made.scatter_add_(0, self.owners.reshape(-1), numbers.reshape(-1))[1:]

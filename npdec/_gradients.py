@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -11,8 +12,13 @@ from npdec import _checking
 from npdec._tracing import tracing
 
 __all__ = [
-    "carried", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only", "scaled", "stand_in",
+    "carried", "derived_twice", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only",
+    "scaled", "stand_in",
 ]  # fmt: skip
+
+
+# Whether the graph that is made will be derived with a graph, which the shorter one of `pulled` cannot be.
+derived_twice: ContextVar[bool] = ContextVar("npdec.derived_twice", default=False)
 
 
 class no_graph:
@@ -113,6 +119,7 @@ def is_pulled(whole: bool) -> bool:
         and not tracing()
         and not torch._C._are_functorch_transforms_active()
         and _checking.current.get() is None  # which is about the contributions themselves
+        and not derived_twice.get()
     )
 
 

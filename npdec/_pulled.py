@@ -39,6 +39,12 @@ class Source(NamedTuple):
             made = given.contracted(weights)
         return made.real if made.is_complex() else made
 
+    def part(self, i: int) -> torch.Tensor:
+        """Component i of the result, of what it was computed from: shape (*S)."""
+        own, given = self.places == i, self.components
+        made: torch.Tensor = given[own].sum(0) if isinstance(given, torch.Tensor) else given.part(own)
+        return made
+
 
 class Pulled:
     """Components (C, *S) by their sum (*S), on a graph that begins at those of the `sources`."""
@@ -69,6 +75,9 @@ class Pulled:
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
+        slopes = self._slopes() if 0 < self.count < self.total.numel() and self.total.requires_grad else None
+        if slopes is not None:
+            return torch.stack(list(self._columns(*slopes)))
         made = zeros(self.total.detach(), self.shape)
         for column, row in zip(made.reshape(self.count, -1).T, self._rows(), strict=True):
             column.copy_(row)
@@ -103,6 +112,34 @@ class Pulled:
                 else:
                     row = self._row(number)
             yield row
+
+    def _slopes(self) -> tuple[torch.Tensor, list[Source], list[torch.Tensor]] | None:
+        """Weights for the elements, and the gradients of their weighted sum by the sources, as functions of the
+        weights; None if those are not all on the graph."""
+        sums = [source.sum for source in self.sources]
+        with torch.inference_mode(False), torch.enable_grad():
+            real = torch.view_as_real(self.total) if self.total.is_complex() else self.total
+            weights = torch.linspace(0.5, 1.5, real.numel(), dtype=real.dtype, device=real.device)
+            weights = weights.reshape(real.shape).requires_grad_()
+            found: Sequence[torch.Tensor | None] = torch.autograd.grad(
+                real, sums, weights, create_graph=True, allow_unused=True
+            )
+        reached = [(source, slope) for source, slope in zip(self.sources, found, strict=True) if slope is not None]
+        if any(not slope.requires_grad and bool(slope.any()) for _, slope in reached):
+            return None
+        reached = [(source, slope) for source, slope in reached if slope.requires_grad]
+        return weights, [source for source, _ in reached], [slope for _, slope in reached]
+
+    def _columns(
+        self, weights: torch.Tensor, sources: Sequence[Source], slopes: Sequence[torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
+        """Each component (*S): the derivative forwards, which is that of the one backwards by what it is applied to."""
+        for i in range(self.count):
+            made = torch.zeros_like(weights)
+            if slopes:
+                parts = [source.part(i).to(slope.dtype) for source, slope in zip(sources, slopes, strict=True)]
+                (made,) = torch.autograd.grad(slopes, weights, parts, retain_graph=True, materialize_grads=True)
+            yield torch.view_as_complex(made.contiguous()) if self.total.is_complex() else made
 
     def _row(self, number: torch.Tensor) -> torch.Tensor:
         made = number.detach().new_zeros(self.count)

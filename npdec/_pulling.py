@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, places_of, union
+from npdec._gradients import derived_twice
 from npdec._pulled import Pulled, Source
 from npdec._rules import is_linear
 from npdec._sizes import TooLarge, has_many, in_rule, is_large
@@ -115,8 +116,12 @@ def _in_reverse(
             return type(arg)([replaced(item) for item in arg])
         return arg
 
-    with torch.enable_grad():
-        result = rule(func, [replaced(arg) for arg in args], {key: replaced(arg) for key, arg in kwargs.items()})
+    token = derived_twice.set(True)
+    try:
+        with torch.enable_grad():
+            result = rule(func, [replaced(arg) for arg in args], {key: replaced(arg) for key, arg in kwargs.items()})
+    finally:
+        derived_twice.reset(token)
     return _restored(result, list(sources.values()), labels)
 
 

@@ -37,15 +37,15 @@ def check(shape: Sequence[int], there: int = 0) -> None:
         raise TooLarge(message(shape))
 
 
-def zeros(like: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Components of zero; MemoryError says what else there is to do."""
+def zeros(like: torch.Tensor, shape: Sequence[int], dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Components of zero, of the tensor's dtype if no other is given; MemoryError says what else there is to do."""
     check(shape)
     try:
-        return like.new_zeros(tuple(shape))
+        return like.new_zeros(tuple(shape), dtype=dtype)
     except RuntimeError as error:
         if "allocate" not in str(error):  # torch has no class of its own for the host's memory
             raise
-        raise MemoryError(message(shape, like.element_size())) from error
+        raise MemoryError(message(shape, (dtype or like.dtype).itemsize)) from error
 
 
 def message(shape: Sequence[int], itemsize: int = 8) -> str:

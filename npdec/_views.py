@@ -17,6 +17,7 @@ import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
 from npdec._impl._storage import shares_memory
+from npdec._sizes import zeros
 from npdec._tracing import tracing
 
 if TYPE_CHECKING:
@@ -353,7 +354,7 @@ def _parts(
     memory = memory.conj() if memory.is_conj() else memory
     memory = torch._neg_view(memory) if memory.is_neg() else memory
     residual = memory.as_strided((length,), (1,), 0).clone()
-    components = residual.new_zeros((len(labels), length), dtype=_component_dtype(residual.dtype, like))
+    components = zeros(residual, (len(labels), length), _component_dtype(residual.dtype, like))
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
     for part in sorted(decomposed, key=lambda member: member.value.numel()):
         place = each_once(part.value)

@@ -186,6 +186,11 @@ class Windows:
         made.source, made.view = self.source, self.view
         return made
 
+    def part(self, chosen: torch.Tensor) -> torch.Tensor:
+        """The sum (*S) of the chosen ones of the components."""
+        own = chosen[self.layout.owner].reshape(-1, *[1] * (self.ndim - 1))
+        return self.like(torch.where(own, self.parts, 0)).sum()
+
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
         nothing, of an infinite number either."""

@@ -350,3 +350,20 @@ def test_what_is_frozen_warns_and_names_the_line(name):
 def test_an_attribution_says_what_is_not_of_the_baseline():
     with pytest.warns(np.DecompositionWarning, match="at the baseline it would choose otherwise"):
         np.attribute(lambda x: x[np.argmax(x)], np.array([1.0, 3.0, 2.0]), baseline=np.array([4.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("value", [0.75, 0.25])
+def test_a_condition_without_axes_writes(value):
+    x = np.decompose(np.array(value))
+    y = np.decompose(np.array(2.0), baseline=1.0)
+    y[x > 0.5] = y + 10.0
+    y[x > 2.0] = 7.0
+    assert (y.value, y.residual) == (2.0 + 10.0 * (value > 0.5), 1.0)
+    assert float(y.residual + y.components.sum()) == float(y.value)
+
+
+def test_where_the_baseline_has_no_answer_it_has_another_one():
+    x = np.array([1.5, -2.5, -1.0, 0.0])  # the width of the bins is zero at the baseline
+    with pytest.warns(np.DecompositionWarning, match="frozen"):
+        made = np.histogram_bin_edges(np.decompose(x), "auto")
+    assert made.value.tolist() == numpy.histogram_bin_edges(x.__array__(), "auto").tolist()

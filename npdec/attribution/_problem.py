@@ -11,8 +11,9 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor, InputLabel, Labels, new_source
+from npdec._decomposed import DecomposedTensor, Labels
 from npdec._decomposition import components_of, split_input
+from npdec._input_labels import Indices, input_labels
 from npdec.attribution import _trees
 
 __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
@@ -234,8 +235,7 @@ class Problem:
         """The labels, or one for each element where there are none."""
         if self.labels is not None:
             return self.labels
-        source = new_source()
-        return tuple(InputLabel(source, (i,)) for i in range(self.count))
+        return input_labels(Indices([(self.count,)], numbered=False))
 
 
 def _positions(argnums: Any, count: int) -> tuple[list[int], bool]:
