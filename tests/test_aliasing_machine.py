@@ -46,6 +46,23 @@ def no_nan(x):
     return {"residual": numpy.nan_to_num(x["residual"])} | made
 
 
+def chosen(bound):
+    """The law for x[x > bound] = y, which is x + (x > bound) (y - x): linear in the condition and in the numbers."""
+
+    def law(x, y):
+        before, after = x["residual"] > bound, x["value"] > bound
+        jump = after.astype(float) - before
+        jump = numpy.where(jump == 0, 0, jump / numpy.where(jump == 0, 1, x["value"] - x["residual"]))
+        rise = ((y["value"] - x["value"]) + (y["residual"] - x["residual"])) / 2
+        made = {"residual": numpy.where(before, y["residual"], x["residual"])}
+        for label in LABELS:
+            halves = [numpy.where(mask, y[label], x[label]) / 2 for mask in (before, after)]
+            made[label] = halves[0] + halves[1] + numpy.where(jump == 0, 0, jump * x[label] * rise)
+        return made
+
+    return law
+
+
 class Aliasing(Arrays):
     # -- new arrays ------------------------------------------------------------------------------------------------
 
@@ -243,19 +260,19 @@ class Aliasing(Arrays):
 
     @rule(seed=SEEDS)
     def assign_by_value(self, seed):
-        """Where the value says: the same places in each of the parts."""
+        """Where a condition holds, which carries what has moved the numbers across the bound. (Of complex numbers,
+        where it holds of the values.)"""
         rng = numpy.random.default_rng(seed)
         pair = self.pick(rng)
         bound = int(rng.integers(-3, 4))
-        array, value = pair.array, pair.value.copy()
-        here = (lambda v: abs(v) > bound) if value.dtype.kind == "c" else (lambda v: v > bound)
-        mask = numpy.asarray(here(value))
+        array, carries = pair.array, pair.value.dtype.kind == "f"
+        mask = pair.value > bound if carries else abs(pair.value) > bound
         number = self.operand(rng, (), pair)
 
         def step(lib, x, y):
-            x[here(array) if lib is np else mask] = y
+            x[mask if lib is numpy else array > bound if carries else lib.array(mask)] = y
 
-        self.write("x[x > bound] = y", step, pair, number)
+        self.write("x[x > bound] = y", step, pair, number, law=chosen(bound) if carries else None)
 
     @rule(seed=SEEDS)
     def swap(self, seed):

@@ -220,7 +220,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.filterwarnings("ignore:Sparse CS")
 @pytest.mark.parametrize("way", LAYOUTS)
 def test_layouts_that_have_no_components(way):
     tensor = LAYOUTS[way]()
@@ -237,7 +237,7 @@ def test_what_is_written_into_other_layouts():
         quantized().copy_(decomposed(3).float())
 
 
-@pytest.mark.filterwarnings("ignore:Sparse CSR", "ignore:Sparse invariant")
+@pytest.mark.filterwarnings("ignore:Sparse CS", "ignore:Sparse invariant")
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
 def test_sparse_matrices_multiply(layout):
     """As dense ones do: what they hold is a constant."""

@@ -35,6 +35,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],
+    report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
 
