@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from npdec._decomposed import DecomposedTensor, Labels
+from npdec._decomposed import DecomposedTensor, Labels, carries
 from npdec._tracing import at_level_of, carrier, differentiated, tracing
 
 __all__ = ["is_decomposed", "of_leaf", "register"]
@@ -104,6 +104,7 @@ def _put_together(leaves: Any, context: Context) -> Any:
         made = carrier(value).as_subclass(DecomposedTensor)
         made.leaf = (last, None)
     made.value, made.residual, made.labels, made.whole, made.origin = value, residual, labels, whole, None
+    made.discrete = isinstance(value, torch.Tensor) and not carries(value.dtype)
     return made
 
 
