@@ -9,10 +9,10 @@ import torch
 
 import npdec as np
 from torch_checks import carries, seeded, total
-from torch_samples import DROPS, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, samples
+from torch_samples import LOOKS, NO_GRADIENT, OPERATORS, REFUSES, samples
 
 D = torch.float64
-CHECKED = [n for n, op in OPERATORS.items() if op.name not in LOOKS and op.name not in REFUSES and op.name not in DROPS]
+CHECKED = [n for n, op in OPERATORS.items() if op.name not in LOOKS and op.name not in REFUSES]
 
 
 def network(w: torch.Tensor, v: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
