@@ -13,6 +13,7 @@ from npdec._amplified import warn_infinite
 from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import guarded, no_graph, read_only
+from npdec._graph import wants_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
@@ -215,7 +216,7 @@ _LINEAR = _law.TaggedRule.of("Linear")
 def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
     x = args[0]
-    components = x.components if x.whole else x.components.detach()
+    components = x.components if x.whole or wants_graph() else x.components.detach()
     return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.whole)
 
 

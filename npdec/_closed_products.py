@@ -169,8 +169,9 @@ def _slogdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     x = args[0]
     with no_graph(x.whole):
         value, base = func(x.value), func(x.residual)
-        if tracing() or x.value.is_complex() or not bool((value[0] == base[0]).all()):
-            return _law.quadrature(Call(func, None, args, kwargs))
+    if tracing() or x.value.is_complex() or not bool((value[0] == base[0]).all()):
+        return _law.quadrature(Call(func, None, args, kwargs))
+    with no_graph(x.whole):
         n = x.value.shape[-1]
         rows = [t.reshape(-1, n, n) for t in (x.value, x.residual)]
         ends = [t[1].reshape(-1) for t in (value, base)]

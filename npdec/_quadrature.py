@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._amplified import warn_of_size
+from npdec._graph import wants_graph
 from npdec._impl import _util
 from npdec._settings import settings
 from npdec._tracing import constant_when_traced, mapped, tracing
@@ -384,10 +385,14 @@ def integrate(
             warn_of_size(name, made, components, result, base, reverse)
         return made
 
-    if reverse:
+    # torch's derivatives in forward mode are not all differentiable themselves (that of solve takes its factors for
+    # constants), so that contributions that need a graph are made backwards.
+    graph = wants_graph() and count == 1
+    if reverse or graph:
         nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
         changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
-        return said(list(_Path.apply(function, nodes, detached_start, detached_step, changes, *components)))
+        path = (residuals, step) if graph else (detached_start, detached_step)
+        return said(list(_Path.apply(function, nodes, *path, changes, *components)))
     ordered = sorted(panels, key=lambda panel: panel.a)
 
     def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:

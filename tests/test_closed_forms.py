@@ -504,3 +504,18 @@ def test_pairs_from_the_origin_in_every_precision(name, value, dtype):
     eps = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-6, "float64": 1e-15}[dtype]
     assert abs(float(made.components.sum()) - wanted) <= 4 * eps
     assert np.allclose(reverse.attribution, made.components, rtol=4 * eps, atol=eps)
+
+
+@pytest.mark.parametrize("scale", [0.5, -0.5, 0.5 + 0.5j])
+def test_logarithms_of_determinants_in_reverse_mode(scale):
+    x = np.array([[2 + 0.1j, 1, 0.5], [0.3, 3 - 1j, 0.2j], [0.1, 0.4, 2]])
+    x = x if isinstance(scale, complex) else x.real.copy()
+    base = x + scale * np.eye(3)
+
+    def function(a):
+        return np.linalg.slogdet(a)[1]
+
+    made = np.attribute(function, x, baseline=base)
+    forward = np.attribute(function, x, baseline=base, mode="forward")
+    assert abs(float(made.error)) < 1e-12
+    assert np.allclose(made.attribution, forward.attribution, atol=1e-12)

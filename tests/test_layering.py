@@ -46,6 +46,7 @@ LAW = {
     "_formula",
     "_frozen",
     "_gradients",
+    "_graph",
     "_inplace",
     "_jumps",
     "_law",

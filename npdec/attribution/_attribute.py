@@ -21,14 +21,14 @@ __all__ = ["attribute"]
 # The options that a method takes beside those that all take (f, inputs, output, argnums, progress).
 _COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels"})
 _OPTIONS = {
-    "local": _COMMON | {"mode", "order"},
-    "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size"},
-    "gradient": frozenset[str](),
-    "input_x_gradient": _COMMON,
-    "shapley": _COMMON | {"samples", "seed", "batched", "chunk_size"},
-    "occlusion": _COMMON | {"batched", "chunk_size"},
+    "local": _COMMON | {"mode", "order", "create_graph"},
+    "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size", "create_graph"},
+    "gradient": frozenset({"create_graph"}),
+    "input_x_gradient": _COMMON | {"create_graph"},
+    "shapley": _COMMON | {"samples", "seed", "batched", "chunk_size", "create_graph"},
+    "occlusion": _COMMON | {"batched", "chunk_size", "create_graph"},
 }
-_FORWARD = _OPTIONS["local"] | {"chunk_size", "max_memory"}
+_FORWARD = (_OPTIONS["local"] - {"create_graph"}) | {"chunk_size", "max_memory"}
 
 
 def attribute(
@@ -52,6 +52,7 @@ def attribute(
     chunk_size: int | None = None,
     max_memory: int | None = None,
     progress: Show = None,
+    create_graph: bool = False,
 ) -> Attribution:
     """How much each part of the inputs contributes to the change of a function, f(x) − f(baseline).
 
@@ -95,6 +96,13 @@ def attribute(
     "path", "shapley" and "occlusion"; `chunk_size` bounds how many); "vmap": f is made so by torch.vmap. `progress`:
     True for a bar, a function `(done, total)`, or None: a bar on a terminal where the work is long.
 
+    `create_graph=True`: value, residual and attribution carry autograd's graph, to what f computes with (the weights of
+    a network) and to the inputs that have one, so that a function Ω of the attribution φ can be part of a loss:
+    L(θ, x) + λ Ω(φ(θ, x)), an attribution prior (Erion et al., Nature Machine Intelligence 2021). By the law the
+    gradient is that of its multipliers: ∂φ_i/∂θ = c_i ∂M_i(θ)/∂θ for φ_i = c_i M_i(θ), at the cost of keeping the
+    graph.
+    By every method, with order=1 and, for "local", in reverse mode; TypeError otherwise.
+
     Raises ValueError for what does not fit together (an output of several elements of which none is chosen), TypeError
     for an option that the method does not take and for results that are no arrays, MemoryError if a pass does not fit,
     and NotImplementedError under a rule that is not linear in the components (abs_affine, hybrid_affine).
@@ -107,6 +115,11 @@ def attribute(
     >>> found = np.attribute(lambda u, v: (u * v).sum(), np.ones(2), np.array([1.0, 3.0]), baseline=(0.5, 0.0))
     >>> found.attribution
     (array([0.25, 0.75]), array([0.75, 2.25]))
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> found = np.attribute(lambda x: (w * x).prod(), torch.tensor([3.0, 4.0]), create_graph=True)
+    >>> found.attribution[1].backward()  # w₀ w₁ x₀ x₁ / 2
+    >>> w.grad
+    tensor([12.,  6.])
     """
     refuse_trace("np.attribute", "compile the function that it attributes, np.attribute(torch.compile(f), x)")
     method = ("path" if order == 2 else "local") if method is None else method
@@ -114,16 +127,23 @@ def attribute(
         method, mode, order,
         {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
     )  # fmt: skip
+    from npdec._graph import graph_wanted
     from npdec.attribution._problem import Problem
 
     with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about the caller's gradients
-        problem = Problem.make(f, inputs, argnums, 0.0 if baseline is None else baseline, axis, groups, labels, output)
+        problem = Problem.make(
+            f, inputs, argnums, 0.0 if baseline is None else baseline, axis, groups, labels, output, create_graph
+        )
         problem.batched, problem.chunk_size = batched, chunk_size
 
         def run(problem: Problem, progress: Show) -> Found:
             return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
 
-        found = run(problem, progress) if baselines is None else _averaged(problem, baselines, run, progress)
+        token = graph_wanted.set(create_graph)
+        try:
+            found = run(problem, progress) if baselines is None else _averaged(problem, baselines, run, progress)
+        finally:
+            graph_wanted.reset(token)
     pairs = order == 2
     error = None
     if found.residual is not None:
@@ -141,7 +161,7 @@ def attribute(
 
 
 _NAMES = frozenset().union(_FORWARD, *_OPTIONS.values())
-_DEFAULTS = {"order": 1, "batched": False}
+_DEFAULTS = {"order": 1, "batched": False, "create_graph": False}
 
 
 def _is_default(name: str, given: Any) -> bool:
@@ -158,6 +178,11 @@ def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> 
         raise ValueError(f"attribute: order is 1 or 2, not {order!r}")
     if order == 2 and mode == "reverse":
         raise TypeError("attribute: order=2 with method='local' goes forward: leave mode='reverse'")
+    if type(given.get("create_graph", False)) is not bool:
+        raise TypeError(f"attribute: create_graph is True or False, not {given['create_graph']!r}")
+    if "create_graph" in given and (order == 2 or mode == "forward"):
+        said = "order=2" if order == 2 else "mode='forward'"
+        raise TypeError(f"attribute: with {said} no graph is created: use mode='reverse' and order=1")
     forward = method == "local" and mode == "forward" and order == 1
     for name in given:
         if name not in (_FORWARD if forward else _OPTIONS[method]):

@@ -91,7 +91,7 @@ def _of_coalitions(problem: Problem, bar: Progress) -> torch.Tensor:
 def _worths(problem: Problem, present: torch.Tensor, bar: Progress) -> torch.Tensor:
     """The outputs (m, *O) where coalitions, booleans (m, C), are present."""
     parts = []
-    with torch.no_grad():
+    with problem.evaluating():
         for some in present.split(problem.at_once() if problem.batched else 1):
             parts.append(problem.many(problem.present(some)))
             bar.advance(len(some))

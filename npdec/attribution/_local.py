@@ -61,9 +61,11 @@ def reverse(problem: Problem, progress: Show) -> Found:
 
 def _run(problem: Problem) -> _Run:
     changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
-    carriers = [change.clone().requires_grad_() for change in changes]
+    carriers = [change.detach().clone().requires_grad_() for change in changes]
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
-    marked = [DecomposedTensor(v.clone(), _own(r), c.clone()[None], _WHOLE, whole=True) for v, r, c in parts]
+    # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
+    whole = not problem.graph
+    marked = [DecomposedTensor(v.clone(), _own(r), c.clone()[None], _WHOLE, whole=whole) for v, r, c in parts]
     return _Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
 
@@ -72,13 +74,13 @@ def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
     with Progress("attribute", len(run.chosen), progress) as bar:
         for i, one in enumerate(run.chosen):
             component = one.components.squeeze(0) if isinstance(one, DecomposedTensor) else torch.zeros_like(one)
-            shares = _shares(component, run.carriers, run.changes, retain=i + 1 < len(run.chosen))
+            shares = _shares(component, run.carriers, run.changes, i + 1 < len(run.chosen), problem.graph)
             rows.append(problem.collected(shares))
             bar.advance()
-    values = [plain(one).detach() for one in run.chosen]
-    residuals = [(one.residual if isinstance(one, DecomposedTensor) else one).detach() for one in run.chosen]
+    values = [problem.kept(plain(one)) for one in run.chosen]
+    residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
     for value, residual, row in zip(values, residuals, rows, strict=True):
-        _warn_if_large(problem, value, residual, row)
+        _warn_if_large(problem, value.detach(), residual.detach(), row.detach())
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -110,17 +112,21 @@ def _own(residual: torch.Tensor) -> torch.Tensor:
 
 
 def _shares(
-    component: torch.Tensor, carriers: Sequence[torch.Tensor], changes: Sequence[torch.Tensor], retain: bool
+    component: torch.Tensor,
+    carriers: Sequence[torch.Tensor],
+    changes: Sequence[torch.Tensor],
+    retain: bool,
+    graph: bool,
 ) -> list[torch.Tensor]:
     """What each element of the changes contributes to one number, which is linear in the carriers."""
     if not component.requires_grad:
         return [torch.zeros_like(change.real) for change in changes]
     if component.is_complex():
         real, imag = torch.view_as_real(component)
-        parts = _shares(real, carriers, changes, True), _shares(imag, carriers, changes, retain)
+        parts = _shares(real, carriers, changes, True, graph), _shares(imag, carriers, changes, retain, graph)
         return [torch.complex(re, im) for re, im in zip(*parts, strict=True)]
     slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
-        component, carriers, retain_graph=retain, allow_unused=True
+        component, carriers, retain_graph=retain or graph, create_graph=graph, allow_unused=True
     )
     return [
         # The gradient of a real number by a complex one is du + i dv for the change u + i v: the share is the real

@@ -32,7 +32,7 @@ def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show
         return rates, rates.sum(-1)
 
     def primitive(t: float) -> torch.Tensor:
-        with torch.no_grad():
+        with problem.evaluating():
             return problem.many(problem.along(_diagonal(problem, _number(t))))[0]
 
     shares = _Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
@@ -55,7 +55,7 @@ def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Sho
         """∫ (1 − t) φ'' = (1 − t) φ' + φ, for φ(t) = f(r + t (x − r))."""
         at = _diagonal(problem, _number(t))
         slope = _slopes(problem, at)[0].sum(-1)
-        with torch.no_grad():
+        with problem.evaluating():
             return (1 - t) * slope + problem.many(problem.along(at))[0]
 
     integral = _Integral(problem, integrand, primitive, primitive(1.0), primitive(0.0), progress, straight=False)
@@ -76,9 +76,9 @@ def gradient(problem: Problem) -> Found:
             raise TypeError(
                 "attribute: a complex output has no gradient: choose its real or imaginary part with output="
             )
-        slopes = _grad(number, leaves, retain=i + 1 < len(flat))
+        slopes = _grad(number, leaves, retain=i + 1 < len(flat), create=problem.graph)
         rows.append(torch.cat([slope.reshape(-1).to(problem.device) for slope in slopes]))
-    return Found(made.detach(), None, torch.stack(rows).reshape(*made.shape, -1))
+    return Found(problem.kept(made), None, torch.stack(rows).reshape(*made.shape, -1))
 
 
 def input_x_gradient(problem: Problem) -> Found:
@@ -141,8 +141,9 @@ def _slopes(problem: Problem, weights: torch.Tensor, inside: bool = True) -> tor
         piece = piece.requires_grad_()
         made = problem.many(problem.along(piece, inside))
         columns = _columns(made)
-        parts = [_grad(c.sum(), [piece], retain=i + 1 < len(columns))[0] for i, c in enumerate(columns)]
-        pieces.append(_assembled(parts, made).detach())
+        last = len(columns) - 1
+        parts = [_grad(c.sum(), [piece], i < last, problem.graph)[0] for i, c in enumerate(columns)]
+        pieces.append(problem.kept(_assembled(parts, made)))
     return torch.cat(pieces)
 
 
@@ -239,11 +240,13 @@ class _Integral:
         pairs = gauss_legendre(_NODES)
         total, sums, rates = self._sum(pairs, a, b)
         axes = tuple(range(high.ndim, total.ndim))
-        errors = (high - low - total.sum(axes)).abs()
-        rounding = 4 * torch.finfo(errors.dtype).eps * (high.abs() + low.abs())
+        sums, rates, ends = sums.detach(), rates.detach(), (low.detach(), high.detach())
+        change = ends[1] - ends[0]
+        errors = (change - total.detach().sum(axes)).abs()
+        rounding = 4 * torch.finfo(errors.dtype).eps * (ends[1].abs() + ends[0].abs())
         error = float((errors - rounding).clamp(min=0).max())
         spread = (sums - sums[:1]).abs().max()
-        if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.detach().abs().max()):
+        if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.abs().max()):
             # Shares whose sum changes evenly (not at all, where x is a multiple of r and only their ratios count) are
             # complete with any nodes: whether these are enough, the shares themselves tell.
             error += _unresolved(rates) * (b - a)
@@ -252,7 +255,7 @@ class _Integral:
         if self.straight:
             worst = int(errors.argmax())
             first, last = (s.reshape(-1)[worst].real for s in (sums[0], sums[-1]))
-            rise = (high - low).reshape(-1)[worst].real
+            rise = change.reshape(-1)[worst].real
             # low + first · (t − a) and high + last · (t − b) meet at t.
             meet = float((rise - last * (b - a)) / (first - last)) if first != last else math.nan
             if _MARGIN < meet / (b - a) < 1 - _MARGIN:
@@ -264,7 +267,7 @@ class _Integral:
             b,
             split,
             total,
-            float(total.abs().sum()),
+            float(total.detach().abs().sum()),
             low,
             high,
         )
@@ -274,7 +277,7 @@ class _Integral:
             panels = [self._panel(0.0, 1.0, self.low, self.high)]
             real = self.high.real.dtype if self.high.is_complex() else self.high.dtype
             bound = float(torch.finfo(real).eps ** (2 / 3)) if rtol is None else rtol
-            ends = float(torch.maximum(self.high.abs(), self.low.abs()).max())
+            ends = float(torch.maximum(self.high.detach().abs(), self.low.detach().abs()).max())
             while True:
                 bar.advance()
                 scale = max(ends, math.fsum(p.size for p in panels))

@@ -50,6 +50,15 @@ class Problem:
     output: Any
     batched: bool | str = False
     chunk_size: int | None = None
+    graph: bool = False  # whether what is found is to be differentiated
+
+    def kept(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor that is found: with its graph, if that is wanted."""
+        return tensor if self.graph else tensor.detach()
+
+    def evaluating(self) -> torch.set_grad_enabled:
+        """Where the function is evaluated, not differentiated."""
+        return torch.set_grad_enabled(self.graph)
 
     # -- the function ------------------------------------------------------------------------------------------------
 
@@ -84,7 +93,7 @@ class Problem:
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The chosen outputs at the values and at the residuals."""
-        with torch.no_grad():
+        with self.evaluating():
             return self._end(self.values), self._end(self.residuals)
 
     def _end(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -149,7 +158,7 @@ class Problem:
     def with_baseline(self, baselines: Sequence[Any]) -> Problem:
         """The same from other baselines, one for each leaf."""
         residuals = [
-            split_input("attribute", value, base)[1].detach()
+            self.kept(split_input("attribute", value, base)[1])
             for value, base in zip(self.values, baselines, strict=True)
         ]
         return dataclasses.replace(self, residuals=residuals)
@@ -190,6 +199,7 @@ class Problem:
         groups: Any,
         labels: Sequence[Any] | None,
         output: Any,
+        graph: bool = False,
     ) -> Problem:
         """Read what the caller gave. Raises ValueError and TypeError for what does not fit together."""
         chosen, single = _positions(argnums, len(inputs))
@@ -201,7 +211,7 @@ class Problem:
             split_input("attribute", leaf, base)
             for leaf, base in zip(leaves, _trees.spread(baseline, tree, "baseline"), strict=True)
         ]
-        values = [value.detach() for value, _ in split]
+        values = [value if graph else value.detach() for value, _ in split]
 
         def place(leaves: Iterable[Any]) -> tuple[Any, ...]:
             made = structure(leaves)
@@ -224,11 +234,12 @@ class Problem:
             tuple(isinstance(leaf, torch.Tensor) for leaf in leaves),
             structure,
             values,
-            [residual.detach() for _, residual in split],
+            [residual if graph else residual.detach() for _, residual in split],
             member,
             count,
             names,
             output,
+            graph=graph,
         )
 
     def element_labels(self) -> Labels:

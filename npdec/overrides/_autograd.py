@@ -15,6 +15,7 @@ from torch.autograd import forward_ad
 
 from npdec import _law
 from npdec._call import Call
+from npdec._graph import wants_graph
 from npdec._tracing import mapped, tracing
 
 __all__ = ["Derivative", "has_own", "operator_rule", "rule_of"]
@@ -100,9 +101,12 @@ class Derivative:
     def pull(self, function: Function, points: Tensors, grads: Tensors) -> list[torch.Tensor]:
         """The gradients with respect to the points, of the outputs weighted by `grads`."""
         with torch.enable_grad():
-            inputs = [p.detach().requires_grad_() for p in points]
+            graph = wants_graph()
+            inputs = [p if graph and p.requires_grad else p.detach().requires_grad_() for p in points]
             outputs = [(out, g) for out, g in zip(function(*inputs), grads, strict=True) if out.requires_grad]
-            found = torch.autograd.grad([o for o, _ in outputs], inputs, [g for _, g in outputs], allow_unused=True)
+            found = torch.autograd.grad(
+                [o for o, _ in outputs], inputs, [g for _, g in outputs], create_graph=graph, allow_unused=True
+            )
         return [torch.zeros_like(p) if g is None else g for g, p in zip(found, inputs, strict=True)]
 
     def _dual(self, function: Function, points: Tensors, tangents: Tensors) -> list[torch.Tensor]:
