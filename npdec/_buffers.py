@@ -348,12 +348,9 @@ class ArrayBuffer(BufferMethods):
         if raw is None:
             write("setfield", _memory.view(self, tensor), cast(value, target))
             return
-        size, shape = target.itemsize, tuple(tensor.shape)
-        given = torch.broadcast_to(cast(value, target), shape).clone(memory_format=torch.contiguous_format)
-        given = given.reshape(-1).view(torch.uint8)
-        for k in range(size):
-            write("setfield", _memory.view(self, _field(self._t, torch.uint8, offset + k)[0]),
-                  given.reshape(*shape, size)[..., k])  # fmt: skip
+        given = torch.broadcast_to(cast(value, target), tuple(tensor.shape))
+        given = given.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
+        write("setfield", _memory.view(self, raw), given.reshape(raw.shape))
 
 
 def set_dtype(array: Composition, dtype: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import DecomposedTensor
-from npdec._tracing import count_contexts, refuse_contexts, refuse_trace, tracing
+from npdec._tracing import holding, refuse_contexts, refuse_trace, tracing
 from npdec._windows import summed
 from npdec.exceptions import CompletenessError
 
@@ -54,13 +54,8 @@ def check_completeness(*, rtol: float | None = None) -> Iterator[None]:
     npdec.exceptions.CompletenessError: npdec.log: value - residual - components.sum(0) is ...
     """
     refuse_trace("np.check_completeness", "enter it around a call of the function that is not compiled")
-    token = current.set(default_rtol if rtol is None else lambda dtype: rtol)
-    count_contexts(1)
-    try:
+    with holding(current, default_rtol if rtol is None else lambda dtype: rtol):
         yield
-    finally:
-        count_contexts(-1)
-        current.reset(token)
 
 
 def is_on(function: Callable[..., Any]) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _components, _windows
+from npdec._interrupts import undisturbed
 from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
@@ -34,6 +35,7 @@ __all__ = [
     "expand_components",
     "is_broadcast",
     "new_source",
+    "under_labels_of",
     "union",
 ]
 
@@ -154,7 +156,7 @@ class DecomposedTensor(torch.Tensor):
         if tracing():
             with Nested(cls, dispatch[0]):
                 return dispatch[0](func, args, kwargs or {})
-        return dispatch[0](func, args, kwargs or {})
+        return undisturbed(dispatch[0], func, args, kwargs or {})
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
@@ -235,6 +237,16 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
             "inputs with np.attribute(f, x, y), or decompose both"
         )
     return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
+
+
+def under_labels_of(parts: Sequence[DecomposedTensor]) -> DecomposedTensor | None:
+    """A tensor without elements under the labels of all the tensors; None of none."""
+    if not parts:
+        return None
+    labels, like = union(parts), next((part for part in parts if not part.discrete), parts[0])
+    nothing = like.value.new_empty(0)
+    components = nothing.new_empty((len(labels), 0), dtype=like.components.dtype)
+    return DecomposedTensor(nothing, nothing, components, labels, like.whole)
 
 
 def _are_equal(labels: Labels, others: Labels) -> bool:

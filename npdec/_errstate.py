@@ -213,7 +213,7 @@ class errstate:
     """
 
     __module__ = "npdec"
-    __slots__ = ("_call", "_modes", "_token")
+    __slots__ = ("_call", "_modes", "_tokens")
 
     def __init__(
         self,
@@ -225,31 +225,32 @@ class errstate:
         under: str | None = None,
         invalid: str | None = None,
     ) -> None:
-        self._token: Token[State] | None = None
+        self._tokens: list[Token[State]] = []
         self._call = call
         self._modes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
 
-    def _set(self) -> Token[State]:
+    def _chosen(self) -> State:
         state = current()
-        return _STATE.set(_state(state, dict(self._modes), state.call if self._call is _unspecified else self._call))
+        return _state(state, dict(self._modes), state.call if self._call is _unspecified else self._call)
 
     def __enter__(self) -> None:
-        if self._token is not None:
+        if self._tokens:
             raise TypeError("Cannot enter `np.errstate` twice.")
-        self._token = self._set()
+        try:
+            self._tokens.extend(map(_STATE.set, (self._chosen(),)))  # in one: an interrupt would lose the token
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *exc_info: object) -> None:
-        assert self._token is not None
-        _STATE.reset(self._token)
+        for token in self._tokens:
+            _STATE.reset(token)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def inner(*args: Any, **kwargs: Any) -> Any:
-            token = self._set()
-            try:
+            with errstate(call=self._call, **self._modes):
                 return func(*args, **kwargs)
-            finally:
-                _STATE.reset(token)
 
         return inner
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec import _memory, _transformed, _wrap
+from npdec import _memory, _wrap
 from npdec._arguments import as_value
 from npdec._base import ArrayBase
 from npdec._choices import chosen
@@ -131,10 +131,7 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)
-    undo = prepare("setitem", array, tensor)
-    if _transformed.current.get() is not None:
-        _transformed.renew("setitem", array, (tensor, *items))
-    target = array._t
+    target = prepare("setitem", array, tensor, (tensor, *items))
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value
     if (tensor.dim() or isinstance(value, (type(array), torch.Tensor))) and _memory.shares_storage(tensor, target):
@@ -142,11 +139,9 @@ def setitem(array: Composition, key: Any, value: Any) -> None:
     items = tuple(
         item.clone() if type(item) is torch.Tensor and _memory.shares_storage(item, target) else item for item in items
     )
-    done = False
     try:
         getitem_impl.setitem(target, items, tensor)
-        done = True
-    finally:  # a key or a shape that does not fit
-        if not done:
-            undo()
-    _memory.written(array)
+        _memory.written(array)
+    except BaseException:  # an interrupt, or a key or shape that does not fit
+        _memory.written(array)
+        raise

@@ -3,6 +3,7 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,10 +13,12 @@ import torch.nn.functional as F
 from npdec._choosing import chosen_by, fit_masked, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
+from npdec._interrupts import Step, commit, each
+from npdec._laying_out import due, ready
 from npdec._overwriting import are_distinct, put
 from npdec._secant import lead
 from npdec._tracing import tracing
-from npdec._views import ready, shares_memory
+from npdec._views import shares_memory
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["RULES", "method", "write_outputs"]
@@ -95,27 +98,30 @@ def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 def write_outputs(result: Any, out: Any, args: Sequence[Any] = ()) -> Any:
     """`out=` of a torch function with these other arguments."""
-    if isinstance(out, (tuple, list)):
-        return type(out)(write_outputs(r, o, args) for o, r in zip(out, result, strict=True))
-    if not out.numel() and type(out) is torch.Tensor:
-        out.resize_(result.shape)  # as torch does with an empty one
-    _check_cast(result, out)
-    return assign(out, result, args)
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for one, its in zip(outs, result if outs is out else (result,), strict=True):
+        if not one.numel() and type(one) is torch.Tensor:
+            one.resize_(its.shape)  # as torch does with an empty one
+        _check_cast(its, one)
+    each(assign, [(one, its, args) for one, its in zip(outs, result if outs is out else (result,), strict=True)])
+    return out
 
 
 def assign(target: torch.Tensor, source: Any, args: Sequence[Any] = ()) -> torch.Tensor:
     """Copy `source`, which broadcasts, into all the parts of `target`. Views of the latter among `args` follow."""
 
-    def copy(part: torch.Tensor, its: Any) -> None:
-        part.copy_(its)
+    commit(*_steps(target, source, _copying, _copying_components, args))
+    return target
 
-    def copy_components(components: torch.Tensor, its: torch.Tensor | None) -> None:
-        if its is None:
-            components.zero_()
-        else:
-            components.copy_(lead(its, components.ndim - 1))
 
-    return _written(target, source, copy, copy_components, args)
+def _copying(part: torch.Tensor, its: torch.Tensor) -> Step:
+    return torch.Tensor.copy_, part, its
+
+
+def _copying_components(components: torch.Tensor, its: torch.Tensor | None) -> Step:
+    if its is None:
+        return torch.Tensor.zero_, components
+    return torch.Tensor.copy_, components, lead(its, components.ndim - 1)
 
 
 def _plain_over(target: torch.Tensor, args: Iterable[Any]) -> list[torch.Tensor]:
@@ -131,39 +137,35 @@ def _plain_over(target: torch.Tensor, args: Iterable[Any]) -> list[torch.Tensor]
     return found
 
 
-def _written(
-    target: torch.Tensor, source: Any, write: Function, write_components: Function, args: Sequence[Any] = ()
-) -> torch.Tensor:
-    """The target, into each part of which the same part of the source was written; no components are written as None.
-
-    Where the value cannot be written, nothing is.
-    """
+def _steps(
+    target: torch.Tensor, source: Any, writing: Function, writing_components: Function, args: Sequence[Any] = ()
+) -> tuple[list[Step], torch.Tensor]:
+    """What is to be committed so that each part of the source is written into the same part of the target; no
+    components are written as None. And the part that the first step writes into."""
     source = _fitting(target, source)
     its = source if isinstance(source, DecomposedTensor) else None
     if its is None and not isinstance(target, DecomposedTensor):
-        write(target, source)
-        return target
+        return [writing(target, source)], target
     plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
-    undo = ready(target, its, _plain_over(target, args) if plain else ())
-    assert isinstance(target, DecomposedTensor)
-    done = False
-    try:
-        write(target.value, source if its is None else its.value)
-        done = True
-    finally:
-        if not done:
-            undo()
-    write(target.residual, source if its is None else its.residual)
+    held = ready(target, its, _plain_over(target, args) if plain else ())
+    steps: list[Step]
     if its is None:
-        write_components(target.components, None)
+        steps = [writing(held.value, source), writing(held.residual, source), writing_components(held.components, None)]
     else:
-        components = expand_components(its.components, its.labels, target.labels)
+        components = expand_components(its.components, its.labels, held.labels)
         # Within torch.vmap and its like a tensor has no memory to be looked at.
         unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
-        if unknown or shares_memory(components, target.components):
+        if unknown or shares_memory(components, held.components):
             components = components.clone()  # `y[0] += 1` writes what it is a view of
-        write_components(target.components, components.to(target.components.dtype))
-    return target
+        steps = [
+            writing(held.value, its.value), writing(held.residual, its.residual),
+            writing_components(held.components, components.to(held.components.dtype)),
+        ]  # fmt: skip
+    if not tracing():
+        for part in (held.value, held.residual, held.components):
+            _ = part.requires_grad and part.grad_fn  # or torch takes it for a leaf, if it has written another view:
+            # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/VariableTypeUtils.h (check_inplace)
+    return steps + due(held), held.value
 
 
 def _fitting(target: torch.Tensor, source: Any) -> Any:
@@ -204,14 +206,14 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
     every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
 
-    def write(part: torch.Tensor, its: Any) -> None:
-        part[index] = its
+    def writing(part: torch.Tensor, its: Any) -> Step:
+        return operator.setitem, part, index, its
 
-    def write_components(components: torch.Tensor, its: torch.Tensor | None) -> None:
+    def writing_components(components: torch.Tensor, its: torch.Tensor | None) -> Step:
         """They are moved behind the axes that the index is for."""
-        components.movedim(0, -1)[every] = 0 if its is None else its.movedim(0, -1)
+        return operator.setitem, components.movedim(0, -1), every, 0 if its is None else its.movedim(0, -1)
 
-    _written(target, source, write, write_components)
+    commit(*_steps(target, source, writing, writing_components))
 
 
 def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import torch
 
-from npdec import _views, _wrap
+from npdec import _laying_out, _views, _wrap
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _storage, _util
+from npdec._interrupts import commit
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -176,7 +176,7 @@ def seat(array: Composition, tensor: torch.Tensor) -> None:
         held = view(array, array._t)
         for copy in shown:
             copy._src = held, copy._src[1]
-    array._t, array._d = tensor, tensor.dtype
+    commit([(setattr, array, "_t", tensor), (setattr, array, "_d", tensor.dtype)])
 
 
 def freeze(array: Composition, reason: str) -> None:
@@ -211,19 +211,26 @@ def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor
 
 
 def written(array: Composition) -> None:
-    """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for."""
+    """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
+
+    Also where an exception, an interrupt, came in between: nobody knows then how far things have come, but what is
+    equal stays as it is. (A second interrupt, which comes while this runs for the first one, leaves copies behind.)
+    """
     family = getattr(array, "_m", None)
-    if family is None:
+    if family is None or not (family.mirrors or family.origin or family.mixed):
         return
+    told: set[str] = set()  # at the end, for a warning may be an error
     if family.mixed:
-        _drop_covered(array, family)
+        told |= _drop_covered(array, family)
     while family.origin is not None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
-        family = _write_back(copy)
+        family = _write_back(copy, told)
         if family.mixed:
-            _drop_covered(copy._src[0], family)
+            told |= _drop_covered(copy._src[0], family)
     _renew(family)
+    for message in told:
+        _util.warn(message, DecompositionWarning)
 
 
 class Bytes:
@@ -249,7 +256,7 @@ def is_aligned(array: Any) -> bool:
     return copy is None or not isinstance(copy._src[1], Bytes)
 
 
-def _write_back(copy: Composition) -> Family:
+def _write_back(copy: Composition, told: set[str]) -> Family:
     """Write a copy that stands for a view into the array that it is of; the family of that array."""
     source, again = copy._src
     assert again is not None
@@ -257,16 +264,12 @@ def _write_back(copy: Composition) -> Family:
     target = source._t
     if isinstance(again, Bytes):
         if type(tensor) is DecomposedTensor:
-            _util.warn(
-                f"writing into memory that is seen as another dtype drops {len(tensor.labels)} components",
-                DecompositionWarning,
-            )
+            told.add(f"writing into memory that is seen as another dtype drops {len(tensor.labels)} components")
             tensor = tensor.value
         again.back(target, tensor)
         return family_of(source)
     if type(tensor) is DecomposedTensor:
-        decompose_in_place(source, tensor)
-        target = source._t
+        target = decomposed_by_writing(source, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
     at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
     _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
@@ -281,9 +284,8 @@ def _renew(family: Family) -> None:
         source, again = copy._src
         assert again is not None
         fresh = again(source._t).reshape(copy._t.shape)
-        if isinstance(fresh, DecomposedTensor):
-            decompose_in_place(copy, fresh)
-        copy._t.copy_(fresh)
+        held = decomposed_by_writing(copy, fresh) if isinstance(fresh, DecomposedTensor) else copy._t
+        held.copy_(fresh)
         _renew(copy._m)
     family.mirrors[:] = _alive(family.mirrors)
 
@@ -297,20 +299,19 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return _views.shares_memory(a, b)
 
 
-def decompose_in_place(array: Composition, like: DecomposedTensor) -> Callable[[], None]:
-    """Make the array decomposed under (at least) the labels of the decomposed tensor about to be written, and with it
-    every view of its memory that can be, and copies that stand for views; what is returned makes them what they were.
+def decomposed_by_writing(array: Composition, like: DecomposedTensor) -> torch.Tensor:
+    """The tensor to write numbers into that are decomposed like the given ones: the array's own, or one that stands in
+    for it until it is written. Then, and not before, the array is decomposed under (at least) their labels, and with it
+    every view of its memory that can be, and copies that stand for views.
 
-    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Where one of the
-    memories cannot be written, none has changed.
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Raises
+    RuntimeError where one of the memories cannot be written.
     """
     family = getattr(array, "_m", None)
     if family is None or not (family.mirrors or family.origin):
         return _ready(array, like)
-    with ExitStack() as undone:
-        for connected in _connected(array, set()):
-            undone.callback(_ready(connected, like))
-        return undone.pop_all().close
+    first, *others = [_ready(connected, like) for connected in _connected(array, set())]
+    return _laying_out.together(first, others)
 
 
 def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
@@ -329,20 +330,20 @@ def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
             yield from _connected(copy, seen)
 
 
-def _ready(array: Composition, like: DecomposedTensor) -> Callable[[], None]:
+def _ready(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
     tensor = array._t
     if torch._C._functorch.is_functorch_wrapped_tensor(plain(array)):
-        return _views.ready(tensor, like)  # within torch.vmap and its like a tensor has no memory to be looked at
+        return _laying_out.ready(tensor, like)  # within torch.vmap and its like a tensor has no memory to be looked at
     if type(tensor) is DecomposedTensor and tensor.covers(like.labels) and _views.is_settled(tensor):
-        return _views.nothing
+        return tensor
     kin, others = _over(array)
-    return _views.ready(tensor, like, kin, others)
+    return _laying_out.ready(tensor, like, kin, others)
 
 
 def lay_out(array: Composition, like: DecomposedTensor) -> None:
     """Give the array, and its views, contributions that lie in memory as the values do."""
     kin, others = _over(array)
-    _views.lay_out([array._t, *kin], like, others)
+    _laying_out.settle(_laying_out.laid_out([array._t, *kin], like, others))
 
 
 def _over(array: Composition) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
@@ -378,10 +379,11 @@ def _is_decomposed_beside(member: Composition, array: Composition) -> bool:
     return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
 
 
-def _drop_covered(array: Composition, family: Family) -> None:
-    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies."""
+def _drop_covered(array: Composition, family: Family) -> set[str]:
+    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies. What is
+    to be said of it."""
     if type(array._t) is DecomposedTensor or not array._t.numel():
-        return
+        return set()
     covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
     _bytes_in(covered, array._t).fill_(True)
     dropped = False
@@ -391,13 +393,12 @@ def _drop_covered(array: Composition, family: Family) -> None:
             continue
         parts = [tensor.value, tensor.residual, tensor.components]
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
-        place = _views.each_once(value)
+        place = _laying_out.each_once(value)
         hit = _bytes_in(covered, value)[place].any(-1)
         residual[place][hit] = value[place][hit]
         components[(slice(None), *place)].masked_fill_(hit, 0)
         dropped |= bool(hit.any())
-    if dropped:
-        _util.warn("writing into memory that is seen as another dtype drops contributions", DecompositionWarning)
+    return {"writing into memory that is seen as another dtype drops contributions"} if dropped else set()
 
 
 def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:

@@ -262,11 +262,15 @@ class _Source:
             call = f"_ruled{call} if {test} else _kernel{call}"
         else:
             call = f"_kernel{call}"
-        lines += [
+        calling = [
             f"try: _r = {call}",
             f"except RuntimeError as _error: raise _refusal({self.spec.name!r}, _error) from None",
         ]
-        lines += [f"_written(_array_{name})" for name in written]
+        following = [f"    _written(_array_{name})" for name in written]
+        if written:
+            calling = ["try:", *(f"    {line}" for line in calling), *following]
+            calling += ["except BaseException:", *following, "    raise"]  # an interrupt
+        lines += calling
         lines += self.finish()
         return lines
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec import _errstate, _memory, _transformed, _wrap
 from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, carries
+from npdec._decomposed import DecomposedTensor, carries, under_labels_of
 from npdec._impl import _util, dtypes_impl
+from npdec._interrupts import each
 from npdec._settings import conditions_are_frozen
-from npdec._views import nothing
 from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
@@ -31,31 +31,36 @@ def check_writeable(name: str, array: Any) -> Composition:
     return array
 
 
-def prepare(name: str, array: Composition, value: Any) -> Callable[[], None]:
-    """Make the array ready to receive `value`: decomposed, with its views, if `value` is. What is returned makes it
-    what it was."""
+def prepare(name: str, array: Composition, value: Any, written: Iterable[Any]) -> torch.Tensor:
+    """The tensor to write into: the array's own, or one that stands in for it until the array becomes, with the write,
+    decomposed as `value` is. `written` is all that the write depends on."""
+    target = _decomposed_as(name, array, value)
+    if _transformed.current.get() is not None and type(target) is not DecomposedTensor:
+        _transformed.renew(name, array, written)
+        target = array._t
+    return target
+
+
+def _decomposed_as(name: str, array: Composition, value: Any) -> torch.Tensor:
+    tensor = array._t
     if type(value) is not DecomposedTensor:
-        tensor = array._t
-        return _memory.decompose_in_place(array, tensor) if type(tensor) is DecomposedTensor else nothing
+        return _memory.decomposed_by_writing(array, tensor) if type(tensor) is DecomposedTensor else tensor
     steps = not carries(array._d) and not value.discrete and conditions_are_frozen()
     if steps or _memory.is_foreign(array):
         _util.warn(
             f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
             DecompositionWarning,
         )
-        return nothing
-    return _memory.decompose_in_place(array, value)
+        return tensor
+    return _memory.decomposed_by_writing(array, value)
 
 
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
-    """The tensor of an array that a kernel changes in place, given the other tensors (or array-likes) of the call."""
-    prepare(name, check_writeable(name, array), None)
-    if _transformed.current.get() is not None:
-        _transformed.renew(name, array, others)
-    for other in others:
-        for found in _decomposed_within(other):
-            prepare(name, array, found)
-    return array._t
+    """The tensor for a kernel to change in place, given the other tensors (or array-likes) of the call: the array's
+    own, or one that stands in for it until it is written."""
+    found = [one for other in others for one in _decomposed_within(other)]
+    like = found[0] if len(found) == 1 else under_labels_of(found)
+    return prepare(name, check_writeable(name, array), like, others)
 
 
 def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
@@ -89,10 +94,7 @@ def write(
         value = _broadcast_into(name, value, tuple(array._t.shape))
     if type(mask) is DecomposedTensor:  # what is there contributes as well
         value, mask = torch.where(mask, value.to(array._d), array._t), None
-    prepare(name, array, value)
-    if _transformed.current.get() is not None:
-        _transformed.renew(name, array, (value, mask))
-    target = array._t
+    target = prepare(name, array, value, (value, mask))
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
         value = value.value
     if _errstate.watching and value.dtype is not array._d:
@@ -101,8 +103,12 @@ def write(
         value = torch.where(mask, value.to(array._d), target)
     elif value.dtype is not array._d and torch._C._are_functorch_transforms_active():
         value = value.to(array._d)  # what torch copies with a cast keeps a tangent of the dtype that it had
-    target.copy_(value)
-    _memory.written(array)
+    try:
+        target.copy_(value)
+        _memory.written(array)
+    except BaseException:  # an interrupt
+        _memory.written(array)
+        raise
 
 
 def _look(value: torch.Tensor, dtype: torch.dtype, mask: Any, found: set[str] | None) -> None:
@@ -170,7 +176,7 @@ def write_out(name: str, out: Any, result: Any, casting: str = "same_kind", broa
             return write_out(name, out[0], result, casting, broadcasts)
         if len(out) != len(result):
             raise ValueError(f"{name}: out= holds {len(out)} arrays for {len(result)} results")
-        return tuple(write_out(name, o, r, casting, broadcasts) for o, r in zip(out, result, strict=True))
+        return tuple(each(write_out, [(name, o, r, casting, broadcasts) for o, r in zip(out, result, strict=True)]))
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
     if type(out) is not _wrap.ARRAY:

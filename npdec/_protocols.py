@@ -104,9 +104,11 @@ def _by_numpy(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str
         made = special(ufunc, inputs, lambda plain: ufunc(*_to_numpy(tuple(plain))))
         if made is not None:
             return made
-    result = getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
-    for array in written:
-        _memory.written(array)
+    try:
+        result = getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
+    finally:
+        for array in written:
+            _memory.written(array)
     if outs:
         return outs[0] if len(outs) == 1 else outs
     return _as_arrays(result)

@@ -19,7 +19,7 @@ from npdec._jumps import share_of_jump
 from npdec._secant import Slope, derivative, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
 from npdec._steep import tempered, warn_if_infinite
-from npdec._tracing import count_contexts, name_of, refuse_trace, tracing
+from npdec._tracing import holding, name_of, refuse_trace, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
 
@@ -113,22 +113,16 @@ def rule(
         raise ValueError(f"unknown rule {name!r}: one of {', '.join(sorted(_rules))}, or register it")
     if rtol is not None and not rtol > 0:
         raise ValueError(f"rule: rtol must be positive, not {rtol}")
-    token = current.set(
-        Settings(
-            name,
-            options,
-            set_before.rtol if rtol is None else rtol,
-            _is_frozen("normalisation", normalisation, set_before.frozen_normalisation),
-            _is_frozen("attention", attention, set_before.frozen_attention),
-            _is_frozen("conditions", conditions, set_before.frozen_conditions),
-        )
+    made = Settings(
+        name,
+        options,
+        set_before.rtol if rtol is None else rtol,
+        _is_frozen("normalisation", normalisation, set_before.frozen_normalisation),
+        _is_frozen("attention", attention, set_before.frozen_attention),
+        _is_frozen("conditions", conditions, set_before.frozen_conditions),
     )
-    count_contexts(1)
-    try:
+    with holding(current, made):
         yield
-    finally:
-        count_contexts(-1)
-        current.reset(token)
 
 
 def _is_frozen(argument: str, choice: str | None, before: bool) -> bool:

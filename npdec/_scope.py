@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from npdec._tracing import count_contexts, refuse_trace, tracing
+from npdec._tracing import holding, refuse_trace, tracing
 
 __all__ = ["Scope", "Watcher", "current", "enter", "scope"]
 
@@ -51,10 +51,5 @@ def enter(rules: Mapping[Any, Rule] | None = None, watcher: Watcher | None = Non
     refuse_trace("a context of np.overrides", "enter it around a call of the function that is not compiled")
     outer = current.get() or Scope()
     made = Scope({**outer.rules, **rules} if rules else outer.rules, outer.watcher if watcher is None else watcher)
-    token = current.set(made)
-    count_contexts(1)
-    try:
+    with holding(current, made):
         yield
-    finally:
-        count_contexts(-1)
-        current.reset(token)

@@ -12,6 +12,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar, Token
 from typing import Any, TypeVar, cast
 
 import torch
@@ -22,12 +23,13 @@ __all__ = [
     "bound_by",
     "carrier",
     "constant_when_traced",
-    "count_contexts",
     "count_registration",
     "differentiated",
+    "holding",
     "mapped",
     "mend_compiler",
     "name_of",
+    "note_context",
     "refuse_contexts",
     "refuse_trace",
     "registrations",
@@ -39,6 +41,7 @@ __all__ = [
 tracing = torch.compiler.is_dynamo_compiling
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def constant_when_traced(function: Function) -> Function:
@@ -113,20 +116,35 @@ def carrier(value: torch.Tensor) -> torch.Tensor:
         return torch.empty(0, dtype=value.dtype, device="meta")
 
 
-# How many contexts that change the law or watch it (np.rule, np.check_completeness) are entered, in all threads. The
-# contexts themselves are local to a thread; this number is for torch.compile alone, which cannot read a ContextVar but
-# recompiles where a number that it read has changed.
-_entered = 0
+# The contexts that change the law or watch it (np.rule, np.check_completeness) and are entered, in all threads. Each
+# holds in its own thread alone; this is for torch.compile, which cannot read a ContextVar but recompiles where what it
+# read has changed.
+_contexts: dict[int, object] = {}
 # How often rules were registered: likewise.
 _registrations = 0
 _lock = threading.Lock()
 
 
-def count_contexts(more: int) -> None:
-    """Say that a context is entered (1) or left (-1)."""
-    global _entered  # noqa: PLW0603
-    with _lock:
-        _entered += more
+def note_context(context: object, entered: bool) -> None:
+    """Say that a context is entered or left, once or twice."""
+    if entered:
+        _contexts[id(context)] = context
+    else:
+        _contexts.pop(id(context), None)
+
+
+@contextlib.contextmanager
+def holding(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Within the context the variable has the value, of which a graph would not know."""
+    tokens: list[Token[T]] = []
+    try:
+        tokens.extend(map(variable.set, (value,)))  # in one: an interrupt between two lines would lose the token
+        note_context(tokens, True)
+        yield
+    finally:
+        for token in tokens:
+            variable.reset(token)
+        note_context(tokens, False)
 
 
 def count_registration() -> None:
@@ -143,7 +161,7 @@ def registrations() -> int:
 
 def refuse_contexts(operation: str) -> None:
     """Raise NotImplementedError if a context is entered that a graph would not know of."""
-    if _entered:
+    if _contexts:
         raise NotImplementedError(
             f"{operation}: within np.rule or np.check_completeness torch.compile cannot trace decomposed tensors. "
             "Leave the context, or call the function without compiling it"

@@ -50,11 +50,14 @@ current: ContextVar[_Run | None] = ContextVar("npdec_transformed", default=None)
 @contextmanager
 def differentiated() -> Iterator[None]:
     """While a function runs of which derivatives are wanted."""
-    token = current.set(current.get() or _Run())  # within a mapped function, what is known of that holds
+    tokens: list[Any] = []
+    run = current.get() or _Run()  # within a mapped function, what is known of that holds
     try:
+        tokens.extend(map(current.set, (run,)))  # in one: an interrupt would lose the token
         yield
     finally:
-        current.reset(token)
+        for token in tokens:
+            current.reset(token)
 
 
 @contextmanager
@@ -65,13 +68,15 @@ def mapped(given: Iterable[Any]) -> Iterator[None]:
     """
     run = _Run(given)
     run.maps = True
-    token = current.set(run)
+    tokens: list[Any] = []
     done = False
     try:
+        tokens.extend(map(current.set, (run,)))
         yield
         done = True
     finally:
-        current.reset(token)
+        for token in tokens:
+            current.reset(token)
         if any(array() is not None for array, _ in run.changed):
             gc.collect()  # arrays in dead cycles hold nothing
         left = [(found, tensor) for array, tensor in run.changed if (found := array()) is not None]

@@ -9,6 +9,7 @@ import torch
 from npdec import _wrap
 from npdec._convert import as_dtype, as_tensor
 from npdec._impl import _util, dtypes_impl
+from npdec._interrupts import each
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
 from npdec._ufunc_types import check_casting, read_signature, split
@@ -121,15 +122,17 @@ def deliver(function: ufunc, call: Call, results: tuple[torch.Tensor, ...], foun
     for i, (out, r) in enumerate(zip(call.outs, results, strict=True)):
         if out is not None:
             _check(function, i, out, r, call)
-    written = []
-    for out, r in zip(call.outs, results, strict=True):
-        if out is None:
-            masked = r if mask is None else torch.where(mask, r, torch.zeros_like(r)).expand(_broadcast(mask, r))
-            out = _wrap.wrap(masked)
-        else:
-            write(function.__name__, out, r, call.casting, mask, found)
-        written.append(out)
-    return tuple(written) if function.nout > 1 else written[0]
+    name, given = function.__name__, zip(call.outs, results, strict=True)
+    if function.nout == 1:
+        write(name, call.outs[0], results[0], call.casting, mask, found)
+        return call.outs[0]
+    each(write, [(name, out, r, call.casting, mask, found) for out, r in given if out is not None])
+    return tuple(_masked(r, mask) if out is None else out for out, r in zip(call.outs, results, strict=True))
+
+
+def _masked(r: torch.Tensor, mask: torch.Tensor | None) -> Any:
+    """A result that is written nowhere."""
+    return _wrap.wrap(r if mask is None else torch.where(mask, r, torch.zeros_like(r)).expand(_broadcast(mask, r)))
 
 
 def _column_major(r: torch.Tensor) -> torch.Tensor:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._entries import Entries
+from npdec._interrupts import undisturbed
 from npdec._pulled import Pulled
 from npdec._secant import narrowed
 from npdec._sizes import has_many, zeros
@@ -412,7 +413,7 @@ class Components:
         windows = None if tensor is None else tensor.windows
         if windows is None:
             raise AttributeError("components")
-        components = windows.dense()
+        components = undisturbed(windows.dense)
         tensor.components = components
         tensor.windows = None if components.is_inference() else windows.note(components)
         return components

@@ -45,7 +45,7 @@ from npdec._composing import (
 )
 from npdec._decomposed import DecomposedTensor
 from npdec._settings import Settings, current
-from npdec._tracing import count_contexts
+from npdec._tracing import holding, note_context
 
 # The functions of torch that PyDec has under its own name.
 _TORCH = """
@@ -133,10 +133,10 @@ def _set(name: str, options: Mapping[str, Any]) -> None:
     """Let the named rule hold from here on, with those of the options that it takes."""
     with _rules.rule(name, **_rules.accepted(name, options)):
         made = current.get()
-    was_default, is_default = current.get() == Settings(), made == Settings()
+    note_context(current.get(), False)
+    note_context(made, made != Settings())
     current.set(made)
     _options.set(options)
-    count_contexts(was_default - is_default)
 
 
 def set_decomposition_func(name: str) -> None:
@@ -173,12 +173,8 @@ def using_decomposition_args(update: bool = True, **options: Any) -> Iterator[No
     """Context manager and decorator: `set_decomposition_args`, for a while."""
     given = {**(_options.get() if update else {}), **options}
     name = current.get().rule
-    token = _options.set(given)
-    try:
-        with _rules.rule(name, **_rules.accepted(name, given)):
-            yield
-    finally:
-        _options.reset(token)
+    with holding(_options, given), _rules.rule(name, **_rules.accepted(name, given)):
+        yield
 
 
 def register_decomposition_func(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._decomposed import carries
+from npdec._interrupts import undisturbed
 from npdec._tracing import refuse_trace
 from npdec.attribution._result import Attribution
 
@@ -130,20 +131,25 @@ def attribute(
     from npdec._graph import graph_wanted
     from npdec.attribution._problem import Problem
 
-    with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about the caller's gradients
-        problem = Problem.make(
-            f, inputs, argnums, 0.0 if baseline is None else baseline, axis, groups, labels, output, create_graph
-        )
-        problem.batched, problem.chunk_size = batched, chunk_size
+    def run(problem: Problem, progress: Show) -> Found:
+        return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
 
-        def run(problem: Problem, progress: Show) -> Found:
-            return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
+    def attributed() -> tuple[Problem, Found]:
+        start = 0.0 if baseline is None else baseline
+        with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about its own gradients
+            problem = Problem.make(f, inputs, argnums, start, axis, groups, labels, output, create_graph)
+            problem.batched, problem.chunk_size = batched, chunk_size
+            tokens: list[Any] = []
+            try:
+                tokens.extend(map(graph_wanted.set, (create_graph,)))  # in one: an interrupt would lose the token
+                return problem, run(problem, progress) if baselines is None else _averaged(
+                    problem, baselines, run, progress
+                )
+            finally:
+                for token in tokens:
+                    graph_wanted.reset(token)
 
-        token = graph_wanted.set(create_graph)
-        try:
-            found = run(problem, progress) if baselines is None else _averaged(problem, baselines, run, progress)
-        finally:
-            graph_wanted.reset(token)
+    problem, found = undisturbed(attributed)
     pairs = order == 2
     error = None
     if found.residual is not None:

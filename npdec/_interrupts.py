@@ -1,0 +1,83 @@
+"""Writes that are whole or did not happen, and settings that are restored, whatever interrupts them.
+
+A write of decomposed numbers changes several memories, and what tensors are. What is to be written is computed first;
+then comes one call, of a loop in C over functions in C, between which Python runs no code of its own: the handlers of
+signals, which raise KeyboardInterrupt, wait until it returns.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import starmap
+from typing import Any, TypeVar
+
+import torch
+from torch._functorch import eager_transforms
+from torch.autograd import forward_ad
+
+from npdec._tracing import tracing
+
+__all__ = ["Step", "commit", "each", "undisturbed"]
+
+Step = tuple[Any, ...]  # a function and its arguments
+T = TypeVar("T")
+
+
+def commit(steps: Sequence[Step], part: torch.Tensor | None = None) -> None:
+    """Call the functions with their arguments, as one.
+
+    The first writes into `part`, if that is given, and raises where torch does not allow it; nothing is done then. The
+    others are of such a kind that they do not raise. One may all the same, in a mode of torch, which runs Python code
+    in every function, or for want of memory: then what is left is done before the exception goes on. (If that fails as
+    well, or if a second interrupt comes before it, the write is not whole.)
+    """
+    if tracing():
+        for function, *args in steps:
+            function(*args)
+        return
+    rest, version = iter(steps), None if part is None or part.is_inference() else part._version
+    try:
+        deque(starmap(operator.call, rest), 0)
+    except BaseException:
+        at = len(steps) - operator.length_hint(rest) - 1  # which was called last
+        if at == 0 and version is not None and part is not None and part._version != version:
+            at = 1
+        if at > 0:
+            deque(starmap(operator.call, steps[at:]), 0)
+        raise
+
+
+def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """What a function that writes returns for each of the arguments. All of these are one write: where an exception
+    comes in between, the calls that are left are made before it goes on."""
+    made: list[Any] = []
+    try:
+        made.extend(starmap(function, calls))
+    except BaseException:
+        for args in calls[len(made) :]:
+            function(*args)
+        raise
+    return made
+
+
+def undisturbed(function: Callable[..., T], *args: Any) -> T:
+    """What the function returns. If it raises, gradients are on or off as they were, and no transform of torch.func
+    goes on: torch's contexts are Python code, which may be interrupted before it restores them."""
+    if tracing():
+        return function(*args)
+    before = torch.is_grad_enabled(), _depth(), forward_ad._current_level, eager_transforms.JVP_NESTING
+    try:
+        return function(*args)
+    except BaseException:
+        gradients, depth, level, eager_transforms.JVP_NESTING = before
+        torch._C._set_grad_enabled(gradients)
+        if _depth() > depth:
+            torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+        while forward_ad._current_level > level:
+            forward_ad.exit_dual_level()
+        raise
+
+
+_depth = torch._C._functorch.get_dynamic_layer_stack_depth
