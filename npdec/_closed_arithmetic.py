@@ -173,8 +173,8 @@ _COPIES: dict[str, Function] = {
     "unfold_copy": torch.Tensor.unfold,
     "unsqueeze_copy": torch.unsqueeze,
     "view_as_complex_copy": torch.view_as_complex,
-    "view_as_real_copy": torch.view_as_real,
-    "view_copy": torch.Tensor.view,
+    "view_as_real_copy": lambda input: torch.view_as_real(input.resolve_conj()),
+    "view_copy": lambda input, size: input.view(size) if isinstance(size, torch.dtype) else input.reshape(size),
     "native_channel_shuffle": torch.channel_shuffle,
 }
 

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _inplace, _law
-from npdec._closed import read, routed
-from npdec._decomposed import DecomposedTensor
+from npdec._closed import by_position, read, routed
+from npdec._decomposed import DecomposedTensor, copy_of
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._gradients import no_graph
 
@@ -57,7 +57,7 @@ def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float)
     rows = torch.unique(index)
     shrunk = weight.index_copy(0, rows, torch.renorm(weight.index_select(0, rows), norm_type, 0, max_norm))
     with torch.no_grad():
-        value, residual = value_of(weight).detach().clone(), residual_of(weight).detach().clone()
+        value, residual = copy_of(value_of(weight).detach()), copy_of(residual_of(weight).detach())
         torch.embedding_renorm_(value, index, max_norm, norm_type)
         torch.embedding_renorm_(residual, index, max_norm, norm_type)
     return _inplace.assign(weight, with_numbers(value, residual, shrunk))
@@ -284,13 +284,12 @@ def _pad_sequence(
 
 
 def _masked(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """One mask for all parts: the mask is drawn by dropping out ones."""
-    x, *rest = args if args else (kwargs["input"],)
-    kwargs = {key: item for key, item in kwargs.items() if key != "input"}
-    drawn = func(torch.ones_like(x.value), *rest, **kwargs)
+    """One mask for all parts: the mask is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
+    x, p, train = read(args, kwargs, p=0.5, train=True)
+    drawn = func(torch.ones_like(x.value), p, train)
     if isinstance(drawn, tuple):  # native_dropout gives the mask as well
         return torch.mul(x, drawn[0]), drawn[1]
-    return torch.mul(x, drawn)
+    return torch.mul(x, drawn) if train and p else x
 
 
 def _alpha_dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -375,7 +374,7 @@ RULES: dict[Any, Function] = {
     torch._pack_padded_sequence: _pack_padded,
     torch._pad_packed_sequence: _pad_packed,
     _N.pad_sequence: by_formula(_pad_sequence),
-    **dict.fromkeys([torch.feature_dropout, torch.dropout, torch.native_dropout], _masked),
-    **dict.fromkeys([torch.alpha_dropout, torch.feature_alpha_dropout], _alpha_dropout),
+    **dict.fromkeys([torch.feature_dropout, torch.dropout, torch.native_dropout], by_position(_masked)),
+    **dict.fromkeys([torch.alpha_dropout, torch.feature_alpha_dropout], by_position(_alpha_dropout)),
     torch.normal: _normal,
 }

@@ -28,10 +28,8 @@ _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """One mask for all parts: the mask is drawn by dropping out ones."""
-    x, *rest = args
-    if not (args[2] if len(args) > 2 else kwargs.get("training", kwargs.get("train", True))):
-        return x
-    return torch.mul(x, func(torch.ones_like(x.value), *rest, **kwargs))
+    x, p, training = read(args, kwargs, p=0.5, training=True)
+    return torch.mul(x, func(torch.ones_like(x.value), p, training)) if training and p else x
 
 
 def _each(setting: Any, count: int) -> list[int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _components, _windows
+from npdec._impl._storage import laid_out_alike
 from npdec._interrupts import undisturbed
 from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
@@ -32,6 +33,7 @@ __all__ = [
     "Labels",
     "align",
     "carries",
+    "copy_of",
     "expand_components",
     "is_broadcast",
     "new_source",
@@ -200,7 +202,9 @@ class DecomposedTensor(torch.Tensor):
         return self.view_as(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
-        return self.clone()
+        made: Any = self.clone()
+        components = _windows.kept(made) or made.components
+        return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.whole)
 
 
 # Set once by `npdec._dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes nothing
@@ -219,6 +223,16 @@ def is_broadcast(tensor: torch.Tensor) -> bool:
     return 0 in tensor.stride() and any(
         n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
     )
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of plain numbers that lies in memory as they do, so that what is computed with it is so to the last bit;
+    where tensors have no memory that could be looked at, only a copy."""
+    wrapped = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    kind: Any = type(tensor)
+    if wrapped or kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl:
+        return tensor.clone()
+    return laid_out_alike(tensor)
 
 
 def union(parts: Sequence[DecomposedTensor]) -> Labels:

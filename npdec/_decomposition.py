@@ -13,7 +13,7 @@ from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
-from npdec._decomposed import DecomposedTensor, Labels, carries, is_broadcast
+from npdec._decomposed import DecomposedTensor, Labels, carries, copy_of, is_broadcast
 from npdec._impl import _util
 from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
@@ -203,12 +203,12 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
     if base.is_complex() and not value.is_complex():
         raise TypeError(f"{name}: a complex baseline for an array of dtype {_wrap.dtype_repr(value.dtype)}")
     try:
-        base = torch.broadcast_to(base.to(dtype=value.dtype, device=value.device).clone(), tuple(value.shape))
+        base = torch.broadcast_to(copy_of(base.to(dtype=value.dtype, device=value.device)), tuple(value.shape))
     except RuntimeError:
         raise ValueError(
             f"{name}: a baseline of shape {tuple(base.shape)} does not broadcast to the shape {tuple(value.shape)}"
         ) from None
-    return value.clone(), base
+    return copy_of(value), base
 
 
 def components_of(

@@ -174,7 +174,8 @@ def _together(
     if not _is_little(function, tangents, like):
         return None
     rule = gauss_legendre(_NODES)
-    nodes, weights = (start[0].new_tensor(row, dtype=torch.float64) for row in zip(*rule, strict=True))
+    where = start[0].device
+    nodes, weights = (torch.tensor(row, dtype=torch.float64, device=where) for row in zip(*rule, strict=True))
     nodes = a + (b - a) * nodes
 
     def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -96,3 +96,66 @@ def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
     if order == "C":
         return x.clone(memory_format=torch.contiguous_format)
     return reverse_axes(reverse_axes(x).clone(memory_format=torch.contiguous_format))
+
+
+_LINE = 64  # bytes from which vector instructions load, and to which torch aligns memory
+_SPARSE = 8  # numbers of memory for each that the tensor has, from which on its steps are shortened
+
+
+def laid_out_alike(x: torch.Tensor) -> torch.Tensor:
+    """A copy of `x` whose elements lie in memory as those of `x` do, as sums and products take them in this order.
+
+    Equal are the steps, which elements are one in memory, and the place within a line of the cache. Where nearly all of
+    the memory between the elements is another's (a column of a wide table), the steps are shorter, but in the same
+    order, and those that a loop cannot take as one stay so: kernels cannot tell.
+    """
+    if x.is_conj():
+        return laid_out_alike(x.conj()).conj()
+    if x.is_neg():
+        return torch._neg_view(laid_out_alike(torch._neg_view(x)))
+    offset = x.data_ptr() % _LINE // x.itemsize if x.numel() else 0
+    if x.is_contiguous() and not offset:
+        return x.clone()
+    steps, shape = x.stride(), x.shape
+    if any(n > 1 and not step for n, step in zip(shape, steps, strict=True)):
+        once = tuple([slice(None) if step else slice(1) for step in steps])
+        return laid_out_alike(x[once]).expand(shape)
+    extent = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if x.numel() else 0
+    if _overlap(shape, steps):
+        return x.as_strided((extent,), (1,), x.storage_offset()).clone().as_strided(shape, steps)
+    if extent > _SPARSE * x.numel():
+        steps, extent = _shortened(shape, steps)
+    storage = x.new_zeros(offset + extent).untyped_storage()
+    made = x.new_empty(0).set_(storage, offset, shape, steps)  # which is no view of another tensor
+    return made.copy_(x)
+
+
+def _by_step(shape: Sequence[int], steps: Sequence[int]) -> list[int]:
+    """The axes along which there is anything to step over, the shortest steps first."""
+    return sorted([i for i, n in enumerate(shape) if n > 1], key=lambda i: steps[i])
+
+
+def _overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether elements may be one in memory, as those of windows that slide are."""
+    reach = 0
+    for i in _by_step(shape, steps):
+        if steps[i] <= reach:
+            return True
+        reach += (shape[i] - 1) * steps[i]
+    return False
+
+
+def _shortened(shape: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Short steps in the same order: one where that was one, and a multiple of the step before where that was one and
+    the two axes are one to a loop, but nowhere else. And how much memory they span."""
+    made, reach, before = list(steps), 0, None
+    for i in _by_step(shape, steps):
+        if before is None:
+            made[i] = min(steps[i], 2)
+        elif steps[i] == shape[before] * steps[before]:
+            made[i] = shape[before] * made[before]
+        else:
+            made[i] = max(reach, shape[before] * made[before]) + 1
+        reach += (shape[i] - 1) * made[i]
+        before = i
+    return tuple(made), reach + 1

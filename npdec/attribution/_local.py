@@ -10,7 +10,7 @@ import torch
 
 from npdec import _checking, _windows
 from npdec._amplified import STEEP
-from npdec._decomposed import DecomposedTensor, Labels, is_broadcast
+from npdec._decomposed import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._gradients import overwritten
 from npdec._impl import _util
 from npdec._meter import Meter
@@ -65,7 +65,7 @@ def _run(problem: Problem) -> _Run:
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
     # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
     whole = not problem.graph
-    marked = [DecomposedTensor(v.clone(), _own(r), c.clone()[None], _WHOLE, whole=whole) for v, r, c in parts]
+    marked = [DecomposedTensor(copy_of(v), _own(r), c.clone()[None], _WHOLE, whole=whole) for v, r, c in parts]
     return _Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
 
@@ -108,7 +108,7 @@ def _warn_if_large(problem: Problem, value: torch.Tensor, residual: torch.Tensor
 
 def _own(residual: torch.Tensor) -> torch.Tensor:
     """A residual that the function may write to. A broadcast one is copied then; until then equal rows are one row."""
-    return residual if is_broadcast(residual) else residual.clone()
+    return residual if is_broadcast(residual) else copy_of(residual)
 
 
 def _shares(
@@ -213,7 +213,7 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             components: Any = _windows.marked(own, member, len(names))
         else:
             components = _windows.scattered(own, member.clamp(min=0), len(names))
-        marked.append(DecomposedTensor(value.clone(), _own(residual), components, names))
+        marked.append(DecomposedTensor(copy_of(value), _own(residual), components, names))
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]
     if not several:

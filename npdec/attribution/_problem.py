@@ -11,7 +11,7 @@ import torch
 from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor, Labels
+from npdec._decomposed import DecomposedTensor, Labels, copy_of
 from npdec._decomposition import components_of, split_input
 from npdec._input_labels import Indices, input_labels
 from npdec.attribution import _trees
@@ -99,7 +99,7 @@ class Problem:
     def _end(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         if self.batched is True:
             return self.many([t.clone()[None] for t in tensors])[0]
-        return self.one([t.clone() for t in tensors])
+        return self.one([copy_of(t) for t in tensors])
 
     # -- components ----------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ import torch
 
 from npdec import _checking, _inplace, _law
 from npdec._call import Call
-from npdec._decomposed import DecomposedTensor, Labels
+from npdec._decomposed import DecomposedTensor, Labels, copy_of
 from npdec._progress import Show
 from npdec._rules import is_affine
 from npdec._scope import enter
@@ -51,7 +51,7 @@ def pairs(problem: Problem, progress: Show) -> Found:
     marked = []
     for value, residual, change in zip(problem.values, problem.residuals, _changes(problem), strict=True):
         rows = torch.cat([change, change.new_zeros((len(i), *value.shape))])
-        marked.append(DecomposedTensor(value.clone(), residual.clone(), rows, labels))
+        marked.append(DecomposedTensor(copy_of(value), copy_of(residual), rows, labels))
     with enter(watcher=_Second(count, labels)):
         chosen, several = choose(problem.call(marked), problem.output, whole=True)
     rows = torch.stack([_rows_of(one, labels) for one in chosen]) if several else _rows_of(chosen[0], labels)
