@@ -11,6 +11,7 @@ import torch
 
 from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
+from npdec._impl._util import single, working_dtype
 from npdec._tracing import mapped, name_of, tracing
 
 __all__ = ["Call"]
@@ -132,6 +133,13 @@ class Call:
                 return True
         return False
 
+    def widened(self) -> Call:
+        """The same call with the plain arguments of half precision in single precision; the others will be given so."""
+        other = copy.copy(self)
+        other.args = [_widened(arg) for arg in self.args]
+        other.kwargs = {name: _widened(arg) for name, arg in self.kwargs.items()}
+        return other
+
     def of(self, func: Function) -> Call:
         """The same call of another function."""
         other = copy.copy(self)
@@ -184,6 +192,14 @@ def _kept(arg: Any) -> Any:
     if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor):
         return arg.detach().clone()
     return arg
+
+
+def _widened(arg: Any) -> Any:
+    if type(arg) is tuple or type(arg) is list:
+        return type(arg)([_widened(item) for item in arg])
+    if isinstance(arg, torch.dtype):
+        return working_dtype(arg)
+    return arg if type(arg) is DecomposedTensor or not isinstance(arg, torch.Tensor) else single(arg)
 
 
 def _zero(constant: Any) -> Any:

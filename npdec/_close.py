@@ -33,6 +33,8 @@ def is_of_torch(function: object) -> bool:
     """Whether a function is one of torch's own, which are the same functions in every precision."""
     if isinstance(function, types.MethodDescriptorType):
         return function.__objclass__ is torch.Tensor.__base__
+    if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(function).partition(".")[0] in ("aten", "prims")
     known = isinstance(function, (types.BuiltinFunctionType, types.FunctionType))
     return known and str(function.__module__).partition(".")[0] == "torch"
 

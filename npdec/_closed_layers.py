@@ -15,6 +15,7 @@ from npdec._closed import by_position, read, routed
 from npdec._decomposed import DecomposedTensor, copy_of
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._gradients import no_graph
+from npdec._halves import widened
 
 __all__ = ["RULES"]
 
@@ -127,7 +128,7 @@ def _grid_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     )
     if not isinstance(grid, DecomposedTensor):
         return _law.TaggedRule.of("Linear")(func, (input, grid, mode, padding, corners), {})
-    return own_numbers(func, args, kwargs, _sampled(input, grid, mode, padding, corners))
+    return own_numbers(func, args, kwargs, _sampled(widened(input), widened(grid), mode, padding, corners))
 
 
 def _sampled(input: Any, grid: DecomposedTensor, mode: int, padding: int, corners: bool) -> Any:

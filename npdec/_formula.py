@@ -15,6 +15,7 @@ from npdec import _law
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
+from npdec._halves import widened
 from npdec._numbers import residual_of, value_of, with_numbers
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
@@ -23,10 +24,11 @@ Function = Callable[..., Any]
 
 
 def by_formula(formula: Function) -> Function:
-    """The rule of a function that computes what `formula` does, which takes the same arguments."""
+    """The rule of a function that computes what `formula` does, which takes the same arguments. Of numbers of half
+    precision the formula is computed in single precision."""
 
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return own_numbers(func, args, kwargs, formula(*args, **kwargs))
+        return own_numbers(func, args, kwargs, formula(*widened(tuple(args)), **widened(kwargs)))
 
     rule.formula = formula  # type: ignore[attr-defined]
     return rule

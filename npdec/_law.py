@@ -20,8 +20,10 @@ from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
 from npdec._equal_rows import of_the_residuals, spread
 from npdec._gradients import guarded, is_pulled, no_graph
+from npdec._halves import is_known_in_single, widened
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
+from npdec._impl._util import is_half, single
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
 from npdec._jumps import share_of_jump
 from npdec._multipliers import combined, mean_gradients
@@ -218,23 +220,27 @@ def pointwise_in_all(call: Call) -> Any:
         if not isinstance(value, torch.Tensor) or not carries(value.dtype) or tracing() or not _is_elementwise(call):
             return quadrature(call)
         residual = call(*[t.residual for t in tensors])
+        path, fx, fr = call, value, residual
+        if is_half(value) and is_known_in_single(func):
+            path = call.widened()
+            fx, fr = path(*[single(t.value) for t in tensors]), path(*[single(t.residual) for t in tensors])
         ends = [
-            [torch.broadcast_to(part.to(value.dtype), tuple(value.shape)) for part in parts]
+            [torch.broadcast_to(part.to(fx.dtype), tuple(fx.shape)) for part in parts]
             for parts in ([t.value for t in tensors], [t.residual for t in tensors])
         ]
         means: Sequence[torch.Tensor]
         if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
-            means = MEANS[func](*ends[0], *ends[1], call, value, residual)
+            means = MEANS[func](*ends[0], *ends[1], path, fx, fr)
         else:
             name = getattr(func, "__name__", str(func))
-            rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [value, residual])]
-            means = mean_gradients(name, call, rows[0], rows[1], *rows[2])
+            rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
+            means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
             means = [mean.reshape(value.shape) for mean in means]
     labels, components = align(tensors)
     parts = [lead(c, value.ndim) for c in components]
     steps = [x - r for x, r in zip(*ends, strict=True)]
-    difference = value - residual
-    made = combined(parts, means, steps, difference)
+    difference = fx - fr
+    made = combined(parts, means, steps, difference).to(value.dtype)
     known = bool(torch.isfinite(difference.sum()))
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
         warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
@@ -274,6 +280,8 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
     path = (call.keeping_constants() if whole and not tracing() else call).of(formula or call.func)
+    halves = not tracing() and is_known_in_single(path.func) and any(is_half(t.value) for t in tensors)
+    path = path.widened() if halves else path
 
     def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
         made = path(*points)
@@ -285,17 +293,14 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         function.derivative = derivative  # type: ignore[attr-defined]
     function.one_by_one = getattr(path.func, "one_by_one", False)  # type: ignore[attr-defined]
     name = getattr(call.func, "__name__", str(call.func))
+    ends = [[t.value for t in tensors], [t.residual for t in tensors]]
+    results: list[Sequence[torch.Tensor]] = [[outputs[i] for i in kept], [bases[i] for i in kept]]
+    if halves:  # the nodes, and what completeness is measured by
+        ends, components = widened(ends), widened(components)
+        with no_graph(whole):
+            results = [function(*ends[0]), function(*ends[1])]
     try:
-        parts = integrate(
-            name,
-            function,
-            [t.value for t in tensors],
-            [t.residual for t in tensors],
-            components,
-            [outputs[i] for i in kept],
-            [bases[i] for i in kept],
-            whole,
-        )
+        parts = integrate(name, function, *ends, components, *results, whole)
     except RuntimeError as error:  # NotImplementedError is one
         if "derivative for" not in str(error):
             raise
@@ -303,6 +308,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
             f"{name}: contributions pass through by derivatives that torch does not have for it. Compute it by other "
             "functions, or register a rule (np.overrides.register_function)"
         ) from error
+    parts = [part.to(outputs[i].dtype) for part, i in zip(parts, kept, strict=True)]
     if isinstance(value, torch.Tensor):
         return pack(value, residual, parts[0], labels, whole)
     found = dict(zip(kept, parts, strict=True))

@@ -21,6 +21,7 @@ from npdec._decomposed import DecomposedTensor, align
 from npdec._formula import own_numbers
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
+from npdec._impl._util import single, working_dtype
 from npdec._impl.segments_impl import mean_jacobian
 from npdec._secant import row_by_row
 from npdec._settings import settings
@@ -28,7 +29,7 @@ from npdec._tracing import mapped, tracing
 from npdec._windows import Windows, known
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["RULES", "apply_operator", "working_dtype"]
+__all__ = ["RULES", "apply_operator"]
 
 Function = Callable[..., Any]
 
@@ -60,11 +61,6 @@ class _Layer(NamedTuple):
     centred: bool
     leading: int = 0
     scale: torch.Tensor | None = None
-
-
-def working_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The dtype in which components of the dtype are computed: half precision in single."""
-    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
 
 def apply_operator(
@@ -109,7 +105,7 @@ def _jacobian(layer: _Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor,
     the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
     rows = layer.rows(x.value, 0)
     m, dtype = rows.shape[-1], working_dtype(rows.dtype)
-    ends = layer.rows(x.residual, 0), layer.rows(x.value - x.residual, 0)
+    ends = layer.rows(x.residual, 0), layer.rows(single(x.value) - single(x.residual), 0)
     if torch.is_grad_enabled() or tracing() or mapped():
         u = torch.stack(ends, -2).double()
         u = _centred(u) if layer.centred else u
@@ -308,7 +304,7 @@ def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         return torch.rms_norm(x, shape, weight, eps)
 
     rows, shaped = _flat(tuple(shape))
-    floor = torch.finfo(x.dtype).eps if eps is None else eps
+    floor = torch.finfo(working_dtype(x.dtype)).eps if eps is None else eps
     layer = _Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False, x.ndim - len(shape))
     return _normalise(layer, x, weight, None)
 

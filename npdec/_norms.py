@@ -19,10 +19,11 @@ from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
+from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._multipliers import mean_gradients
-from npdec._normalisation import apply_operator, working_dtype
+from npdec._normalisation import apply_operator
 from npdec._tracing import mapped, tracing
 from npdec._windows import entries, handed_on
 
@@ -60,7 +61,7 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     rows of residual and value."""
     dtype = working_dtype(x.value.dtype)
     with no_graph(x.whole):
-        mean = gradient(_rows(x.residual, axes), _rows(x.value, axes)).to(dtype)
+        mean = gradient(_rows(single(x.residual), axes), _rows(single(x.value), axes)).to(dtype)
     known = entries(x)
     if known is not None:
         kept = known.like(known.numbers.to(dtype)).times(_back(mean, x.shape, axes)).reduced(axes)
@@ -69,6 +70,11 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     made = torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
     made = made.to(value.dtype).reshape((len(components), *value.shape))
     return DecomposedTensor(value, residual, made, x.labels, x.whole)
+
+
+def _handed_on(made: DecomposedTensor, dtype: torch.dtype) -> Any:
+    """The components of a result of another dtype, perhaps."""
+    return handed_on(made) if made.dtype is dtype else made.components.to(dtype)
 
 
 def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -117,7 +123,9 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
             def norm(u: torch.Tensor) -> torch.Tensor:
                 return torch.linalg.vector_norm(u, order, -1)
 
-            return mean_gradients("vector_norm", norm, [x], [r], value.reshape(-1), residual.reshape(-1))[0]
+            same = x.dtype is value.dtype  # half precision is rows of single
+            ends = [value.reshape(-1), residual.reshape(-1)] if same else [norm(x), norm(r)]
+            return mean_gradients("vector_norm", norm, [x], [r], *ends)[0]
 
     return _by_gradient(x, _axes(dim, x.ndim), value, residual, gradient)
 
@@ -125,29 +133,30 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
 def _matrix_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     x, order, dim, keepdim, dtype = read(args, kwargs, ord="fro", dim=(-2, -1), keepdim=False, dtype=None)
     rows, columns = (a % x.ndim for a in dim)
+    wide = single(x)
     if order == "fro":
-        made = torch.linalg.vector_norm(x, 2, (rows, columns), keepdim, dtype=dtype)
+        made = torch.linalg.vector_norm(wide, 2, (rows, columns), keepdim, dtype=dtype)
     elif order in (1, -1, math.inf, -math.inf):  # sums of magnitudes, and the largest or smallest of them
         summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
-        sums = torch.linalg.vector_norm(x, 1, summed, True, dtype=dtype)
+        sums = torch.linalg.vector_norm(wide, 1, summed, True, dtype=dtype)
         made = (torch.amax if order > 0 else torch.amin)(sums, compared, True)
         made = made if keepdim else made.squeeze((rows, columns))
     else:
         return _law.quadrature(Call(func, None, args, kwargs))
     value, residual = _ends(func, x, args, kwargs)
-    return DecomposedTensor(value, residual, handed_on(made), x.labels, x.whole)
+    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
 
 
 def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """torch.linalg.norm: of vectors or of matrices, by the number of axes; without an order, of all as one vector."""
     x, order, dim, keepdim, dtype = read(args, kwargs, ord=None, dim=None, keepdim=False, dtype=None)
-    axes = _axes(dim, x.ndim)
+    axes, wide = _axes(dim, x.ndim), single(x)
     if order is None or len(axes) == 1:
-        made = torch.linalg.vector_norm(x, 2 if order is None else order, axes, keepdim, dtype=dtype)
+        made = torch.linalg.vector_norm(wide, 2 if order is None else order, axes, keepdim, dtype=dtype)
     else:
-        made = torch.linalg.matrix_norm(x, order, axes, keepdim, dtype=dtype)
+        made = torch.linalg.matrix_norm(wide, order, axes, keepdim, dtype=dtype)
     value, residual = _ends(func, x, args, kwargs)
-    return DecomposedTensor(value, residual, handed_on(made), x.labels, x.whole)
+    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
 
 
 # -- variance and standard deviation -----------------------------------------------------------------------------------
@@ -200,7 +209,8 @@ def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     axes = _axes(dim, x.ndim)
     dtype = working_dtype(x.value.dtype)
     with no_graph(x.whole):
-        r, d = _rows(x.residual, axes).double(), _rows(x.value - x.residual, axes).double()
+        r = _rows(x.residual, axes).double()
+        d = _rows(x.value, axes).double() - r
         inside, segments = unit_segments(r, d, eps)
         diagonal, bases, images = inside / eps, [], []
         for length, u in segments:
@@ -221,13 +231,13 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
     x1, x2, dim, eps = read(args, kwargs, x2=None, dim=1, eps=1e-8)
     if x1.shape != x2.shape:  # the axis is one of the common shape
         x1, x2 = torch.broadcast_tensors(x1, x2)
-    made: Any = (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
+    made: Any = (F.normalize(single(x1), 2.0, dim, eps) * F.normalize(single(x2), 2.0, dim, eps)).sum(dim)
     ends = []
     with no_graph(made.whole):
         for part in ("value", "residual"):
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
-    return DecomposedTensor(ends[0], ends[1], handed_on(made), made.labels, made.whole)
+    return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.whole)
 
 
 _T = torch.Tensor

@@ -15,6 +15,7 @@ import torch
 
 from npdec._amplified import change
 from npdec._gradients import is_pulled, no_graph, pulled, scaled
+from npdec._halves import secant_of_halves
 from npdec._jumps import share_of_jump
 from npdec._secant import Slope, derivative, lead, narrowed, secant
 from npdec._settings import Settings, current, settings
@@ -227,7 +228,7 @@ def affine_in_reverse(
     if slope.singular is not None:  # an infinite derivative of what does not move
         multiplier = torch.where(slope.singular, 0, multiplier)
         difference = change(f_value.detach(), f_residual.detach())
-    elif slope.extreme is not None:
+    elif slope.extreme is not None or multiplier.dtype is not f_value.dtype:
         difference = None
     return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), difference)
 
@@ -269,7 +270,10 @@ def _sloped(
             f_residual = f(residual, *others)
         else:  # equal rows need one of them
             f_residual = f(narrowed(residual, residual.ndim)).expand(f_value.shape)
-        return f_residual, secant(f, value, residual, f_value, f_residual, others)
+        slope = secant if tracing() or f_value.itemsize > 2 else secant_of_halves
+        found = slope(f, value, residual, f_value, f_residual, others)
+        found.dtype = f_value.dtype
+        return f_residual, found
 
 
 def _magnitudes(components: torch.Tensor, change: torch.Tensor) -> torch.Tensor:

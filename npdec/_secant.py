@@ -60,6 +60,8 @@ class Slope:
 
     An infinite step, or a NaN, is shared by the components that are; the others, whose share of it is nothing,
     contribute by the derivative at that end (`limit`) where there is a finite one.
+
+    `dtype` is that of the function's numbers, to which the contributions are rounded, once.
     """
 
     multiplier: torch.Tensor
@@ -69,6 +71,7 @@ class Slope:
     singular: torch.Tensor | None = None
     limit: torch.Tensor | None = None
     steep: bool = False  # beyond STEEP somewhere, or not finite
+    dtype: torch.dtype | None = None
 
     def shares_finite(self) -> bool:
         """Whether a finite difference, or one over an infinite step, is shared out in place of a slope."""
@@ -84,10 +87,15 @@ class Slope:
             return components.like(self.apply(components.numbers))
         if not isinstance(components, torch.Tensor):
             plain = self.singular is None and self.extreme is None
-            if plain and components.ndim == self.multiplier.ndim + 1:
+            if plain and components.ndim == self.multiplier.ndim + 1 and self.dtype in (None, self.multiplier.dtype):
                 return components.times(self.multiplier)
             components = components.dense()
-        components = lead(components, self.multiplier.ndim)
+        made = self._applied(lead(components, self.multiplier.ndim))
+        return made if self.dtype is None else made.to(self.dtype)
+
+    def _applied(self, components: torch.Tensor) -> torch.Tensor:
+        if components.dtype is not self.multiplier.dtype:  # a multiplier without axes would not make a wider product
+            components = components.to(torch.promote_types(components.dtype, self.multiplier.dtype))
         if self.singular is not None:
             finite = torch.where(self.singular, 0, self.multiplier)
             moved = (components * self.multiplier).detach()  # the gradient of an infinite slope is nowhere defined

@@ -26,7 +26,8 @@ from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
-from npdec._normalisation import apply_operator, working_dtype
+from npdec._impl._util import working_dtype
+from npdec._normalisation import apply_operator
 from npdec._quadrature import gauss_legendre, tolerance
 from npdec._secant import row_by_row
 from npdec._settings import settings

@@ -12,6 +12,23 @@ import torch
 from npdec.exceptions import AxisError, ComplexWarning
 
 
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def working_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype in which contributions of numbers of a dtype are computed: of half precision, single."""
+    return torch.float32 if dtype in _HALVES else dtype
+
+
+def is_half(x: torch.Tensor) -> bool:
+    return x.dtype in _HALVES
+
+
+def single(x: torch.Tensor) -> torch.Tensor:
+    """Numbers of half precision in single precision, with what they carry; others as they are."""
+    return x.float() if x.dtype in _HALVES else x
+
+
 def normalize_axis(axis: int, ndim: int, argname: str | None = None) -> int:
     """The axis counted from the front. Raises AxisError if it is out of range."""
     index = operator.index(axis)
