@@ -137,7 +137,7 @@ def _round_float(x: torch.Tensor, decimals: int) -> torch.Tensor:
 
 
 @ufunc(loops="modf")
-def modf(x: ArrayLike):
+def modf(x: Pointwise):
     """The fractional and the integral part, both with the sign of x. TypeError for complex numbers.
 
     >>> np.modf(np.array([1.5, -2.25]))
