@@ -392,7 +392,7 @@ RULES: dict[Function, Function] = {
     **dict.fromkeys([torch.triangular_solve, _T.triangular_solve], by_formula(_triangular_solve)),
     **{
         getattr(torch, name): _inplace.RULES[getattr(_T, name)]
-        for name in ("zero_", "fill_", "resize_as_")
+        for name in ("zero_", "fill_")
         if hasattr(torch, name)
     },
     _CUDA_INTERFACE.__get__: _refusal("memory that others read has no place for contributions; take .value first"),

@@ -190,6 +190,13 @@ class DecomposedTensor(torch.Tensor):
     to_dataframe = _components.to_dataframe
     to_xarray = _components.to_xarray
 
+    def set_(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Raises RuntimeError. torch asks nobody about this method, which would leave the contributions behind."""
+        raise RuntimeError(
+            "set_: a decomposed tensor does not take another's memory, where it has no contributions: use the other "
+            "tensor in its place, or write its numbers (copy_)"
+        )
+
     # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"

@@ -28,6 +28,7 @@ from npdec import (
     _conditions,
     _frozen,
     _inplace,
+    _inplace_views,
     _law,
     _normalisation,
     _norms,
@@ -153,7 +154,7 @@ def _load_rules() -> None:
     data: Any = torch.Tensor.data
     rules[data.__get__] = _closed.CLOSED_FORMS["detach"]
     rules[torch.Tensor.numpy] = rules[torch.Tensor.__array__] = _refuse_numpy
-    for function, rule in _inplace.RULES.items():
+    for function, rule in {**_inplace.RULES, **_inplace_views.RULES}.items():
         rules[function] = rule
     rules[torch.Tensor._is_view] = _look_for_compiler
     rules.update(_written_out.recognising(rules))

@@ -247,10 +247,6 @@ def _fill_diagonal(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return fill(*args, **kwargs)
 
 
-def _no_inplace_view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    raise RuntimeError(f"{func.__name__}: a decomposed tensor keeps its shape in place; use the out-of-place function")
-
-
 RULES: dict[Function, Function] = {
     torch.Tensor.__setitem__: _setitem,
     torch.Tensor.copy_: _copy,
@@ -258,8 +254,4 @@ RULES: dict[Function, Function] = {
     torch.Tensor.zero_: _zero,
     torch.Tensor.fill_diagonal_: _fill_diagonal,
     torch.Tensor.requires_grad_: _requires_grad,
-    **{
-        getattr(torch.Tensor, name): _no_inplace_view
-        for name in "t_ transpose_ squeeze_ unsqueeze_ swapaxes_ swapdims_ resize_ resize_as_ set_ as_strided_".split()
-    },
 }

@@ -11,6 +11,7 @@ from npdec import _memory, _wrap
 from npdec._composition import Composition
 from npdec._convert import as_axis, as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
+from npdec._inplace_views import is_laid_out_alike, restrided
 from npdec._impl import _util
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -75,28 +76,10 @@ def _restrided(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]
     tensor = array._t
     if type(tensor) is not DecomposedTensor:
         return _checked(tensor, size, steps)
-    value, residual, components = tensor.value, tensor.residual, tensor.components
-    if not _laid_out_alike(tensor):
+    if not is_laid_out_alike(tensor):
         _memory.lay_out(array, tensor)
-        value, residual, components = tensor.value, tensor.residual, tensor.components
-    lead = components.stride(0)
-    viewed = components.as_strided((components.shape[0], *size), (lead, *steps))
-    return DecomposedTensor(
-        _checked(value, size, steps), residual.as_strided(size, steps), viewed, tensor.labels, tensor.whole
-    )
-
-
-def _laid_out_alike(tensor: DecomposedTensor) -> bool:
-    """Whether the parts lie in memories of their own as the value does in its."""
-    value, residual, components = tensor.value, tensor.residual, tensor.components
-    length = value.untyped_storage().nbytes()
-    return (
-        residual.stride() == value.stride() == components.stride()[1:]
-        and residual.storage_offset() == value.storage_offset()
-        and residual.untyped_storage().nbytes() == length
-        and components.stride(0) * components.element_size() == length
-        and components.storage_offset() == value.storage_offset()
-    )
+    _checked(tensor.value, size, steps)
+    return restrided(tensor, size, steps)
 
 
 def _checked(tensor: torch.Tensor, size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:

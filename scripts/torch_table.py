@@ -115,10 +115,8 @@ def _kind(function: Any, name: str) -> tuple[str, str]:
     if function in _inplace.RULES or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
         if getattr(rule, "refused", None):
             return "refused", rule.refused
-        refuses = rule in (_inplace._no_inplace, getattr(_inplace, "_no_inplace_view", None))
-        return (
-            ("refused", "a decomposed tensor keeps its shape, and is not written so") if refuses else ("in place", "")
-        )
+        refuses = rule is _inplace._no_inplace
+        return ("refused", "a decomposed tensor is not written so") if refuses else ("in place", "")
     if isinstance(rule, _law.TaggedRule):
         tags = {tag for tag in rule.by_key.values() if tag != "Opaque"}
         for kind in ("Stepwise", "Pointwise", "Multilinear", "Linear"):

@@ -24,7 +24,7 @@ import samples
 from decomposition_cases import CASES, FREEZES, baseline, leaves, run
 from test_torch_modules import LOOKED_AT, MODES, TABLE
 from torch_checks import bits_differ, carries, flat, is_decomposed, seeded
-from torch_samples import DROPS, LOOKS, OPERATORS, OWN, REFUSES, Sample
+from torch_samples import DROPS, LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample
 from torch_samples import FREEZES as TORCH_FREEZES
 from torch_samples import samples as torch_samples
 
@@ -144,10 +144,11 @@ _IN_TABLE = [name for name, op in OPERATORS.items() if op.name not in {*LOOKS, *
 def test_operators_of_torch(dtype: torch.dtype) -> None:
     checked = 0
     for name in _IN_TABLE:
-        for sample in torch_samples(name):
+        sample = torch_samples(name)[0]
+        if sum(x.numel() for x in sample.leaves.values()) <= LARGEST:
             with _named(name):
                 checked += _check_sample(sample, dtype, OPERATORS[name].name in TORCH_FREEZES)
-    assert checked > 800, "most operators compute in half precision"
+    assert checked > 350, "most operators compute in half precision"
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)

@@ -20,7 +20,7 @@ LINEAR = """
     flatten unflatten ravel squeeze unsqueeze flip fliplr flipud rot90 roll tile repeat repeat_interleave narrow select
     masked_select take take_along_dim gather unbind chunk split split_with_sizes tensor_split hsplit vsplit
     dsplit diagonal diag diag_embed diagflat tril triu clone contiguous alias
-    as_strided unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag
+    unfold fold to double float half bfloat16 int long short char byte type type_as cpu cuda real imag
     view_as_real view_as_complex resolve_conj resolve_neg conj adjoint matrix_transpose __getitem__ avg_pool1d
     avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate upsample pixel_shuffle
     pixel_unshuffle channel_shuffle

@@ -1,0 +1,124 @@
+"""In-place methods of torch's tensors that change the shape and the steps, and views by steps of memory, on the torch
+face: the parts become what the out-of-place function makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec import _law
+from npdec._closed import by_position, read
+from npdec._decomposed import DecomposedTensor
+from npdec._tracing import mapped, tracing
+from npdec._views import lay_out
+from npdec._windows import Windows
+
+__all__ = ["RULES", "is_laid_out_alike", "restrided"]
+
+Function = Callable[..., Any]
+_set_data: Any = torch.Tensor.data
+
+
+def _in_place(name: str) -> Function:
+    """The rule of an in-place method that makes the tensor a view of what it was: that of the function `name`."""
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        target, *rest = args
+        return _become(func.__name__, target, getattr(torch.Tensor, name)(target, *rest, **kwargs))
+
+    rule.delegates = True  # type: ignore[attr-defined]
+    return rule
+
+
+def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> DecomposedTensor:
+    """The tensor, which takes the shape, the steps and the parts of a view of it."""
+    if tracing() or mapped():
+        raise NotImplementedError(
+            f"{name}: the shape of a decomposed tensor does not change in place in code that torch.compile traces or "
+            f"torch.func transforms: use {name[:-1]}, which gives a view"
+        )
+    components, windows = view.components, view.windows
+    for member in [] if target.views is None else target.views.living():
+        if isinstance(member.windows, Windows) and member.windows.source is target:
+            member.components  # noqa: B018  (they are made as a view of these, in the shape that these have now)
+    with torch._C.DisableTorchFunctionSubclass():
+        _set_data.__set__(target, view.value.detach())  # no write: what autograd has kept of the numbers stays good
+    target.value, target.residual, target.components = view.value, view.residual, components
+    target.windows = windows if isinstance(windows, Windows) and windows.source is None else None
+    target.origin = None
+    target.writes += 1
+    return target
+
+
+# -- views by steps ----------------------------------------------------------------------------------------------------
+
+
+def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
+    """Whether the parts lie in memories of their own as the value does in its."""
+    value, residual, components = tensor.value, tensor.residual, tensor.components
+    length = value.untyped_storage().nbytes()
+    return (
+        residual.stride() == value.stride() == components.stride()[1:]
+        and residual.storage_offset() == value.storage_offset()
+        and residual.untyped_storage().nbytes() == length
+        and components.stride(0) * components.element_size() == length
+        and components.storage_offset() == value.storage_offset()
+    )
+
+
+def restrided(
+    tensor: DecomposedTensor, size: Sequence[int], steps: Sequence[int], offset: int | None = None
+) -> DecomposedTensor:
+    """The view of memories in which the parts lie alike, by steps from a place on (by default the tensor's first)."""
+    value, residual, components = tensor.value, tensor.residual, tensor.components
+    wide = (components.shape[0], *size), (components.stride(0), *steps)
+    return DecomposedTensor(
+        value.as_strided(size, steps, offset),
+        residual.as_strided(size, steps, offset),
+        components.as_strided(*wide, offset),
+        tensor.labels,
+        tensor.whole,
+    )
+
+
+def _as_strided(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, size, steps, offset = read(args, kwargs, size=None, stride=None, storage_offset=None)
+    if tracing() or mapped():
+        return _LINEAR(func, args, kwargs)
+    if not is_laid_out_alike(x):
+        lay_out([x], x)
+    return restrided(x, size, steps, offset)
+
+
+_LINEAR = _law.TaggedRule.of("Linear")
+
+
+def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The first elements in memory in another shape. There have to be so many."""
+    target, *sizes = args
+    size = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size = size.shape if isinstance(size, torch.Tensor) else tuple(size)
+    held = target.value.untyped_storage().nbytes() // target.element_size() - target.storage_offset()
+    if kwargs.get("memory_format", torch.contiguous_format) is not torch.contiguous_format:
+        raise NotImplementedError(f"{func.__name__}: a decomposed tensor is resized in row-major order only")
+    if math.prod(size) > held:
+        raise RuntimeError(
+            f"{func.__name__}: a decomposed tensor of {held} elements in memory does not grow to the shape {size}: what "
+            "is in the new ones is undefined. Make a larger tensor (torch.nn.functional.pad, torch.cat)"
+        )
+    steps = [math.prod([max(n, 1) for n in size[i + 1 :]]) for i in range(len(size))]
+    return _become(func.__name__, target, torch.Tensor.as_strided(target, size, steps))  # type: ignore[arg-type]
+
+
+_T = torch.Tensor
+RULES: dict[Function, Function] = {
+    **{
+        getattr(_T, f"{name}_"): _in_place(name)
+        for name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split()
+    },
+    **dict.fromkeys((torch.as_strided, _T.as_strided), by_position(_as_strided)),
+    **dict.fromkeys((_T.resize_, _T.resize_as_, torch.resize_as_), _resize),
+}
