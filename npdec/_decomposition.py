@@ -15,6 +15,7 @@ from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
 from npdec._decomposed import DecomposedTensor, Labels, carries, copy_of, is_broadcast
 from npdec._impl import _util
+from npdec._impl._storage import has_overlap
 from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
 from npdec._secant import narrowed
@@ -292,10 +293,16 @@ def decompose(
     split = [split_input("decompose", a, b) for a, b in zip(inputs, bases, strict=True)]
     members, names = components_of("decompose", [v for v, _ in split], axis, partitions, labels, several)
     made = [_make(v, r, m, names) for (v, r), m in zip(split, members, strict=True)]
-    results = tuple(
-        t if isinstance(a, torch.Tensor) else _wrap.wrap_array(t) for a, t in zip(inputs, made, strict=True)
-    )
+    results = tuple(t if isinstance(a, torch.Tensor) else _array(t) for a, t in zip(inputs, made, strict=True))
     return results if several else results[0]
+
+
+def _array(tensor: DecomposedTensor) -> Composition:
+    """An array. It is read-only, as what it is a copy of, where several elements are one in memory."""
+    array = _wrap.wrap_array(tensor)
+    if has_overlap(tensor.value):
+        _memory.freeze(array, "several of its elements are one in memory; take .copy() to have an array to write")
+    return array
 
 
 def _partition(

@@ -121,7 +121,7 @@ def laid_out_alike(x: torch.Tensor) -> torch.Tensor:
         once = tuple([slice(None) if step else slice(1) for step in steps])
         return laid_out_alike(x[once]).expand(shape)
     extent = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if x.numel() else 0
-    if _overlap(shape, steps):
+    if has_overlap(x):
         return x.as_strided((extent,), (1,), x.storage_offset()).clone().as_strided(shape, steps)
     if extent > _SPARSE * x.numel():
         steps, extent = _shortened(shape, steps)
@@ -135,9 +135,11 @@ def _by_step(shape: Sequence[int], steps: Sequence[int]) -> list[int]:
     return sorted([i for i, n in enumerate(shape) if n > 1], key=lambda i: steps[i])
 
 
-def _overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
-    """Whether elements may be one in memory, as those of windows that slide are."""
-    reach = 0
+def has_overlap(x: torch.Tensor) -> bool:
+    """Whether several elements may be one in memory, as those of equal rows are, or of windows that slide."""
+    if x.is_contiguous() or not x.numel():
+        return False
+    shape, steps, reach = x.shape, x.stride(), 0
     for i in _by_step(shape, steps):
         if steps[i] <= reach:
             return True
