@@ -285,7 +285,7 @@ def _pad_sequence(
 
 
 def _masked(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """One mask for all parts: the mask is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
+    """One mask for all parts: it is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
     x, p, train = read(args, kwargs, p=0.5, train=True)
     drawn = func(torch.ones_like(x.value), p, train)
     if isinstance(drawn, tuple):  # native_dropout gives the mask as well

@@ -11,6 +11,7 @@ from npdec import _closed_forms, _law
 from npdec._call import Call
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor
+from npdec._formula import with_numbers
 from npdec._gradients import no_graph
 from npdec._tracing import tracing
 
@@ -208,7 +209,10 @@ def _with_signs(signs: Function, inner: Function) -> Function:
             found = func(x.value, *args[1:], **kwargs)
             like = [out.detach() for out in (found if isinstance(found, tuple) else (found,))]
             func = _away_from_equal(func, found, x, args[1:], kwargs)
-        return inner(_aligned(func, signs, like), args, kwargs)
+        made = inner(_aligned(func, signs, like), args, kwargs)
+        # The value as it lies in memory where nothing was turned or put in another order.
+        residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
+        return with_numbers(found, residual, made)
 
     return rule
 

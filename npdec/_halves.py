@@ -20,7 +20,7 @@ _Function = Callable[..., torch.Tensor]
 
 
 def widened(item: Any) -> Any:
-    """An argument, or a tuple, list or dict of arguments, with tensors and dtypes of half precision in single precision."""
+    """An argument, or a tuple, list or dict of them, with tensors and dtypes of half precision in single precision."""
     if isinstance(item, torch.Tensor):
         return single(item)
     if isinstance(item, torch.dtype):

@@ -106,7 +106,7 @@ def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError(f"{func.__name__}: a decomposed tensor is resized in row-major order only")
     if math.prod(size) > held:
         raise RuntimeError(
-            f"{func.__name__}: a decomposed tensor of {held} elements in memory does not grow to the shape {size}: what "
+            f"{func.__name__}: a decomposed tensor of {held} elements in memory does not grow to {size}: what "
             "is in the new ones is undefined. Make a larger tensor (torch.nn.functional.pad, torch.cat)"
         )
     steps = [math.prod([max(n, 1) for n in size[i + 1 :]]) for i in range(len(size))]

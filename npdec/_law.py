@@ -293,14 +293,15 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
         function.derivative = derivative  # type: ignore[attr-defined]
     function.one_by_one = getattr(path.func, "one_by_one", False)  # type: ignore[attr-defined]
     name = getattr(call.func, "__name__", str(call.func))
-    ends = [[t.value for t in tensors], [t.residual for t in tensors]]
-    results: list[Sequence[torch.Tensor]] = [[outputs[i] for i in kept], [bases[i] for i in kept]]
+    values, residuals = [t.value for t in tensors], [t.residual for t in tensors]
+    high: Sequence[torch.Tensor] = [outputs[i] for i in kept]
+    low: Sequence[torch.Tensor] = [bases[i] for i in kept]
     if halves:  # the nodes, and what completeness is measured by
-        ends, components = widened(ends), widened(components)
+        values, residuals, components = widened(values), widened(residuals), widened(components)
         with no_graph(whole):
-            results = [function(*ends[0]), function(*ends[1])]
+            high, low = function(*values), function(*residuals)
     try:
-        parts = integrate(name, function, *ends, components, *results, whole)
+        parts = integrate(name, function, values, residuals, components, high, low, whole)
     except RuntimeError as error:  # NotImplementedError is one
         if "derivative for" not in str(error):
             raise

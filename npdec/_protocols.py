@@ -16,6 +16,7 @@ from npdec._dtypes import numpy_dtype
 from npdec._exporters import as_copy
 from npdec._impl import _util
 from npdec._signature import read_parameters
+from npdec._tensor_methods import OfTensors
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ProtocolMixin"]
@@ -140,6 +141,14 @@ class ProtocolMixin(ArrayBase):
         cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return _rewrap(func(*_unwrap(args), **{k: _unwrap(v) for k, v in (kwargs or {}).items()}))
+
+    # What torch.nn's modules ask of their inputs first.
+    dim = OfTensors()
+    numel = OfTensors()
+    is_nested = OfTensors()
+    is_floating_point = OfTensors()
+    new_zeros = OfTensors()
+    unsqueeze = OfTensors()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The values as a NumPy array, sharing memory where they are on the host. Contributions are left behind with a

@@ -176,7 +176,8 @@ def test_reverse_mode_beside_another():
     lambda d: d.numpy(), lambda d: d.numpy(force=True), numpy.asarray, lambda d: numpy.add(d, 1),
     torch.from_dlpack, lambda d: d.share_memory_(), lambda d: d.to_sparse(), lambda d: d.const_data_ptr(),
     lambda d: torch.quantize_per_tensor(d.float(), 0.1, 0, torch.qint8), lambda d: d.view(torch.float32),
-    lambda d: np.asarray(d).data, lambda d: torch.as_tensor(np.asarray(d)), lambda d: d.set_(), lambda d: d.resize_(2000),
+    lambda d: np.asarray(d).data, lambda d: torch.as_tensor(np.asarray(d)), lambda d: d.set_(),
+    lambda d: d.resize_(2000),
 ])  # fmt: skip
 def test_what_would_lose_contributions_is_refused(take):
     with pytest.raises((TypeError, NotImplementedError, BufferError, RuntimeError),

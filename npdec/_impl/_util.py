@@ -11,7 +11,6 @@ import torch
 
 from npdec.exceptions import AxisError, ComplexWarning
 
-
 _HALVES = (torch.float16, torch.bfloat16)
 
 

@@ -15,6 +15,7 @@ from torch.autograd import forward_ad
 
 from npdec import _law
 from npdec._call import Call
+from npdec._decomposed import carries
 from npdec._graph import wants_graph
 from npdec._tracing import mapped, tracing
 
@@ -67,9 +68,39 @@ def operator_rule(operator: Any) -> Function:
         made = Call(call, None, args, kwargs)
         if made.leaves:
             _refuse_graphs(call.__name__)
+            if not _has_derivative(operator):
+                return _looked_at(call.__name__, made(*[t.value for t in made.tensors]))
         return _law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
 
     return rule
+
+
+# Where an operator finds its derivative: kernels that record one, or that are made of others which do.
+_DIFFERENTIABLE = ("Autograd", "AutogradCPU", "AutogradCUDA", "CompositeImplicitAutograd")
+
+
+def _has_derivative(operator: Any) -> bool:
+    """Whether torch knows of a derivative. Where it does not it warns, and takes it for zero."""
+    if isinstance(operator, torch._ops.OpOverload):
+        names = [operator.name()]
+    else:
+        name = operator._qualified_op_name
+        names = [f"{name}.{overload}" if overload else name for overload in operator._overload_names]
+    found = torch._C._dispatch_has_kernel_for_dispatch_key
+    return any(found(name, key) for name in names for key in _DIFFERENTIABLE)
+
+
+def _looked_at(name: str, result: Any) -> Any:
+    """The result of an operator without a derivative, if it can carry no contributions anyway."""
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    if any(isinstance(out, torch.Tensor) and carries(out.dtype) for out in outputs):
+        quantized = "quantised kernels have none. Use the modules before they are converted"
+        raise NotImplementedError(
+            f"{name}: contributions do not pass through it, for torch knows no derivative of this operator: "
+            + (quantized if name.startswith("quantized") else "register one (torch.library.register_autograd)")
+            + ", or a rule for it (np.overrides.register_function)"
+        )
+    return result
 
 
 def _refuse_graphs(name: str) -> None:
