@@ -1,6 +1,6 @@
 """Names that torch's modules ask of their inputs, and that NumPy's arrays do not have.
 
-They are no attributes of an array: `hasattr` is false. But who hands an array to a module that is written for tensors is
+They are no attributes of an array: `hasattr` is false. But who hands an array to a module written for tensors is
 told what to hand over. (A `__getattr__` would say it of all names, and make whatever looks for an attribute slower.)
 """
 

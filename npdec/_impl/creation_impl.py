@@ -10,6 +10,7 @@ import torch
 
 from npdec._impl import _devices, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
+from npdec._impl.getitem_impl import broadcast_input
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Parts, ShapeLike, public
 
 
@@ -152,13 +153,7 @@ def _fill_tensor(fill_value: Any, dtype: torch.dtype | None, device: Any) -> tor
 def _filled(memory: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
     """`fill` broadcast to the shape and layout of `memory`, which is not needed after that."""
     shape = tuple(memory.shape)
-    try:
-        expanded = fill.expand(shape)
-    except RuntimeError:
-        text = str(tuple(fill.shape)).replace(" ", "")
-        raise ValueError(
-            f"could not broadcast input array from shape {text} into shape {str(shape).replace(' ', '')}"
-        ) from None
+    expanded = broadcast_input(fill, shape).expand(shape)
     if memory.is_contiguous():
         return expanded.clone(memory_format=torch.contiguous_format)
     if type(fill) is torch.Tensor and not fill.requires_grad:

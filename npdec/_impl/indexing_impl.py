@@ -183,10 +183,13 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Opaque) -> Array:
     >>> np.apply_over_axes(np.sum, [[1, 2], [3, 4]], [0, 1])
     array([[10]])
     """
-    for axis in _util.normalize_axes(axes.reshape(-1).tolist(), a.ndim, allow_duplicate=True):
+    ndim = a.ndim
+    # As in NumPy the function itself finds out whether there is such an axis: a number has its first and its last.
+    for axis in axes.reshape(-1).tolist():
+        axis = axis + ndim if axis < 0 else axis
         result = _host.as_tensor(func(_host.as_array(a), axis))
         if result.ndim == a.ndim - 1:
-            result = result.unsqueeze(axis)
+            result = result.unsqueeze(_util.normalize_axis(axis, a.ndim))
         if result.ndim != a.ndim:
             raise ValueError("function is not returning an array of the correct shape")
         a = result

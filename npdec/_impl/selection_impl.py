@@ -5,6 +5,7 @@ Conditions count by their value; what they choose passes its contributions on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -180,12 +181,11 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     y = torch.zeros_like(x)
     for condition, function in zip(conditions, functions):
+        rest: tuple[int, ...] = ()  # axes behind those that the condition is for
         if not condition.ndim:
             condition = condition.expand(x.shape)
-        if tuple(condition.shape) != tuple(x.shape):
-            raise IndexError(
-                f"piecewise: a condition of shape {tuple(condition.shape)} for x of shape {tuple(x.shape)}"
-            )
+        elif tuple(condition.shape) != tuple(x.shape):
+            condition, rest = _of_leading_axes(condition, x)
         values = None if callable(function) else _operand(_host.as_tensor(function), x.dtype, x.device)
         if values is not None and not values.ndim:
             y = torch.where(condition, values, y)
@@ -196,12 +196,25 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
                 continue
             piece = values
             if piece is None:
-                pieces = _host.as_array(_order.pick(x.reshape(-1), index, 0))
-                piece = _util.cast(_host.as_tensor(function(pieces, *args, **kw)), x.dtype)
+                pieces = _order.pick(x.reshape(-1), index, 0).reshape(-1, *rest)
+                piece = _util.cast(_host.as_tensor(function(_host.as_array(pieces), *args, **kw)), x.dtype)
+            if rest:
+                piece = piece.expand(len(index) // math.prod(rest), *rest).reshape(-1)
             _util.broadcast_shapes(piece.shape, index.shape)
             made = _put_flat(made, index, piece)
         y = made if type(condition) is torch.Tensor else torch.where(condition, made, y)
     return y
+
+
+def _of_leading_axes(condition: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, tuple[int, ...]]:
+    """A condition for the first axes of x, as one for all of them; and the lengths of the others. As an index it may
+    have an axis without length for any: then it chooses nothing."""
+    shape, rest = tuple(condition.shape), tuple(x.shape[condition.ndim :])
+    if condition.ndim > x.ndim or any(n not in (0, m) for n, m in zip(shape, x.shape)):
+        raise IndexError(f"piecewise: a condition of shape {shape} for x of shape {tuple(x.shape)}")
+    if not condition.numel():
+        return torch.zeros(x.shape, dtype=torch.bool, device=condition.device), ()
+    return condition.reshape(*shape, *[1] * len(rest)).expand(x.shape), rest
 
 
 def _each_choice(condition: torch.Tensor) -> list[torch.Tensor]:
