@@ -36,6 +36,7 @@ __all__ = [
     "copy_of",
     "expand_components",
     "is_broadcast",
+    "is_reverse",
     "new_source",
     "under_labels_of",
     "union",
@@ -223,6 +224,16 @@ first_use: list[Callable[[], Any]] = []
 def carries(dtype: torch.dtype) -> bool:
     """Whether numbers of the dtype can carry contributions: integers and booleans cannot."""
     return dtype.is_floating_point or dtype.is_complex
+
+
+def is_reverse(args: Sequence[Any]) -> bool:
+    """Whether one of the arguments (or an item of a sequence among them) is a tensor in reverse mode."""
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            return arg.whole
+        if isinstance(arg, (tuple, list)) and is_reverse(arg):
+            return True
+    return False
 
 
 def is_broadcast(tensor: torch.Tensor) -> bool:

@@ -39,7 +39,7 @@ from npdec import (
     _written_out,
 )
 from npdec._call import Call
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._decomposed import dispatch as dispatched
 from npdec._graph import wants_graph
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
@@ -304,7 +304,7 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         rule = lambda func, args, kwargs: watcher.run(watched, func, args, kwargs)  # noqa: E731
     if has_many_components(args):
         result = answer(rule, func, args, kwargs)
-    elif not torch.is_grad_enabled() and (_law.is_reverse(args) or _in_autograd_function() or wants_graph()):
+    elif not torch.is_grad_enabled() and (is_reverse(args) or _in_autograd_function() or wants_graph()):
         with torch.enable_grad():  # a model's own no_grad is about its parameters
             result = rule(func, args, kwargs)
     else:

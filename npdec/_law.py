@@ -135,16 +135,6 @@ def multilinear(call: Call) -> Any:
     return pack(value, residual, total(terms), labels, call.whole)
 
 
-def is_reverse(args: Sequence[Any]) -> bool:
-    """Whether one of the arguments (or an item of a sequence among them) is a tensor in reverse mode."""
-    for arg in args:
-        if type(arg) is DecomposedTensor:
-            return arg.whole
-        if isinstance(arg, (tuple, list)) and is_reverse(arg):
-            return True
-    return False
-
-
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
     if node == 0.5:
         return torch.add(t.value / 2, t.residual, alpha=0.5)

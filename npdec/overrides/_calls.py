@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from npdec import _checking, _law
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._scope import scope
 from npdec._tracing import tracing
 from npdec._views import link_results
@@ -191,7 +191,7 @@ def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, 
     def run() -> Any:
         return rule(func, args, kwargs) if watcher is None else watcher.run(rule, func, args, kwargs)
 
-    if not torch.is_grad_enabled() and _law.is_reverse([*args, *kwargs.values()]):
+    if not torch.is_grad_enabled() and is_reverse([*args, *kwargs.values()]):
         with torch.enable_grad():
             result = run()
     else:

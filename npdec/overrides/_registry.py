@@ -14,7 +14,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 
 from npdec import _inplace, _law
 from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._scope import enter, scope
 from npdec._signature import LAW_TAGS, Parameter, read_parameters
 from npdec._tracing import count_registration, tracing
@@ -299,10 +299,10 @@ def _written(target: Any, function: Function) -> Registered:
 
     def answer(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if tracing():
-            return _marked(traced(args, kwargs), _law.is_reverse([*args, *kwargs.values()]))
+            return _marked(traced(args, kwargs), is_reverse([*args, *kwargs.values()]))
         with enter({target: before or _calls.default(target)}):
             result = function(*args, **kwargs)
-        return _marked(result, _law.is_reverse([*args, *kwargs.values()]))
+        return _marked(result, is_reverse([*args, *kwargs.values()]))
 
     return Registered(answer, f"{function.__module__}.{function.__qualname__}", delegates=True)
 
