@@ -12,8 +12,9 @@ import torch
 from npdec import _law
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
+from npdec._interrupts import Step, commit
+from npdec._laying_out import laid_out, settle
 from npdec._tracing import mapped, tracing
-from npdec._views import lay_out
 from npdec._windows import Windows
 
 __all__ = ["RULES", "is_laid_out_alike", "restrided"]
@@ -44,12 +45,17 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
     for member in [] if target.views is None else target.views.living():
         if isinstance(member.windows, Windows) and member.windows.source is target:
             member.components  # noqa: B018  (they are made as a view of these, in the shape that these have now)
-    with torch._C.DisableTorchFunctionSubclass():
-        _set_data.__set__(target, view.value.detach())  # no write: what autograd has kept of the numbers stays good
-    target.value, target.residual, target.components = view.value, view.residual, components
-    target.windows = windows if isinstance(windows, Windows) and windows.source is None else None
-    target.origin = None
-    target.writes += 1
+    parts = {
+        "value": view.value,
+        "residual": view.residual,
+        "components": components,
+        "windows": windows if isinstance(windows, Windows) and windows.source is None else None,
+        "origin": None,
+        "writes": target.writes + 1,
+    }
+    # Not a write of numbers: what autograd has kept of them stays good.
+    reshaped: Step = (torch._C._disabled_torch_function_impl, _set_data.__set__, (), (target, view.value.detach()), {})
+    commit([reshaped, (vars(target).update, parts)])
     return target
 
 
@@ -89,7 +95,7 @@ def _as_strided(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if tracing() or mapped():
         return _LINEAR(func, args, kwargs)
     if not is_laid_out_alike(x):
-        lay_out([x], x)
+        settle(laid_out([x], x))
     return restrided(x, size, steps, offset)
 
 
