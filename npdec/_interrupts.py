@@ -14,7 +14,6 @@ from itertools import starmap
 from typing import Any, TypeVar
 
 import torch
-from torch._functorch import eager_transforms
 from torch.autograd import forward_ad
 
 from npdec._tracing import tracing
@@ -63,21 +62,18 @@ def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list
 
 
 def undisturbed(function: Callable[..., T], *args: Any) -> T:
-    """What the function returns. If it raises, gradients are on or off as they were, and no transform of torch.func
-    goes on: torch's contexts are Python code, which may be interrupted before it restores them."""
+    """What the function returns. If it raises, gradients are on or off as they were: torch's contexts are Python code,
+    which may be interrupted before it restores them. (Those of torch.func are generators, which are closed when nobody
+    keeps the error any more.)"""
     if tracing():
         return function(*args)
-    before = torch.is_grad_enabled(), _depth(), forward_ad._current_level, eager_transforms.JVP_NESTING
+    before = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled(), forward_ad._current_level
     try:
         return function(*args)
     except BaseException:
-        gradients, depth, level, eager_transforms.JVP_NESTING = before
+        gradients, forward, level = before
         torch._C._set_grad_enabled(gradients)
-        if _depth() > depth:
-            torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+        torch._C._set_fwd_grad_enabled(forward)
         while forward_ad._current_level > level:
             forward_ad.exit_dual_level()
         raise
-
-
-_depth = torch._C._functorch.get_dynamic_layer_stack_depth

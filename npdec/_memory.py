@@ -326,8 +326,8 @@ def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
         yield from _connected(copy._src[0], seen)
     for mirror in family.mirrors:
         copy = mirror()
-        if copy is not None and not isinstance(copy._src[1], Bytes):
-            yield from _connected(copy, seen)
+        if copy is not None and not isinstance(copy._src[1], Bytes) and _is_kin(copy._d, array._d):
+            yield from _connected(copy, seen)  # not those of views of bits
 
 
 def _ready(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
