@@ -12,8 +12,20 @@ from law_draw import Drawing
 from law_lines import CALLED
 from law_programs import Input, Program
 from law_promises import Broken, Check
-from law_shrink import broken, shortened
+from law_shrink import broken, explore, shortened
 from law_singles import COMPOSED, agrees, drawn
+
+BATCH = 10
+QUICK = 60  # programs among the quick tests
+
+
+@pytest.mark.parametrize(
+    "first", [pytest.param(n, marks=[pytest.mark.slow] * (n >= QUICK)) for n in range(0, 500, BATCH)]
+)
+def test_random_programs(first):
+    for seed in range(first, first + BATCH):
+        program, failure = explore(seed)
+        assert failure is None, f"seed {seed}\n{program.text}\n# {failure}"
 
 
 def test_every_function_that_passes_contributions_is_drawn():
