@@ -180,6 +180,8 @@ def _fitting(target: torch.Tensor, source: Any) -> Any:
 
 def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
+    if isinstance(source, torch.Tensor) and source.dtype is not target.dtype:
+        _value(target).detach().clone()[_values_in(index)] = _value(source).detach()  # torch refuses some
     condition, place = masked(target, index)
     if condition is not None:
         place, trailing = place
@@ -214,6 +216,10 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         return operator.setitem, components.movedim(0, -1), every, 0 if its is None else its.movedim(0, -1)
 
     commit(*_steps(target, source, writing, writing_components))
+
+
+def _values_in(index: Any) -> Any:
+    return tuple(map(_value, index)) if isinstance(index, tuple) else _value(index)
 
 
 def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -61,6 +61,10 @@ kernel's by rounding, and at padded places, which nested tensors leave at zero. 
 their layers have torch's own numbers on the CPU; kernels of other devices draw by themselves, and the numbers are those
 of the steps.
 
+A program of `torch.export` that was made with plain tensors checks that it is given such, and takes a decomposed one
+for several. Without that check it runs decomposed: `module = program.module()`, then
+`module._forward_pre_hooks.clear()`. Modules of `torch.fx` and `torch.jit.trace` run as they are.
+
 A large linear layer (`torch.nn.functional.linear`, `torch.matmul` with a matrix) on tensors of three axes or more need
 not make its contributions at once: they are made when they are read. Before that a row, some rows or their mean may be
 taken, or some columns, and then no others are computed: of the logits of a language model those after the last token,

@@ -367,3 +367,39 @@ def test_where_the_baseline_has_no_answer_it_has_another_one():
     with pytest.warns(np.DecompositionWarning, match="frozen"):
         made = np.histogram_bin_edges(np.decompose(x), "auto")
     assert made.value.tolist() == numpy.histogram_bin_edges(x.__array__(), "auto").tolist()
+
+
+# -- integers that are written -----------------------------------------------------------------------------------------
+
+INTO = {
+    "assignment": lambda z, x: z.__setitem__(slice(None), x),
+    "places": lambda z, x: z.__setitem__([2, 0, 1], x),
+    "reversed": lambda z, x: z[::-1].__setitem__(slice(None), x),
+    "a view": lambda z, x: z[1:].__setitem__(0, x[0]),
+    "a mask": lambda z, x: z.__setitem__(np.array([True, False, True]), x[1]),
+    "copyto": lambda z, x: np.copyto(z, x, casting="unsafe"),
+    "put": lambda z, x: np.put(z, [0, 2], x),
+    "out": lambda z, x: np.multiply(x, 2, out=z, casting="unsafe"),
+    "fill": lambda z, x: z.fill(x[2]),
+    "flat": lambda z, x: z.flat.__setitem__(slice(None), x),
+    "diagonal": lambda z, x: np.fill_diagonal(z.reshape(1, 3), x[0]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "bool"])
+@pytest.mark.parametrize("name", INTO)
+def test_integers_hold_the_steps_of_what_is_written(name, dtype):
+    value, base = numpy.array([1.7, 0.0, 3.2]), numpy.array([-2.5, 1.5, 0.0])
+    wanted = []
+    for x in (value, base):
+        plain = np.ones(3, dtype)
+        INTO[name](plain, np.array(x))
+        wanted.append(plain)
+    made = np.ones(3, dtype)
+    view = made[::-1]
+    INTO[name](made, np.decompose(np.array(value), baseline=base))
+    assert made.value.tolist() == wanted[0].tolist()
+    assert made.residual.tolist() == wanted[1].tolist()
+    change = wanted[0].astype(float) - wanted[1].astype(float)
+    numpy.testing.assert_allclose(made.components.sum(0).tolist(), change.tolist(), atol=1e-12)
+    assert view.components.tolist() == made.components[:, ::-1].tolist()

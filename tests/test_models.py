@@ -322,3 +322,13 @@ def test_example(capsys):
     assert f"{share['11 bad']:+.3f}" in shown
     with pytest.raises(ValueError, match="no text of 12 words"):
         example["explain"](model, ["food", "is", "blue"])
+
+
+def test_an_exported_program_runs_decomposed():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.GELU(), torch.nn.Linear(3, 1)).double()
+    x = torch.tensor([[0.3, -1.2]], dtype=torch.float64)
+    module = torch.export.export(net, (x,)).module()
+    module._forward_pre_hooks.clear()  # which compare the inputs with those of the export
+    made, wanted = module(np.decompose(x, axis=1)), net(np.decompose(x, axis=1))
+    assert torch.equal(made.value, wanted.value)
+    torch.testing.assert_close(made.components, wanted.components, rtol=1e-12, atol=0)

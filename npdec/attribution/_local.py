@@ -95,8 +95,8 @@ def _warn_if_large(problem: Problem, value: torch.Tensor, residual: torch.Tensor
     """Warn of contributions to a number that cancel to a millionth of what they are: going forward the operation that
     makes them so sees the components that cancel, and shares its change among them."""
     size = float(row.detach().abs().sum())
-    there = float(value.abs() + residual.abs())
-    there += sum(float((v - r).abs().sum()) for v, r in zip(problem.values, problem.residuals, strict=True))
+    there = float(value.detach().abs() + residual.detach().abs())
+    there += sum(float((v - r).detach().abs().sum()) for v, r in zip(problem.values, problem.residuals, strict=True))
     if math.isfinite(there) and not size <= STEEP * there:
         _util.warn(
             "attribute: contributions are more than a million times as large as the value, the residual and the "
