@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 
 from npdec import _wrap
+from npdec._choices import chosen
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import dtype as dtype_class
@@ -93,7 +94,9 @@ class generic(ArrayMethods, metaclass=ScalarType):
 
     def _converted(self, conversion: str, real: bool = True) -> Any:
         """The number for a Python protocol, which can carry no contributions, and some no imaginary part."""
-        if isinstance(self._t, DecomposedTensor):
+        if isinstance(self._t, DecomposedTensor) and self._t.discrete:
+            chosen(conversion, self._t)
+        elif isinstance(self._t, DecomposedTensor):
             warn(
                 f"{conversion} of a decomposed scalar: a Python number cannot carry its {len(self._t.labels)} "
                 "components; use .item() to say that only the value matters",

@@ -16,6 +16,7 @@ import torch
 
 from npdec import _errstate, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufunc_types, _wrap
 from npdec._base import ArrayBase
+from npdec._choices import chosen as looked_at
 from npdec._convert import as_tensor
 from npdec._impl import _util, dtypes_impl
 from npdec._impl.slopes_impl import MEANS
@@ -164,7 +165,7 @@ class ufunc:
         """
         name = self.__name__
         if self._opaque:
-            operands = tuple(chosen(name, x) if isinstance(x, torch.Tensor) else x for x in operands)
+            operands = tuple(looked_at(name, x) if isinstance(x, torch.Tensor) else x for x in operands)
         computed = dtypes_impl.resolve_loop(self._loops, operands, dtype, name, casting, chosen)
         device = _common_device(operands)
         tensors = []
