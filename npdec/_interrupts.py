@@ -7,10 +7,12 @@ signals, which raise KeyboardInterrupt, wait until it returns.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import starmap
+from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
@@ -62,18 +64,35 @@ def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list
 
 
 def undisturbed(function: Callable[..., T], *args: Any) -> T:
-    """What the function returns. If it raises, gradients are on or off as they were: torch's contexts are Python code,
-    which may be interrupted before it restores them. (Those of torch.func are generators, which are closed when nobody
-    keeps the error any more.)"""
+    """What the function returns. If it raises, gradients are on or off as they were, and no transform of torch.func
+    goes on: torch's contexts are Python code, which may be interrupted before it restores them."""
     if tracing():
         return function(*args)
-    before = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled(), forward_ad._current_level
+    before = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled(), forward_ad._current_level, _depth()
     try:
         return function(*args)
-    except BaseException:
-        gradients, forward, level = before
+    except BaseException as error:
+        _close_generators(error.__traceback__)
+        gradients, forward, level, depth = before
         torch._C._set_grad_enabled(gradients)
         torch._C._set_fwd_grad_enabled(forward)
         while forward_ad._current_level > level:
             forward_ad.exit_dual_level()
+        if _depth() > depth:
+            torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
         raise
+
+
+_depth = torch._C._functorch.get_dynamic_layer_stack_depth
+_AT_THE_EDGE = frozenset(
+    {contextlib._GeneratorContextManager.__enter__.__code__, contextlib._GeneratorContextManager.__exit__.__code__}
+)
+
+
+def _close_generators(traceback: TracebackType | None) -> None:
+    """End the contexts that were interrupted as they began or ended: those that are generators would do so by
+    themselves later, when nobody keeps the error any more."""
+    while traceback is not None:
+        if traceback.tb_frame.f_code in _AT_THE_EDGE:
+            traceback.tb_frame.f_locals["self"].gen.close()
+        traceback = traceback.tb_next

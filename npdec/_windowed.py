@@ -99,7 +99,7 @@ def total(terms: Sequence[Any]) -> Any:
         elif term.layout is first.layout and term.axis == first.axis:
             first = first.like(first.parts + term.parts)
         else:
-            dense = first.dense()
+            dense = first.dense() if first.source is None else first.dense().clone()  # a view of what is the source's
             first = term.layout.add(dense, term.parts.to(dense.dtype), term.axis)
     return first
 

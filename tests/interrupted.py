@@ -222,8 +222,6 @@ WAYS = {"signal": by_signal, "instruction": by_instruction, "operation": by_oper
 
 
 def _check(case: Case, before: list[Any], after: list[Any], here: dict[str, Any]) -> None:
-    if guards() != here:
-        gc.collect()  # contexts that are generators, and were interrupted as they ended, do so now
     now = guards()
     if now != here:
         raise Broken(f"left switched: {[name for name in here if now[name] != here[name]]}")

@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 
+import numpy
 import pytest
 import torch
 
@@ -106,6 +107,17 @@ def test_each_of_several_outputs():
         _interrupts.each(write, [(0,), (1,), (2,)])
     assert done == [0, 1, 1, 2]
     assert _interrupts.each(write, [(3,), (4,)]) == [3, 4]
+
+
+def test_a_sum_with_a_view_of_itself_leaves_both_as_they_are():
+    """What an operation that was interrupted had done to its operand: components of which a sum was made in place."""
+    x = np.decompose(np.array(numpy.arange(4096.0).reshape(64, 64)), axis=0, baseline=0.5)
+    back = x.T
+    before = x.components.copy(), back.components.copy()
+    total = back + x
+    assert (x.components == before[0]).all()
+    assert (back.components == before[1]).all()
+    assert (total.components == before[0] + before[1]).all()
 
 
 def test_two_outputs_in_one_memory_in_reverse_mode():
