@@ -151,6 +151,15 @@ def _native_group_norm(
     return normal, rows.mean(-1), scale
 
 
+def _view_copy(input: Any, size: Any = None, *, dtype: Any = None) -> Any:
+    dtype = size if isinstance(size, torch.dtype) else dtype
+    return input.reshape(size) if dtype is None else input.view(dtype)
+
+
+def _unsafe_split(input: Any, split_size: Any, dim: int = 0) -> Any:
+    return torch.split(input, split_size, dim)
+
+
 # Copies of what is a view elsewhere.
 _COPIES: dict[str, Function] = {
     "alias_copy": torch.clone,
@@ -164,7 +173,7 @@ _COPIES: dict[str, Function] = {
     "split_copy": torch.Tensor.split,
     "split_with_sizes_copy": torch.split_with_sizes,
     "unsafe_split_with_sizes": torch.split_with_sizes,
-    "unsafe_split": torch.split,
+    "unsafe_split": _unsafe_split,
     "unsafe_chunk": torch.chunk,
     "squeeze_copy": torch.squeeze,
     "t_copy": torch.t,
@@ -174,7 +183,7 @@ _COPIES: dict[str, Function] = {
     "unsqueeze_copy": torch.unsqueeze,
     "view_as_complex_copy": torch.view_as_complex,
     "view_as_real_copy": lambda input: torch.view_as_real(input.resolve_conj()),
-    "view_copy": lambda input, size: input.view(size) if isinstance(size, torch.dtype) else input.reshape(size),
+    "view_copy": _view_copy,
     "native_channel_shuffle": torch.channel_shuffle,
 }
 

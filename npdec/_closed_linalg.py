@@ -114,7 +114,7 @@ def _apart(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _equal_within(numbers: torch.Tensor) -> torch.Tensor:
-    size = numbers.abs().amax(-1, keepdim=True)
+    size = numbers.abs().amax(-1, keepdim=True) if numbers.shape[-1] else numbers.new_zeros((*numbers.shape[:-1], 1))
     return 8 * numbers.shape[-1] * torch.finfo(numbers.dtype).eps * size
 
 

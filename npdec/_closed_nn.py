@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _law
+from npdec._choices import chosen, compare_choices, is_watched
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
@@ -70,7 +71,12 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     if components is None:
         components = _shared_out(_looked_at(x.components, places), fractions)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
-    return result if isinstance(made, torch.Tensor) else (result, *made[1:])
+    if isinstance(made, torch.Tensor):
+        return result
+    if is_watched():
+        with no_graph(x.whole):
+            compare_choices(name, made[1:], func(x.residual, *args[1:], **kwargs)[1:])
+    return (result, *made[1:])
 
 
 def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int]) -> torch.Tensor | None:
@@ -217,6 +223,7 @@ def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     with no_graph(x.whole):
         value = func(x.value, lower, upper, True)
     slope = torch.where(x.value < 0, value / x.value, torch.ones_like(value))
+    compare_choices("rrelu", x.value < 0, x.residual < 0)  # whose slopes are drawn
     made: Any = torch.mul(x, slope)
     return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
 
@@ -224,7 +231,7 @@ def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 def _embedding(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Rows of the weight. What the other arguments say of gradients (padding_idx) is not about contributions."""
     index, weight = read(args, kwargs, weight=None)
-    index = index.value if isinstance(index, DecomposedTensor) else index
+    index = chosen("embedding", index)
     if not isinstance(weight, DecomposedTensor):
         return func(index, weight, *args[2:], **{k: v for k, v in kwargs.items() if k != "weight"})
     rows = weight.index_select(0, index.reshape(-1))

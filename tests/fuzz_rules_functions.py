@@ -257,15 +257,6 @@ def _python_numbers_are_cast(d: Difference) -> bool:
 
 
 @rule(
-    "a condition has the shape of the array",
-    "piecewise",
-    "a = np.zeros((1, 5))\nr = np.piecewise(a, [1.5], [1.0, 2.0])",
-)
-def _short_condition(d: Difference) -> bool:
-    return d.program.name == "piecewise" and isinstance(d.got, IndexError) and "a condition of shape" in str(d.got)
-
-
-@rule(
     "an axis is moved once",
     "linalg.tensorsolve",
     "a = np.eye(2)\nr = np.linalg.tensorsolve(a, np.ones(2), axes=(0, 0))",

@@ -338,6 +338,7 @@ def test_where_numpy_differs_from_the_standard_it_is_followed():
 # -- functions of the standard that NumPy has otherwise or not at all --------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 def test_descending_orders():
     x = np.asarray([2.0, 3.0, 1.0, 3.0])
     assert np.sort(x, descending=True).tolist() == [3.0, 3.0, 2.0, 1.0]

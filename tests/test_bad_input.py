@@ -558,6 +558,7 @@ D0, X0 = np.array([2.0, 0.0, 4.0]), np.array([1.0, 2.0, 3.0])
     lambda x: np.nansum(x * np.array([1, np.nan, 2])), lambda x: np.where(x > 2.5, np.log(x - 1.2), 0).sum(),
     lambda x: np.where(x > 2, (x / D0) * x, x * x).sum(),
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*infinite or not a number at the baseline")
 def test_reverse_mode_behind_a_guard(guard):
     """What was not chosen may be infinite or NaN."""
     with np.errstate(all="ignore"):
@@ -567,6 +568,7 @@ def test_reverse_mode_behind_a_guard(guard):
     assert np.isfinite(found.attribution).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite or not a number at the baseline")
 def test_replaced_numbers():
     x = np.decompose(np.array([0.0, 1.0, 2.0, np.inf]), baseline=np.array([0.0, 2.0, 1.0, 1.0]))
     y = np.nan_to_num(x / np.array([0.0, 1.0, 1.0, 1.0]), posinf=5.0)

@@ -480,6 +480,7 @@ def test_results_are_the_same_under_watch():
         assert [repr(call()) for call in calls] == plain
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite or not a number at the baseline")
 def test_decomposed_arrays_are_watched_and_stay_decomposed():
     x = np.decompose(np.array([1.0, 2.0]))
     with np.errstate(divide="warn", over="warn"):

@@ -15,6 +15,9 @@ import interrupted
 import npdec as np
 from npdec import DecomposedTensor, _interrupts
 
+# An interrupt may come while hypothesis, which pytest has loaded, counts what the garbage collector does.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.mark.parametrize("way", interrupted.WAYS)
 def test_a_write_is_whole_or_did_not_happen(way):

@@ -110,6 +110,8 @@ def test_scipy_gives_its_numbers(name):
 
 
 @pytest.mark.parametrize("name", PASSES)
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
+@pytest.mark.filterwarnings("ignore:.*infinite or not a number at the baseline")
 def test_contributions_pass_through_scipy(name):
     f = PASSES[name]
     y = f(np.decompose(np.array(ROWS), axis=1, baseline=np.array(BASE)))
@@ -121,6 +123,7 @@ def test_contributions_pass_through_scipy(name):
         numpy.testing.assert_allclose(numpy.asarray(y.residual), f(BASE), rtol=1e-8, atol=1e-10 * scale)
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 @pytest.mark.parametrize("name", ON_THE_HOST)
 def test_contributions_that_stay_behind_are_warned_of(name):
     x = np.decompose(np.array(ROWS), axis=1)

@@ -106,6 +106,7 @@ def test_frompyfunc_of_numbers_alone_is_the_function():
     assert np.frompyfunc(str, 1, 1)(3) == numpy.frompyfunc(str, 1, 1)(3) == "3"
 
 
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 def test_contributions_pass_through_the_function():
     x = np.decompose(np.array([1.0, 2.0, 3.0]), labels=["a", "b", "c"])
     y = np.vectorize(lambda a, b: a * b if a > 1.5 else a + b)(x, 2.0)
