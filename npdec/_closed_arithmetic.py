@@ -151,9 +151,9 @@ def _native_group_norm(
     return normal, rows.mean(-1), scale
 
 
-def _view_copy(input: Any, size: Any = None, *, dtype: Any = None) -> Any:
-    dtype = size if isinstance(size, torch.dtype) else dtype
-    return input.reshape(size) if dtype is None else input.view(dtype)
+def _view_copy(input: Any, *size_or_dtype: Any, **named: Any) -> Any:
+    (wanted,) = (*size_or_dtype, *named.values())
+    return input.view(wanted) if isinstance(wanted, torch.dtype) else input.reshape(wanted)
 
 
 def _unsafe_split(input: Any, split_size: Any, dim: int = 0) -> Any:

@@ -15,6 +15,7 @@ import torch
 
 from npdec._amplified import change
 from npdec._call import Call
+from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula
 from npdec._gradients import no_graph
@@ -192,7 +193,13 @@ def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
     rows = bounds if bounds.ndim == 1 else bounds.unsqueeze(-2)
     below = rows <= x.unsqueeze(-1) if right else rows < x.unsqueeze(-1)
-    return with_numbers(value, residual, torch.sum(as_numbers(below), -1))
+    made = torch.sum(as_numbers(below), -1)
+    counted = (made.value, made.residual) if isinstance(made, DecomposedTensor) else (made, made)
+    ends = zip(counted, (value, residual), strict=True)
+    if not tracing() and not all(torch.equal(count, end.to(count.dtype)) for count, end in ends):  # unordered bounds
+        compare_choices(name_of(func), value, residual)
+        return value
+    return with_numbers(value, residual, made)
 
 
 def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:

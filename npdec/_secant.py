@@ -121,7 +121,7 @@ class Slope:
 
 
 def _share_of_infinity(components: torch.Tensor) -> torch.Tensor:
-    infinite = ~torch.isfinite(components)
+    infinite = (~torch.isfinite(components)).to(components.real.dtype)
     return infinite / infinite.sum(0).clamp(min=1)
 
 

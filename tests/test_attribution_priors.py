@@ -24,7 +24,7 @@ def network(w: torch.Tensor, v: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 METHODS: dict[str, dict[str, Any]] = {
     "local": {},
     "path": {"method": "path", "steps": 6},
-    "path, adaptive": {"method": "path", "rtol": 1e-2},
+    "path, adaptive": {"method": "path", "rtol": 1e-8},
     "gradient": {"method": "gradient"},
     "input_x_gradient": {"method": "input_x_gradient"},
     "shapley": {"method": "shapley"},

@@ -114,7 +114,8 @@ def test_scipy_gives_its_numbers(name):
 @pytest.mark.filterwarnings("ignore:.*infinite or not a number at the baseline")
 def test_contributions_pass_through_scipy(name):
     f = PASSES[name]
-    y = f(np.decompose(np.array(ROWS), axis=1, baseline=np.array(BASE)))
+    with np.rule(conditions="frozen" if name in FREEZES else None):
+        y = f(np.decompose(np.array(ROWS), axis=1, baseline=np.array(BASE)))
     assert y.is_decomposed
     equal(y.value, f(ROWS))
     scale = max(abs(numpy.asarray(part)).max() for part in (y.value, y.residual, y.components))

@@ -222,7 +222,7 @@ def test_nine_tenths_of_the_differentiable_operators_are_checked() -> None:
 # In-place functions that are no other function written in place.
 ONLY_IN_PLACE = frozenset(
     "copy_ fill_ zero_ fill_diagonal_ set_ random_ normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ "
-    "log_normal_ requires_grad_ detach_ rename_ embedding_renorm_ resize_".split()
+    "log_normal_ requires_grad_ detach_ rename_ embedding_renorm_ resize_ resize_as_".split()
 )
 
 

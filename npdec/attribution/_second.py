@@ -25,9 +25,11 @@ import torch
 
 from npdec import _checking, _inplace, _law
 from npdec._call import Call
+from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, Labels, copy_of
+from npdec._numbers import as_numbers
 from npdec._progress import Show
-from npdec._rules import is_affine
+from npdec._rules import is_affine, rule
 from npdec._scope import enter
 from npdec.attribution import _local
 from npdec.attribution._problem import Found, Problem, choose
@@ -42,8 +44,12 @@ def pairs(problem: Problem, progress: Show) -> Found:
     if not is_affine(reverse=True):
         raise NotImplementedError("attribute: pairs are those of the law itself, not of another rule: leave np.rule")
     state = torch.random.get_rng_state()
-    first = _local.forward(problem, None, progress)
+    with rule(conditions="frozen"):  # a step has no second derivative
+        first = _local.forward(problem, None, progress)
     assert first.residual is not None
+    with torch.no_grad():
+        plain, _ = choose(problem.call(problem.residuals), problem.output, whole=True)
+    compare_choices("attribute (order=2)", first.residual.reshape(-1), torch.stack(plain).reshape(-1))
     torch.random.set_rng_state(state)
     count = problem.count
     i, j = torch.triu_indices(count, count)
@@ -52,7 +58,7 @@ def pairs(problem: Problem, progress: Show) -> Found:
     for value, residual, change in zip(problem.values, problem.residuals, _changes(problem), strict=True):
         rows = torch.cat([change, change.new_zeros((len(i), *value.shape))])
         marked.append(DecomposedTensor(copy_of(value), copy_of(residual), rows, labels))
-    with enter(watcher=_Second(count, labels)):
+    with enter(watcher=_Second(count, labels)), rule(conditions="frozen"):
         chosen, several = choose(problem.call(marked), problem.output, whole=True)
     rows = torch.stack([_rows_of(one, labels) for one in chosen]) if several else _rows_of(chosen[0], labels)
     rows = rows.movedim(int(several), -1).detach()
@@ -163,7 +169,8 @@ class _Second:
                 i, j = self.pair.to(twice.device)
                 added = twice[i, j] / torch.where(i == j, 2, 1).reshape(-1, *[1] * (twice.ndim - 2)).to(twice.dtype)
                 rows = torch.cat([rows[: self.count], rows[self.count :] + added])
-            if not _agree(self._first(rows), one.components, one.value - one.residual):
+            numbers = as_numbers(one)
+            if not _agree(self._first(rows), one.components, numbers.value - numbers.residual):
                 return None, _flat(straight)
             made.append(DecomposedTensor(one.value.detach(), one.residual.detach(), rows, self.labels))
         return _like(found, made), ()
