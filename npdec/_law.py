@@ -50,6 +50,9 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool
     if isinstance(value, torch.Tensor):
         if components is None:
             return value
+        # A tensor without axes is weak in promotion, and its components, which have one, are not.
+        if components.dtype is not value.dtype and isinstance(components, torch.Tensor) and carries(value.dtype):
+            components = components.to(value.dtype)
         return DecomposedTensor(value, residual, components, labels, whole)
     if isinstance(value, (tuple, list)):
         parts = [pack(v, r, c, labels, whole) for v, r, c in zip(value, residual, components, strict=True)]

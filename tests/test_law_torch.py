@@ -200,3 +200,13 @@ def test_what_is_written_to_in_inference_mode_is_no_longer_what_it_was():
             made = normed(np.decompose(x, axis=1, baseline=0.5), write)
             torch.testing.assert_close(made.value, normed(x.clone(), write))
             torch.testing.assert_close(made.c_sum(), made.value)
+
+
+@pytest.mark.parametrize("function", [torch.add, torch.mul, torch.sub, torch.where, torch.maximum, torch.div])
+@pytest.mark.parametrize("wide", [torch.float64, torch.float32])
+def test_numbers_without_axes_do_not_widen_components(function, wide):
+    row = np.decompose(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float16), labels=["a", "b", "c"])
+    number = np.decompose(torch.tensor(2.5, dtype=wide), baseline=1.0, labels=["d"])
+    given = (torch.tensor([True, False, True]),) if function is torch.where else ()
+    made = function(*given, row, number)
+    assert made.dtype is made.residual.dtype is made.components.dtype is function(*given, row.value, number.value).dtype
