@@ -208,14 +208,20 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
     every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
 
+    setitem = _set if tracing() else operator.setitem  # which torch.compile does not trace
+
     def writing(part: torch.Tensor, its: Any) -> Step:
-        return operator.setitem, part, index, its
+        return setitem, part, index, its
 
     def writing_components(components: torch.Tensor, its: torch.Tensor | None) -> Step:
         """They are moved behind the axes that the index is for."""
-        return operator.setitem, components.movedim(0, -1), every, 0 if its is None else its.movedim(0, -1)
+        return setitem, components.movedim(0, -1), every, 0 if its is None else its.movedim(0, -1)
 
     commit(*_steps(target, source, writing, writing_components))
+
+
+def _set(part: torch.Tensor, index: Any, its: Any) -> None:
+    part[index] = its
 
 
 def _values_in(index: Any) -> Any:

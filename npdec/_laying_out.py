@@ -148,8 +148,8 @@ def together(first: DecomposedTensor, others: Sequence[DecomposedTensor]) -> Dec
 
 
 def due(held: DecomposedTensor) -> list[Step]:
-    """What is to happen with the next write into the tensor."""
-    views = held.views
+    """What is to happen with the next write into the tensor. (A graph of torch.compile knows of no views.)"""
+    views = None if tracing() else held.views
     return [] if views is None else [*views.due, *(step for other in views.others for step in due(other))]
 
 

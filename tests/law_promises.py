@@ -208,7 +208,8 @@ class Check:
                 error, size = math.inf, 0.0
             else:
                 finite = numpy.isfinite(want.value)
-                error = _largest((got.residual - want.value)[finite])
+                with numpy.errstate(all="ignore"):
+                    error = _largest((got.residual - want.value)[finite])
                 size = max(got.largest, _largest(want.value[finite]))
             if not self.allowed(name, size, error) and not any(self._names_a_line(w) for w in self.heard):
                 word = "the warnings name no line of the program" if self.heard else "no warning"

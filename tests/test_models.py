@@ -265,6 +265,7 @@ def test_generation(name, cache, lifted):
 
 @pytest.mark.parametrize("lifted", [False, True])
 @pytest.mark.parametrize("name", GENERATING)
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 def test_generate(name, lifted):
     """The library's own loop, greedy: the scores of each step say which prompt token moved them."""
     model, x, _ = built(name)

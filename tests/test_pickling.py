@@ -26,6 +26,12 @@ import pickled
 from pickled import CASES, TABLE, told
 
 
+@pytest.fixture(autouse=True)
+def _parameters_are_torchs(monkeypatch):
+    """PyDec, which other tests import, gives torch's class of parameters its own name, and pickles hold that."""
+    monkeypatch.setattr(torch.nn.Parameter, "__module__", "torch.nn.parameter")
+
+
 def out_of_band(x: Any) -> Any:
     buffers: list[Any] = []
     data = pickle.dumps(x, 5, buffer_callback=buffers.append)

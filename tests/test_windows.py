@@ -161,6 +161,7 @@ PATCHES = {
 
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("partition", PATCHES)
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")
 def test_images(partition, layer):
     base = torch.linspace(-1, 1, 12, dtype=F64)
     d = np.decompose(IMAGES, baseline=base, **PATCHES[partition])
