@@ -13,13 +13,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._axes import lead
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
 from npdec._formula import same_draws, value_of, with_numbers
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl._util import working_dtype
 from npdec._scope import scope
-from npdec._secant import lead
 from npdec._settings import settings
 from npdec._softmax import SoftPath
 

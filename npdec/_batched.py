@@ -14,11 +14,11 @@ import torch.nn.functional as F
 
 from npdec import _entries_forms, _windowed
 from npdec._amplified import warn_infinite
+from npdec._axes import lead
 from npdec._deferred import Deferred, deferred, moved
 from npdec._entries import Entries
 from npdec._impl._storage import shares_memory
 from npdec._leading import in_front
-from npdec._secant import lead
 from npdec._sizes import check, has_many
 from npdec._tracing import constant_when_traced, name_of, tracing
 

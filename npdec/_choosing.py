@@ -15,11 +15,11 @@ from typing import Any
 import torch
 
 from npdec import _law
+from npdec._axes import lead
 from npdec._choices import chosen
 from npdec._decomposed import DecomposedTensor, align, carries
 from npdec._gradients import guarded, no_graph
 from npdec._numbers import residual_of, value_of
-from npdec._secant import lead
 from npdec._settings import conditions_are_frozen
 from npdec._tracing import name_of, tracing
 from npdec._windowed import total

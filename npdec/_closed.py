@@ -10,6 +10,7 @@ import torch
 
 from npdec import _law
 from npdec._amplified import warn_infinite
+from npdec._axes import lead
 from npdec._choices import compare_choices, is_watched
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import guarded, no_graph, read_only
@@ -17,7 +18,6 @@ from npdec._graph import wants_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
-from npdec._secant import lead
 from npdec._tracing import mapped, name_of, tracing
 from npdec._windows import handed_on, weighted
 

@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _law
+from npdec._axes import narrowed
 from npdec._choices import chosen, compare_choices, is_watched
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl.envelope_impl import leading_fractions
-from npdec._secant import narrowed
 from npdec._tracing import name_of, tracing
 from npdec._windowed import fitted, reach
 from npdec._windows import Windows, handed_on, known

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _memory, _windows, _wrap
+from npdec._axes import narrowed
 from npdec._base import ArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
@@ -18,7 +19,6 @@ from npdec._impl import _util
 from npdec._impl._storage import has_overlap
 from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
-from npdec._secant import narrowed
 from npdec._tracing import refuse_trace
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from npdec._axes import lead
 from npdec._entries import Entries
 from npdec._leading import named
-from npdec._secant import lead
 from npdec._sizes import is_large
 from npdec._windowed import ARITHMETIC, MEANS, PRODUCTS, given_beside, linked, reduced_axes
 from npdec._windows import Windows

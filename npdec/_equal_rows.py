@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec import _batched
+from npdec._axes import narrowed, row_by_row
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._leading import named
-from npdec._secant import narrowed, row_by_row
 from npdec._tracing import tracing
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._axes import lead
 from npdec._choosing import chosen_by, fit_masked, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._interrupts import Step, commit, each
 from npdec._laying_out import due, ready
 from npdec._overwriting import are_distinct, put
-from npdec._secant import lead
 from npdec._tracing import tracing
 from npdec._views import shares_memory
 from npdec.exceptions import DecompositionWarning

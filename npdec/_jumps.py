@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from npdec._amplified import STEEP, warn_cancelled, warn_infinite
+from npdec._axes import lead
 from npdec._entries import Entries
 from npdec._impl import _util
-from npdec._secant import lead
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 

@@ -15,6 +15,7 @@ import torch
 
 from npdec import _batched, _checking, _reverse
 from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
+from npdec._axes import lead
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
@@ -33,7 +34,7 @@ from npdec._pulling import answer, has_many_components
 from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
-from npdec._secant import derivative, lead
+from npdec._secant import derivative
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import name_of, tracing
 from npdec._windowed import total

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _law
+from npdec._axes import row_by_row
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
@@ -23,7 +24,6 @@ from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
 from npdec._impl.segments_impl import mean_jacobian
-from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
 from npdec._windows import Windows, known

@@ -14,10 +14,11 @@ from typing import Any
 import torch
 
 from npdec._amplified import change
+from npdec._axes import lead, narrowed
 from npdec._gradients import is_pulled, no_graph, pulled, scaled
 from npdec._halves import secant_of_halves
 from npdec._jumps import share_of_jump
-from npdec._secant import Slope, derivative, lead, narrowed, secant
+from npdec._secant import Slope, derivative, secant
 from npdec._settings import Settings, current, settings
 from npdec._steep import tempered, warn_if_infinite
 from npdec._tracing import holding, name_of, refuse_trace, tracing

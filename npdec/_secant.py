@@ -17,40 +17,18 @@ from typing import Any
 import torch
 
 from npdec._amplified import STEEP
+from npdec._axes import lead
 from npdec._close import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
 from npdec._entries import Entries
 from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
 from npdec._quadrature import gauss_legendre
 from npdec._tracing import mapped, tracing
 
-__all__ = ["Slope", "derivative", "lead", "narrowed", "row_by_row", "secant"]
+__all__ = ["Slope", "derivative", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
 _LONG = 2.0**40
-
-
-def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
-    """Components (C, *shape) with axes of length one after the first, for broadcasting with `ndim` axes."""
-    missing = ndim + 1 - components.ndim
-    if missing <= 0:
-        return components
-    return components.reshape((components.shape[0],) + (1,) * missing + tuple(components.shape[1:]))
-
-
-def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
-    """One of the equal rows along each of the first `ndim` axes on which the tensor is broadcast; itself if on none."""
-    steps = tensor.stride()
-    if 0 not in steps[:ndim]:
-        return tensor
-    return tensor[tuple([slice(0, 1) if not step else slice(None) for step in steps[:ndim]])]
-
-
-def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:
-    """A function that looks at each row of the first `axes` axes alone, and leaves these where they are."""
-    row = narrowed(residual, axes)
-    made = function(row)
-    return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _law
+from npdec._axes import row_by_row
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
@@ -29,7 +30,6 @@ from npdec._impl import _util
 from npdec._impl._util import working_dtype
 from npdec._normalisation import apply_operator
 from npdec._quadrature import gauss_legendre, tolerance
-from npdec._secant import row_by_row
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._axes import narrowed
 from npdec._entries import Entries
 from npdec._interrupts import undisturbed
 from npdec._pulled import Pulled
-from npdec._secant import narrowed
 from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import mapped, tracing

@@ -10,13 +10,13 @@ import torch
 
 from npdec import _checking, _windows
 from npdec._amplified import STEEP
+from npdec._axes import narrowed
 from npdec._decomposed import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._gradients import overwritten
 from npdec._impl import _util
 from npdec._meter import Meter
 from npdec._progress import Progress, Show
 from npdec._rules import current_rule
-from npdec._secant import narrowed
 from npdec.attribution._problem import Found, Problem, choose, plain
 from npdec.exceptions import DecompositionWarning
 
