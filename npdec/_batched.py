@@ -7,7 +7,7 @@ of the time of a network is spent, the call is made directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,16 +15,14 @@ import torch.nn.functional as F
 from npdec import _entries_forms, _windowed
 from npdec._amplified import warn_infinite
 from npdec._axes import lead
+from npdec._call import Call
+from npdec._decomposed import DecomposedTensor
 from npdec._deferred import Deferred, deferred, moved
 from npdec._entries import Entries
 from npdec._impl._storage import shares_memory
 from npdec._leading import in_front
 from npdec._sizes import check, has_many
 from npdec._tracing import constant_when_traced, name_of, tracing
-
-if TYPE_CHECKING:
-    from npdec._call import Call
-    from npdec._decomposed import DecomposedTensor
 
 __all__ = ["ELEMENTWISE", "LEADING", "MATRIX_PRODUCTS", "apply", "stacked"]
 

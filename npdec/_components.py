@@ -6,23 +6,22 @@ They are methods of `DecomposedTensor`, and of arrays and scalars. Completeness 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 
+from npdec._kinds import Decomposed, Labels
 from npdec._tracing import refuse_trace
 from npdec._windows import unmade
-
-if TYPE_CHECKING:
-    from npdec._decomposed import DecomposedTensor, Labels
 
 __all__ = ["NewLabels", "groupby", "to_dataframe", "to_xarray", "top"]
 
 # Old labels to new ones: a mapping, a function, or a new label for each component.
+T = TypeVar("T", bound=Decomposed)
 NewLabels = Mapping[Any, Hashable] | Callable[[Any], Hashable] | Sequence[Hashable]
 
 
-def groupby(self: DecomposedTensor, labels: NewLabels) -> DecomposedTensor:
+def groupby(self: T, labels: NewLabels) -> T:
     """The same with components merged, those that get the same label: their sums, in order of first appearance.
 
     `labels`: a mapping from old labels to new ones (what it does not name keeps its label), a function of the old
@@ -41,7 +40,7 @@ def groupby(self: DecomposedTensor, labels: NewLabels) -> DecomposedTensor:
     return _merged(self, [place[name] for name in new], names)
 
 
-def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> DecomposedTensor:
+def top(self: T, k: int = 5, other: Hashable = "other") -> T:
     """The same with the k largest components, in falling order, and all others merged into one named `other`.
 
     The size of a component is the sum of the magnitudes of its elements. Index the tensor first to see the largest
@@ -70,7 +69,7 @@ def top(self: DecomposedTensor, k: int = 5, other: Hashable = "other") -> Decomp
     return _merged(self, [place[i] for i in range(count)], names)
 
 
-def _merged(self: DecomposedTensor, index: Sequence[int], labels: Labels) -> DecomposedTensor:
+def _merged(self: T, index: Sequence[int], labels: Labels) -> T:
     """The same with components merged: component i becomes, or is a part of, that of number index[i]."""
     windows, cls = unmade(self), cast(Any, type(self))
     if windows is not None:
@@ -81,7 +80,7 @@ def _merged(self: DecomposedTensor, index: Sequence[int], labels: Labels) -> Dec
     return cls(self.value, self.residual, made, labels, self.whole)
 
 
-def to_dataframe(self: DecomposedTensor) -> Any:
+def to_dataframe(self: Decomposed) -> Any:
     """A pandas DataFrame: a row for each element, with its index, and the columns value, residual and the labels.
 
     Raises ImportError where pandas is not installed, and ValueError if a label is "value" or "residual".
@@ -114,7 +113,7 @@ def to_dataframe(self: DecomposedTensor) -> Any:
     return frame
 
 
-def to_xarray(self: DecomposedTensor, dims: Sequence[Hashable] | None = None) -> Any:
+def to_xarray(self: Decomposed, dims: Sequence[Hashable] | None = None) -> Any:
     """An xarray Dataset: value and residual over `dims` (axis_0, ... by default), and components over a dimension
     "component", which the labels are the coordinate of, and them.
 

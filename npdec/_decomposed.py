@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
 from npdec import _components, _windows
 from npdec._impl._storage import laid_out_alike
 from npdec._interrupts import undisturbed
+from npdec._kinds import Labels, LazyComponents, Views
 from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import Nested, carrier, constant_when_traced, tracing
-
-if TYPE_CHECKING:
-    from npdec._deferred import Deferred
-    from npdec._entries import Entries
-    from npdec._pulled import Pulled
-    from npdec._views import Views
 
 __all__ = [
     "DecomposedTensor",
@@ -41,8 +36,6 @@ __all__ = [
     "under_labels_of",
     "union",
 ]
-
-Labels = tuple[Hashable, ...]
 
 
 def new_source() -> bytes:
@@ -109,18 +102,17 @@ class DecomposedTensor(torch.Tensor):
     whole: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
-    windows: _windows.Windows | Entries | Pulled | Deferred | None = None
+    windows: LazyComponents | None = None
     origin: Any  # what it is known to be of another tensor (npdec._written_out)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
-    leaf: tuple[torch.Tensor, torch.Tensor | None]  # of a pytree, that it is made of, and the components that it gives
 
     @staticmethod
     def __new__(
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor | _windows.Windows | Entries | Pulled | Deferred,
+        components: torch.Tensor | LazyComponents,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:

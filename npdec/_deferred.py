@@ -13,21 +13,20 @@ before that, or a view of it, is written, the product is made (`npdec._views`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from npdec._call import Call
+from npdec._decomposed import DecomposedTensor
 from npdec._impl.getitem_impl import full_key
+from npdec._kinds import Views
 from npdec._leading import in_front, is_basic, named
 from npdec._tracing import tracing
-from npdec._views import Views, family
+from npdec._views import family
 from npdec._windowed import SUMS
 from npdec._windows import sparse
-
-if TYPE_CHECKING:
-    from npdec._call import Call
-    from npdec._decomposed import DecomposedTensor
 
 __all__ = ["Deferred", "deferred", "lazy", "moved"]
 

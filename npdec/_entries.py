@@ -10,16 +10,14 @@ that what fills up with zeros fills up with nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from npdec._kinds import Decomposed
 from npdec._sizes import is_large, zeros
 from npdec._stored import Stored, safe
-
-if TYPE_CHECKING:
-    from npdec._decomposed import DecomposedTensor
 
 __all__ = ["Entries"]
 
@@ -39,7 +37,7 @@ class Entries:
         self.numbers, self.owners, self.count = numbers, owners, count
         self.noted: torch.Tensor | None = None
         self.version = 0
-        self.source: DecomposedTensor | None = None
+        self.source: Decomposed | None = None
         self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
 
     def __len__(self) -> int:

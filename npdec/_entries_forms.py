@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from npdec._axes import lead
+from npdec._call import Call
 from npdec._entries import Entries
 from npdec._leading import named
 from npdec._sizes import is_large
 from npdec._windowed import ARITHMETIC, MEANS, PRODUCTS, given_beside, linked, reduced_axes
 from npdec._windows import Windows
-
-if TYPE_CHECKING:
-    from npdec._call import Call
 
 __all__ = ["moved"]
 

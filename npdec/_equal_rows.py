@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _batched
 from npdec._axes import narrowed, row_by_row
+from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._leading import named
 from npdec._tracing import tracing
-
-if TYPE_CHECKING:
-    from npdec._call import Call
 
 __all__ = ["of_the_residuals", "spread"]
 

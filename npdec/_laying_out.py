@@ -16,9 +16,10 @@ import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
 from npdec._interrupts import Step, commit, undisturbed
+from npdec._kinds import Views
 from npdec._sizes import zeros
 from npdec._tracing import tracing
-from npdec._views import Views, family, is_settled
+from npdec._views import family, is_settled
 
 __all__ = ["due", "each_once", "laid_out", "ready", "settle", "together"]
 

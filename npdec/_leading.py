@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-if TYPE_CHECKING:
-    from npdec._call import Call
+from npdec._call import Call
 
 __all__ = ["in_front", "is_basic", "named"]
 

@@ -14,11 +14,11 @@ import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, places_of, union
 from npdec._gradients import derived_twice
+from npdec._kinds import Views
 from npdec._pulled import Pulled, Source
 from npdec._rules import is_linear
 from npdec._sizes import TooLarge, has_many, in_rule, is_large
 from npdec._tracing import name_of, tracing
-from npdec._views import Views
 from npdec._windows import sparse, summed
 
 __all__ = ["answer", "has_many_components"]

@@ -14,9 +14,10 @@ import torch
 from torch.utils import _pytree
 
 from npdec._decomposed import DecomposedTensor, Labels, carries
+from npdec._leaf import FromLeaf, with_axis_first
 from npdec._tracing import at_level_of, carrier, differentiated, tracing
 
-__all__ = ["is_decomposed", "of_leaf", "register"]
+__all__ = ["is_decomposed", "register"]
 
 Context = tuple[Labels, bool]
 
@@ -47,14 +48,13 @@ def _leaves(tensor: DecomposedTensor) -> list[Any]:
     if tracing():
         _refuse_derivatives()
         return [tensor.value, tensor.residual, _with_axis_last(tensor.components)]
-    last, made = vars(tensor).get("leaf", (None, None))
-    if last is None or vars(tensor).get("components") is not made:  # it has other ones since
-        components = tensor.components
-        if isinstance(components, torch.Tensor) and not is_decomposed(components):
-            with at_level_of(components):
-                last = _with_axis_last(components)
-        else:
-            last = components
+    leaf = tensor.windows
+    if type(leaf) is FromLeaf and vars(tensor).get("components") is leaf.noted:  # it has had no other ones since
+        return [tensor.value, tensor.residual, leaf.last]
+    last = components = tensor.components
+    if isinstance(components, torch.Tensor) and not is_decomposed(components):
+        with at_level_of(components):
+            last = _with_axis_last(components)
     return [tensor.value, tensor.residual, last]
 
 
@@ -72,20 +72,6 @@ def _taken_apart_by_name(tensor: DecomposedTensor) -> tuple[list[tuple[_pytree.K
     return list(zip(keys, _leaves(tensor), strict=True)), (tensor.labels, tensor.whole)
 
 
-def _with_axis_first(last: torch.Tensor, ndim: int) -> torch.Tensor:
-    return last.flatten(ndim).movedim(-1, 0)
-
-
-def of_leaf(tensor: DecomposedTensor) -> torch.Tensor:
-    """The components of what was made of leaves, made of their leaf when first asked for: torch.func.grad says only
-    after it has put its arguments together that it differentiates by this very tensor."""
-    last = tensor.leaf[0]
-    with at_level_of(last), torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True):
-        components = _with_axis_first(last, tensor.value.ndim)
-    tensor.components, tensor.leaf = components, (last, components)
-    return components
-
-
 def _put_together(leaves: Any, context: Context) -> Any:
     """A decomposed tensor of leaves: tensors of fitting shapes, or what is no tensor, which it then only keeps."""
     labels, whole = context
@@ -100,9 +86,9 @@ def _put_together(leaves: Any, context: Context) -> Any:
         if tracing():
             _refuse_derivatives()
         if tracing() or not torch._C._are_functorch_transforms_active() or last.ndim != 2 * value.ndim + 1:
-            return DecomposedTensor(value, residual, _with_axis_first(last, value.ndim), labels, whole)
+            return DecomposedTensor(value, residual, with_axis_first(last, value.ndim), labels, whole)
         made = carrier(value).as_subclass(DecomposedTensor)
-        made.leaf = (last, None)
+        made.windows = FromLeaf(last, value.ndim)
     made.value, made.residual, made.labels, made.whole, made.origin = value, residual, labels, whole, None
     made.discrete = isinstance(value, torch.Tensor) and not carries(value.dtype)
     return made

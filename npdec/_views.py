@@ -7,61 +7,24 @@ and what it is a view of, so that before one is written they can be given parts 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet, ref
+from typing import Any
+from weakref import ref
 
 import torch
 
 from npdec._decomposed import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._interrupts import undisturbed
+from npdec._kinds import Views
 from npdec._tracing import tracing
 
-if TYPE_CHECKING:
-    from npdec._deferred import Deferred
-    from npdec._interrupts import Step
-
 __all__ = [
-    "Views",
     "family",
     "is_settled",
     "link",
     "link_results",
     "shares_memory",
 ]
-
-
-class Views(list["ref[DecomposedTensor]"]):
-    """Weak references to the decomposed tensors over one memory; dead ones are dropped when it has doubled.
-
-    `loose` says that some have their values in common, but not their residuals or components: a view of a tensor whose
-    parts do not lie in memory as its value does may be a copy of them, or elements of a part may be one in memory where
-    those of the value are several. `lazy` says that of some it is not known yet. Their components may be lent to
-    products that are yet to be made of them (`npdec._deferred`).
-    """
-
-    __slots__ = ("__weakref__", "borrowers", "due", "lazy", "limit", "loose", "others")
-
-    def __init__(self, members: Iterable[Any]) -> None:
-        super().__init__(map(ref, members))
-        self.limit, self.loose, self.lazy = 16, False, False
-        self.borrowers: WeakSet[Deferred] | None = None
-        self.due: Sequence[Step] = ()
-        self.others: Sequence[DecomposedTensor] = ()
-
-    def lend(self, product: Deferred) -> None:
-        if self.borrowers is None:
-            self.borrowers = WeakSet()
-        self.borrowers.add(product)
-
-    def call_in(self) -> None:
-        """Have the products made, as the components are about to be written, or known to others."""
-        for product in list(self.borrowers or ()):
-            product.dense()
-        self.borrowers = None
-
-    def living(self) -> list[DecomposedTensor]:
-        return [tensor for member in self if (tensor := member()) is not None]
 
 
 def family(tensor: DecomposedTensor) -> Views:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 
+from npdec._call import Call
 from npdec._entries import Entries
 from npdec._leading import in_front, is_basic, named
 from npdec._views import shares_memory
 from npdec._windows import Layout, Windows
-
-if TYPE_CHECKING:
-    from npdec._call import Call
 
 __all__ = [
     "ARITHMETIC",

@@ -9,20 +9,18 @@ windows in place of its components, which are made of them when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec._axes import narrowed
 from npdec._entries import Entries
 from npdec._interrupts import undisturbed
+from npdec._kinds import Decomposed
 from npdec._pulled import Pulled
 from npdec._sizes import has_many, zeros
 from npdec._stored import Stored, safe
 from npdec._tracing import mapped, tracing
-
-if TYPE_CHECKING:
-    from npdec._decomposed import DecomposedTensor
 
 __all__ = [
     "Layout",
@@ -117,7 +115,7 @@ class Windows:
         self.parts, self.axis, self.layout = parts, axis, layout
         self.noted: torch.Tensor | None = None
         self.version = 0
-        self.source: DecomposedTensor | None = None
+        self.source: Decomposed | None = None
         self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -317,13 +315,13 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
     )
 
 
-def known(tensor: DecomposedTensor) -> Windows | None:
+def known(tensor: Decomposed) -> Windows | None:
     """The windows of the tensor's components, if they have any that are true yet."""
     found = sparse(tensor)
     return found if isinstance(found, Windows) else None
 
 
-def kept(tensor: DecomposedTensor) -> Windows | Entries | None:
+def kept(tensor: Decomposed) -> Windows | Entries | None:
     """What the tensor's components are kept as, if that is true yet and more than themselves."""
     found = None if tracing() else tensor.windows  # on which no graph is to depend
     if not isinstance(found, (Windows, Entries)):
@@ -340,7 +338,7 @@ def kept(tensor: DecomposedTensor) -> Windows | Entries | None:
     return found
 
 
-def sparse(tensor: DecomposedTensor) -> Windows | Entries | None:
+def sparse(tensor: Decomposed) -> Windows | Entries | None:
     """What stands for the tensor's components without their zeros, in the form that is best to compute with."""
     given = kept(tensor)
     few = isinstance(given, Entries) and not has_many(len(given))
@@ -356,7 +354,7 @@ def sparse(tensor: DecomposedTensor) -> Windows | Entries | None:
     return found
 
 
-def entries(tensor: DecomposedTensor) -> Entries | None:
+def entries(tensor: Decomposed) -> Entries | None:
     """The entries of the tensor's components, if these are many and known without their zeros."""
     found = sparse(tensor)
     if isinstance(found, Windows):
@@ -364,7 +362,7 @@ def entries(tensor: DecomposedTensor) -> Entries | None:
     return found
 
 
-def unmade(tensor: DecomposedTensor) -> Windows | Entries | Pulled | None:
+def unmade(tensor: Decomposed) -> Windows | Entries | Pulled | None:
     """What stands for the tensor's components, if that can be summed, sized and merged."""
     found = sparse(tensor)
     if found is None and not tracing() and type(tensor.windows) is Pulled and "components" not in vars(tensor):
@@ -372,7 +370,7 @@ def unmade(tensor: DecomposedTensor) -> Windows | Entries | Pulled | None:
     return found
 
 
-def handed_on(tensor: DecomposedTensor) -> Any:
+def handed_on(tensor: Decomposed) -> Any:
     """The tensor's components for another value and residual: what stands for them, if they are not made."""
     if not tracing() and "components" not in vars(tensor):
         found: Any = sparse(tensor)
@@ -383,7 +381,7 @@ def handed_on(tensor: DecomposedTensor) -> Any:
     return tensor.components
 
 
-def weighted(tensor: DecomposedTensor, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
+def weighted(tensor: Decomposed, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
     """The components times weights of the value's shape, summed over some of its axes."""
     found = entries(tensor)
     if found is not None:
@@ -392,7 +390,7 @@ def weighted(tensor: DecomposedTensor, weights: torch.Tensor, axes: Sequence[int
     return (components * weights).sum([axis % tensor.ndim + 1 for axis in axes], keepdim)
 
 
-def summed(tensor: DecomposedTensor, magnitudes: bool = False) -> torch.Tensor:
+def summed(tensor: Decomposed, magnitudes: bool = False) -> torch.Tensor:
     """The sum of the tensor's components, or of their magnitudes: of its shape."""
     found = unmade(tensor)
     if found is not None:
@@ -406,10 +404,6 @@ class Components:
     there are components, the instance has an attribute of its own, which comes first.)"""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
-        if tensor is not None and "leaf" in vars(tensor):
-            from npdec._trees import of_leaf
-
-            return of_leaf(tensor)
         windows = None if tensor is None else tensor.windows
         if windows is None:
             raise AttributeError("components")

@@ -52,6 +52,8 @@ LAW = {
     "_inplace",
     "_inplace_views",
     "_jumps",
+    "_kinds",
+    "_leaf",
     "_interrupts",
     "_law",
     "_laying_out",
