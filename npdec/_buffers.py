@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _memory, _stored, _wrap
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._convert import as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._flags import Flags
@@ -23,9 +23,6 @@ from npdec._impl._util import cast, warn
 from npdec._output import check_writeable, write
 from npdec.exceptions import DecompositionWarning
 
-if TYPE_CHECKING:
-    from npdec._composition import Composition
-
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "reduced", "reinterpreted", "seen"]
 
 DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
@@ -33,7 +30,7 @@ DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
 # --- pickles ---------------------------------------------------------------------------------------------------------
 
 
-def reduced(array: Composition, protocol: int) -> tuple[Any, ...]:
+def reduced(array: NDArrayBase, protocol: int) -> tuple[Any, ...]:
     """How an array is pickled: by its own elements, without those of the memory around them.
 
     From protocol 5 on the memory of plain numbers on the host is a buffer, which the pickler may take out of band.
@@ -46,7 +43,7 @@ def reduced(array: Composition, protocol: int) -> tuple[Any, ...]:
     return restored, (pickle.PickleBuffer(memory.toreadonly() if frozen else memory), *about)
 
 
-def restored(buffer: Any, *about: Any) -> Composition:
+def restored(buffer: Any, *about: Any) -> Any:
     """The array that was pickled as a buffer: over that memory, and read-only if it is."""
     array = _wrap.wrap_array(_stored.tensor_of(buffer, *about))
     if memoryview(buffer).readonly:
@@ -353,7 +350,7 @@ class ArrayBuffer(BufferMethods):
         write("setfield", _memory.view(self, raw), given.reshape(raw.shape))
 
 
-def set_dtype(array: Composition, dtype: Any) -> None:
+def set_dtype(array: NDArrayBase, dtype: Any) -> None:
     """`x.dtype = dtype`: the array's own memory, read as another dtype from now on."""
     target = as_dtype(dtype)
     if isinstance(array._t, DecomposedTensor) and target is not array._d:
@@ -366,7 +363,7 @@ def set_dtype(array: Composition, dtype: Any) -> None:
     _memory.seat(array, tensor)
 
 
-def set_strides(array: Composition, strides: Any) -> None:
+def set_strides(array: NDArrayBase, strides: Any) -> None:
     """`x.strides = steps`, which NumPy 2.4 deprecates."""
     import warnings
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
@@ -18,6 +18,7 @@ import torch
 
 from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
+from npdec._base import NDArrayBase
 from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._composing import composition
 from npdec._convert import SIGNED, as_shape, as_tensor, check_scalar
@@ -35,7 +36,7 @@ __all__ = ["Composition"]
 _new, _Tensor = object.__new__, torch.Tensor
 
 
-class Composition(ArrayBuffer, ArrayMethods):
+class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
     `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
@@ -47,16 +48,7 @@ class Composition(ArrayBuffer, ArrayMethods):
     ((2, 2), dtype('float64'), array([1., 3.]))
     """
 
-    # _t, _d: the tensor and its dtype. The others are rare and may be unset: _m, the arrays over the same memory; _ro,
-    # why the array is read-only; _src, the array that this copy stands for a view of, and how it is made again (or a
-    # copy to keep); _exporter, whose memory it is if not an array's; _pin, tensors whose address was given away.
-    __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t")
-
-    _exporter: Any
-    _m: _memory.Family
-    _pin: tuple[torch.Tensor, ...]
-    _ro: str | None
-    _src: tuple[Composition, Callable[[torch.Tensor], torch.Tensor] | None]
+    __slots__ = ()
 
     def __new__(
         cls,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _memory, _wrap
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._buffers import alias, seen
 from npdec._convert import as_dtype, as_shape
 from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 __all__ = ["construct", "over_buffer"]
 
@@ -45,7 +42,7 @@ def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset:
     return steps
 
 
-def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Composition:
+def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
     """An array of a shape: of new memory, or of that of a buffer from byte `offset` on."""
     size, target, offset = as_shape(shape), as_dtype(dtype), operator.index(offset)
     source = None if buffer is None else _memory_of(buffer)
@@ -108,13 +105,13 @@ def _flat(memory: memoryview, dtype: torch.dtype, offset: int, count: int) -> to
     return torch.frombuffer(bytearray(memory) if memory.readonly else memory, dtype=dtype, count=count, offset=offset)
 
 
-def _own(array: Composition, memory: memoryview, exporter: Any) -> None:
+def _own(array: NDArrayBase, memory: memoryview, exporter: Any) -> None:
     array._exporter = exporter
     if memory.readonly:
         _memory.freeze(array, "it was made from a read-only buffer")
 
 
-def over_buffer(buffer: Any, dtype: torch.dtype, count: int, offset: int) -> Composition:
+def over_buffer(buffer: Any, dtype: torch.dtype, count: int, offset: int) -> Any:
     """A 1-d array over the elements of a buffer from byte `offset` on; see `np.frombuffer`."""
     memory = _memory_of(buffer)
     if offset < 0 or offset > memory.nbytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _memory, _windows, _wrap
 from npdec._axes import narrowed
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
 from npdec._convert import as_axis, as_tensor
@@ -20,9 +20,6 @@ from npdec._impl._storage import has_overlap
 from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
 from npdec._tracing import refuse_trace
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 __all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]
 
@@ -62,7 +59,7 @@ class DecompositionMixin(ArrayBase):
         return _read_only("residual", self._as(residual.clone() if is_broadcast(residual) else residual))
 
     @property
-    def components(self) -> Composition:
+    def components(self) -> NDArrayBase:
         """The contributions, shape `(C, *shape)`: one row per label. `value == residual + components.sum(0)`.
 
         Read-only as the value is.
@@ -297,7 +294,7 @@ def decompose(
     return results if several else results[0]
 
 
-def _array(tensor: DecomposedTensor) -> Composition:
+def _array(tensor: DecomposedTensor) -> Any:
     """An array. It is read-only, as what it is a copy of, where several elements are one in memory."""
     array = _wrap.wrap_array(tensor)
     if has_overlap(tensor.value):

@@ -18,6 +18,7 @@ from torch._jit_internal import boolean_dispatched
 
 from npdec import (
     _attention,
+    _autograd_function,
     _checking,
     _choosing,
     _closed,
@@ -213,9 +214,7 @@ def default_rule(func: Function) -> Function:
     if isinstance(func, torch._ops.HigherOrderOperator) and name in _CONTROL_FLOW:
         return _refuse_operator
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) and not _is_torchs(func):
-        from npdec.overrides import _autograd
-
-        return _autograd.operator_rule(func)
+        return _autograd_function.operator_rule(func)
     return _by_quadrature
 
 

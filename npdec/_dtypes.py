@@ -5,25 +5,23 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
-from npdec._convert import SPELLINGS, as_dtype, dtype_name
+from npdec._base import ArrayBase
 from npdec._impl import dtypes_impl
+from npdec._spelling import SPELLINGS, as_dtype, dtype_name
 from npdec._stored import safe
 from npdec.exceptions import AbsentDTypeError
-
-if TYPE_CHECKING:
-    from npdec._scalars import generic
 
 __all__ = ["dtype"]
 
 
-class _Scalars(dict[torch.dtype, "type[generic]"]):
+class _Scalars(dict[torch.dtype, Any]):
     """The scalar type of each torch dtype; `npdec._scalars` fills it."""
 
-    def __missing__(self, torch_dtype: torch.dtype) -> type[generic]:
+    def __missing__(self, torch_dtype: torch.dtype) -> Any:
         as_dtype(torch_dtype)  # raises the TypeError that says what to do
         raise KeyError(torch_dtype)
 
@@ -32,7 +30,7 @@ SCALARS = _Scalars()
 
 # Inside the class below, `str` and `type` are properties.
 _Text: TypeAlias = str
-_ScalarType: TypeAlias = "type[generic]"
+_ScalarType: TypeAlias = "type[ArrayBase]"
 
 # NumPy's type character and type number. bfloat16 has those that ml_dtypes gives it, the usual bfloat16 of NumPy.
 _CODES = {

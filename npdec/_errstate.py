@@ -2,109 +2,46 @@
 
 torch reports none of them: they are found by looking at operands and results (`npdec._fp_errors`), which costs passes
 over the numbers. So the default is to ignore all four, which `geterr()` says, and only a state that asks for them turns
-the checks on. The state is a ContextVar: one thread, or one task, knows nothing of another's.
-
-Nothing is asked on the fast path of a call. That path is open for the dtypes in a set; while any state that checks is
-alive, wherever it is, the sets are empty, and every call goes the long way, on which the caller's own state decides.
+the checks on (`npdec._fp_state`).
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
-from contextvars import ContextVar, Token
+from collections.abc import Callable
+from contextvars import Token
 from typing import Any
 
-import torch
-
+from npdec import _fp_errors, _fp_state
+from npdec._fp_state import KINDS, STATE, State, current
 from npdec._impl import _util
 
 __all__ = ["errstate", "geterr", "geterrcall", "seterr", "seterrcall"]
 
-# The kinds in the order in which they are reported: NumPy's words, and the bit that a callback is given.
-KINDS = {
-    "divide": ("divide by zero", 1),
-    "over": ("overflow", 2),
-    "under": ("underflow", 4),
-    "invalid": ("invalid value", 8),
-}
 _MODES = ("ignore", "warn", "raise", "call", "print", "log")
-
-
-class State:
-    """What to do on each kind of error, and the function or log to call. It never changes."""
-
-    __slots__ = ("__weakref__", "call", "kinds", "modes")
-
-    def __init__(self, modes: dict[str, str], call: Any) -> None:
-        self.modes = modes
-        self.call = call
-        watched = {kind for kind, mode in modes.items() if mode != "ignore"}
-        # A callback is told of every error that occurred, those included that are ignored.
-        self.kinds = frozenset(KINDS) if "call" in modes.values() else frozenset(watched)
-
-
-_STATE: ContextVar[State] = ContextVar("npdec floating-point errors")
-_DEFAULT = State(dict.fromkeys(KINDS, "ignore"), None)
-
-
-def current() -> State:
-    """The state of this thread or task."""
-    return _STATE.get(_DEFAULT)
 
 
 # --- the switch -------------------------------------------------------------------------------------------------------
 
-watching = False  # whether a state that checks is alive anywhere
 _alive: set[weakref.ref[State]] = set()
 _lock = threading.RLock()
-_guarded: dict[frozenset[torch.dtype], set[torch.dtype]] = {}
-_functions: list[tuple[dict[str, Any], str, Any, Any]] = []  # where a function stands, itself, and it checked
-
-
-def guarded(dtypes: Iterable[torch.dtype]) -> set[torch.dtype]:
-    """The set of these dtypes, which is empty while errors are watched."""
-    key = frozenset(dtypes)
-    return _guarded.setdefault(key, set(() if watching else key))
-
-
-def watch(scope: dict[str, Any], name: str, errors: Any) -> None:
-    """Have the function of this name in a scope checked while errors are watched, and report them as `errors` says."""
-    function = scope[name]
-
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        from npdec import _fp_errors
-
-        return _fp_errors.run(function, errors, args, kwargs)
-
-    _functions.append((scope, name, function, checked))
-    if watching:
-        scope[name] = checked
-
-
-def _check_cast(source: torch.Tensor, result: torch.Tensor) -> None:
-    from npdec import _fp_errors
-
-    _fp_errors.check_cast(source, result)
 
 
 def _turn() -> None:
     """Switch the checks on or off, as living states want it."""
-    global watching  # noqa: PLW0603
     with _lock:
-        while watching is not bool(_alive):  # a state may die meanwhile
-            watching = not watching
-            for dtypes, open_for in _guarded.items():
+        while _fp_state.watching is not bool(_alive):  # a state may die meanwhile
+            watching = _fp_state.watching = not _fp_state.watching
+            for dtypes, open_for in _fp_state.guarded_sets.items():
                 if watching:
                     open_for.clear()
                 else:
                     open_for.update(dtypes)
-            for scope, name, function, checked in _functions:
+            for scope, name, function, checked in _fp_state.functions:
                 scope[name] = checked if watching else function
-            _util.on_cast = _check_cast if watching else None
+            _util.on_cast = _fp_errors.check_cast if watching else None
 
 
 def _died(reference: weakref.ref[State]) -> None:
@@ -163,7 +100,7 @@ def seterr(
     """
     state = current()
     modes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
-    _STATE.set(_state(state, modes, state.call))
+    STATE.set(_state(state, modes, state.call))
     return dict(state.modes)
 
 
@@ -189,7 +126,7 @@ def seterrcall(func: Any) -> Any:
     >>> former = np.seterrcall(former)
     """
     state = current()
-    _STATE.set(_state(state, {"all": None, **state.modes}, func))
+    STATE.set(_state(state, {"all": None, **state.modes}, func))
     return state.call
 
 
@@ -237,14 +174,14 @@ class errstate:
         if self._tokens:
             raise TypeError("Cannot enter `np.errstate` twice.")
         try:
-            self._tokens.extend(map(_STATE.set, (self._chosen(),)))  # in one: an interrupt would lose the token
+            self._tokens.extend(map(STATE.set, (self._chosen(),)))  # in one: an interrupt would lose the token
         except BaseException:
             self.__exit__()
             raise
 
     def __exit__(self, *exc_info: object) -> None:
         for token in self._tokens:
-            _STATE.reset(token)
+            STATE.reset(token)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -253,34 +190,3 @@ class errstate:
                 return func(*args, **kwargs)
 
         return inner
-
-
-# --- reports ----------------------------------------------------------------------------------------------------------
-
-
-def report(found: Iterable[str], where: str | dict[str, str]) -> None:
-    """Do what the state says on the kinds of errors that occurred; `where` names the operation, as NumPy does."""
-    found = frozenset(found)
-    if not found:
-        return
-    state = current()
-    flags = sum(bit for kind, (_, bit) in KINDS.items() if kind in found)
-    for kind, (words, _) in KINDS.items():
-        if kind not in found or state.modes[kind] == "ignore":
-            continue
-        mode, place = state.modes[kind], where if isinstance(where, str) else where[kind]
-        message = f"{words} encountered in {place}"
-        if mode == "warn":
-            _util.warn(message, RuntimeWarning)
-        elif mode == "raise":
-            raise FloatingPointError(message)
-        elif mode == "print":
-            sys.stderr.write(f"Warning: {message}\n")
-        elif mode == "call":
-            if not callable(state.call):
-                raise NameError(f"python callback specified for {words} (in  {place}) but no function found.")
-            state.call(words, flags)
-        else:
-            if not hasattr(state.call, "write"):
-                raise NameError(f"log specified for {words} (in {place}) but no object with write method found.")
-            state.call.write(f"Warning: {message}\n")

@@ -1,4 +1,4 @@
-"""Finding floating-point errors in operands and results. Loaded when a state first asks for it (`npdec._errstate`).
+"""Finding floating-point errors in operands and results.
 
 An infinite result of finite operands is an overflow, or a division by zero where the ufunc says so; nan of operands
 without nan is invalid; what is below the normal numbers and was rounded is an underflow.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import cmath
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from npdec import _errstate
+from npdec import _fp_state
+from npdec._base import UfuncBase
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._tags import NoValue
-
-if TYPE_CHECKING:
-    from npdec._ufunc import ufunc
 
 __all__ = ["check_cast", "check_ufunc", "found_by_ufunc", "run"]
 
@@ -47,14 +45,14 @@ def _below_normal(x: torch.Tensor) -> torch.Tensor:
 
 
 def found_by_ufunc(
-    function: ufunc, operands: Sequence[Any], result: Any, mask: torch.Tensor | None = None, scalar: bool = False
+    function: UfuncBase, operands: Sequence[Any], result: Any, mask: torch.Tensor | None = None, scalar: bool = False
 ) -> set[str]:
     """The kinds of errors in one computation of a ufunc, for operands in the dtype of the computation.
 
     `mask` says which elements count. `scalar`: the operands are scalars under an operator, which tells of the overflow
     of integers.
     """
-    kinds = _errstate.current().kinds
+    kinds = _fp_state.current().kinds
     if not kinds:
         return set()
     operands = [_plain(x) for x in operands]
@@ -121,7 +119,7 @@ def _found_in_unusual(
 
 
 def _found_in_integers(
-    function: ufunc,
+    function: UfuncBase,
     operands: Sequence[torch.Tensor],
     results: Sequence[torch.Tensor],
     mask: torch.Tensor | None,
@@ -141,7 +139,7 @@ def _found_in_integers(
 
 
 def check_ufunc(
-    function: ufunc,
+    function: UfuncBase,
     operands: Sequence[Any],
     result: Any,
     name: str | None = None,
@@ -149,7 +147,7 @@ def check_ufunc(
     scalar: bool = False,
 ) -> None:
     """Report the errors in a computation of a ufunc, under its own name or another."""
-    _errstate.report(found_by_ufunc(function, operands, result, mask, scalar), name or function.__name__)
+    _fp_state.report(found_by_ufunc(function, operands, result, mask, scalar), name or function.__name__)
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -157,7 +155,7 @@ def check_ufunc(
 
 def found_by_cast(source: torch.Tensor, result: torch.Tensor, mask: torch.Tensor | None = None) -> set[str]:
     """The kinds of errors in a cast: of numbers that are too large, or of what is no number to integers."""
-    kinds = _errstate.current().kinds
+    kinds = _fp_state.current().kinds
     source, result = _plain(source), _plain(result)
     if not kinds or source.dtype is result.dtype or result.dtype is torch.bool:
         return set()
@@ -189,7 +187,7 @@ def _found_in_narrowing(source: torch.Tensor, result: torch.Tensor, mask: torch.
 
 def check_cast(source: torch.Tensor, result: torch.Tensor) -> None:
     """Report the errors in a cast."""
-    _errstate.report(found_by_cast(source, result), "cast")
+    _fp_state.report(found_by_cast(source, result), "cast")
 
 
 # --- other functions --------------------------------------------------------------------------------------------------
@@ -201,10 +199,10 @@ def run(function: Callable[..., Any], errors: str | dict[str, str], args: Sequen
     `errors` is the name to report, or one for each kind. For a function of one array with an `axis`, each result is
     compared with the slice that it comes from.
     """
-    kinds = _errstate.current().kinds
+    kinds = _fp_state.current().kinds
     if not kinds or torch.compiler.is_compiling():
         return function(*args, **kwargs)
-    with _errstate.errstate(all="ignore"):  # of casts on the way the result tells as well
+    with _fp_state.ignored():  # of casts on the way the result tells as well
         result = function(*args, **kwargs)
     names = dict(errors) if isinstance(errors, dict) else {"over": errors, "invalid": errors}
     bound = inspect.signature(function).bind(*args, **kwargs)
@@ -218,7 +216,7 @@ def run(function: Callable[..., Any], errors: str | dict[str, str], args: Sequen
                 if names.pop("silent if empty", False):
                     return result
                 names["invalid"] = "divide" if r.ndim else "scalar divide"
-    _errstate.report(found & kinds & names.keys(), names)
+    _fp_state.report(found & kinds & names.keys(), names)
     return result
 
 
@@ -273,3 +271,15 @@ def _spread(condition: torch.Tensor, arguments: dict[str, Any], result: torch.Te
         return torch.cumsum(condition, axes[0]) > 0
     slices = _util.move_axes_last(condition, axes).any(-1)
     return slices.reshape(result.shape) if slices.numel() == result.numel() else slices.any()
+
+
+def watch(scope: dict[str, Any], name: str, errors: Any) -> None:
+    """Have the function of this name in a scope checked while errors are watched, and report them as `errors` says."""
+    function = scope[name]
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        return run(function, errors, args, kwargs)
+
+    _fp_state.functions.append((scope, name, function, checked))
+    if _fp_state.watching:
+        scope[name] = checked

@@ -59,7 +59,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
     """
 
     __module__ = "npdec"
-    __slots__ = ("_d", "_t")
+    __slots__ = ()
 
     __array_priority__ = -1000000.0
 

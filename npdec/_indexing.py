@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _memory, _wrap
 from npdec._arguments import as_value
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._choices import chosen
 from npdec._convert import SIGNED, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import getitem_impl
 from npdec._output import check_writeable, prepare, write
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 _ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
 _AXES = 64  # the most that an array of NumPy's has
@@ -77,7 +74,7 @@ def normalize_key(key: Any) -> tuple[Any, ...]:
     return tuple(_item(item) if type(item) is slice else item for item in items)
 
 
-def getitem(array: Composition, key: Any) -> Any:
+def getitem(array: NDArrayBase, key: Any) -> Any:
     """The view, copy or scalar that NumPy's rules give for the key."""
     items = normalize_key(key)
     tensor = getitem_impl.getitem(array._t, items)
@@ -102,7 +99,7 @@ def _has_decomposed(key: Any) -> bool:
     return isinstance(key, ArrayBase) and type(key._t) is DecomposedTensor
 
 
-def _set_masked(array: Composition, key: Any, value: Any) -> bool:
+def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
     """Assign where a decomposed mask says: a choice between the value and what is there. False if that is not it."""
     from npdec._choosing import fit_masked, masked
 
@@ -122,7 +119,7 @@ def _set_masked(array: Composition, key: Any, value: Any) -> bool:
     return True
 
 
-def setitem(array: Composition, key: Any, value: Any) -> None:
+def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype."""
     check_writeable("setitem", array)
     if _has_decomposed(key) and _set_masked(array, key, value):

@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -16,9 +16,6 @@ from npdec._base import ArrayBase
 from npdec._convert import as_shape, as_tensor
 from npdec._impl import _util
 from npdec._indexing import normalize_key
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 __all__ = ["broadcast", "flatiter", "iterable", "ndenumerate", "ndindex"]
 
@@ -47,11 +44,11 @@ class flatiter(ArrayBase):
     __module__ = "npdec"
     __slots__ = ("_array", "_at", "_base", "_row", "_seen")
 
-    _array: Composition
-    _base: Composition
+    _array: Any
+    _base: Any
     _at: int
     _seen: torch.Tensor | None
-    _row: Composition | None
+    _row: Any
 
     def __new__(cls) -> flatiter:
         raise TypeError("cannot create 'npdec.flatiter' instances: take x.flat")
@@ -67,7 +64,7 @@ class flatiter(ArrayBase):
         return self._array._d
 
     @property
-    def base(self) -> Composition:
+    def base(self) -> Any:
         """The array that is iterated over."""
         return self._base
 
@@ -85,7 +82,7 @@ class flatiter(ArrayBase):
             coords.append(last)
         return (rest, *reversed(coords)) if self._array.ndim else ()
 
-    def copy(self, /) -> Composition:
+    def copy(self, /) -> Any:
         """The elements as a new 1-d array."""
         return self._array.flatten()
 
@@ -383,11 +380,11 @@ class broadcast:
         return tuple(next(one) for one in self._iters)
 
 
-def _array_of(obj: Any) -> Composition:
+def _array_of(obj: Any) -> Any:
     return obj if type(obj) is _wrap.ARRAY else _wrap.wrap_array(as_tensor(obj))
 
 
-def _expanded(array: Composition, shape: tuple[int, ...]) -> Any:
+def _expanded(array: Any, shape: tuple[int, ...]) -> Any:
     if array.shape == shape:
         return array
     return _wrap.NAMESPACE[0].broadcast_to(array, shape)

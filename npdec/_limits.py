@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from npdec._base import ArrayBase
-from npdec._convert import as_dtype
 from npdec._dtypes import SCALARS
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import dtypes_impl
+from npdec._spelling import as_dtype
 
 __all__ = ["finfo", "iinfo"]
 
@@ -46,7 +46,7 @@ class _Limit:
         self.__doc__ = doc
 
     def __get__(self, info: finfo | None, owner: type | None = None) -> Any:
-        return self if info is None else info.dtype.type(self.formula(info))
+        return self if info is None else SCALARS[info.dtype.torch_dtype](self.formula(info))
 
 
 @functools.cache

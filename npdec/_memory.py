@@ -9,30 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import torch
 
 from npdec import _laying_out, _views, _wrap
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._impl import _storage, _util
 from npdec._interrupts import commit
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-if TYPE_CHECKING:
-    from npdec._composition import Composition
-
 _new = object.__new__
 
 
-def _alive(members: list[ref[Composition]]) -> list[ref[Composition]]:
+def _alive(members: list[ref[NDArrayBase]]) -> list[ref[NDArrayBase]]:
     return [member for member in members if member() is not None]
 
 
-class Family(list["ref[Composition]"]):
+class Family(list["ref[NDArrayBase]"]):
     """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
 
     It has when it is longer than `most`. `frozen` says that one of them is read-only, so that a view has to look
@@ -48,9 +45,9 @@ class Family(list["ref[Composition]"]):
         self.limit = self.most = 64
         self.frozen = self.mixed = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.
-        self.mirrors: list[ref[Composition]] = []
+        self.mirrors: list[ref[NDArrayBase]] = []
         # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
-        self.origin: ref[Composition] | None = None
+        self.origin: ref[NDArrayBase] | None = None
 
     def prune(self) -> None:
         if len(self) > self.most:
@@ -58,11 +55,11 @@ class Family(list["ref[Composition]"]):
             self.most = max(64, 2 * len(self))
         self.limit = -1 if self.frozen or self.origin is not None else self.most
 
-    def living(self) -> list[Composition]:
+    def living(self) -> list[NDArrayBase]:
         return [array for member in self if (array := member()) is not None]
 
 
-def family_of(array: Composition) -> Family:
+def family_of(array: NDArrayBase) -> Family:
     """The family of the array, made if it has none."""
     try:
         return array._m
@@ -72,7 +69,7 @@ def family_of(array: Composition) -> Family:
         return family
 
 
-def view(source: Any, tensor: torch.Tensor) -> Composition:
+def view(source: Any, tensor: torch.Tensor) -> Any:
     """`tensor` as an array, known as a view of `source` if that is an array. A scalar is never aliased."""
     cls = _wrap.ARRAY
     if type(source) is not cls and isinstance(source, ArrayBase):
@@ -94,7 +91,7 @@ def view(source: Any, tensor: torch.Tensor) -> Composition:
     return result
 
 
-def settle(source: Composition, result: Composition) -> None:
+def settle(source: NDArrayBase, result: NDArrayBase) -> None:
     """The rare part of making a view: a family that has grown is pruned, and a read-only array has read-only views."""
     family = result._m
     if not shares_storage(source._t, result._t):  # it is a copy after all
@@ -112,7 +109,7 @@ def settle(source: Composition, result: Composition) -> None:
     family.prune()
 
 
-def _goes_around(source: Composition, result: Composition) -> bool:
+def _goes_around(source: NDArrayBase, result: NDArrayBase) -> bool:
     """Whether a view of a copy that stands for a view has elements which there lie at no constant steps: axes merged,
     of which one runs backwards. NumPy copies then."""
     shape, steps = source._t.shape, source._t.stride()
@@ -138,7 +135,7 @@ def stands_for(obj: Any) -> Any:
     return None if copy is None or copy._src[1] is None or copy._d is not obj._d or not is_aligned(obj) else copy
 
 
-def places(array: Composition) -> tuple[torch.Tensor, torch.Tensor]:
+def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
     tensor, copy = plain(array), stands_for(array)
     if copy is None:
@@ -161,13 +158,13 @@ def follow_each_other(array: Any, order: str = "C") -> bool:
     return bool(((_storage.reverse_axes(at) if order == "F" else at).reshape(-1).diff() == 1).all())
 
 
-def plain(array: Composition) -> torch.Tensor:
+def plain(array: NDArrayBase) -> torch.Tensor:
     """The tensor of an array, that of the value if it is decomposed."""
     tensor = array._t
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 
-def seat(array: Composition, tensor: torch.Tensor) -> None:
+def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
     """Give an array another view of its own memory. Copies that stand for views of it stand for what they did."""
     family = getattr(array, "_m", None)
     mirrors = [] if family is None else [copy for member in family.mirrors if (copy := member()) is not None]
@@ -179,21 +176,21 @@ def seat(array: Composition, tensor: torch.Tensor) -> None:
     commit([(setattr, array, "_t", tensor), (setattr, array, "_d", tensor.dtype)])
 
 
-def freeze(array: Composition, reason: str) -> None:
+def freeze(array: NDArrayBase, reason: str) -> None:
     """Make the array read-only, and the views that will be taken of it."""
     array._ro = reason
     family = family_of(array)
     family.frozen, family.limit = True, -1
 
 
-def pin(array: Composition) -> None:
+def pin(array: NDArrayBase) -> None:
     """Keep the memory that the array has now for as long as the array lives: its address was given away."""
     held = getattr(array, "_pin", ())
     if not held or not shares_storage(held[-1], array._t):
         array._pin = (*held, array._t)
 
 
-def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
+def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Make `copy` stand for a view of `source` that torch cannot make, having no negative strides.
 
     `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
@@ -210,7 +207,7 @@ def mirror(source: Composition, copy: Composition, again: Callable[[torch.Tensor
         mirrors[:] = _alive(mirrors)
 
 
-def written(array: Composition) -> None:
+def written(array: NDArrayBase) -> None:
     """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
 
     Also where an exception, an interrupt, came in between: nobody knows then how far things have come, but what is
@@ -256,7 +253,7 @@ def is_aligned(array: Any) -> bool:
     return copy is None or not isinstance(copy._src[1], Bytes)
 
 
-def _write_back(copy: Composition, told: set[str]) -> Family:
+def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
     """Write a copy that stands for a view into the array that it is of; the family of that array."""
     source, again = copy._src
     assert again is not None
@@ -299,7 +296,7 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
     return _views.shares_memory(a, b)
 
 
-def decomposed_by_writing(array: Composition, like: DecomposedTensor) -> torch.Tensor:
+def decomposed_by_writing(array: NDArrayBase, like: DecomposedTensor) -> torch.Tensor:
     """The tensor to write numbers into that are decomposed like the given ones: the array's own, or one that stands in
     for it until it is written. Then, and not before, the array is decomposed under (at least) their labels, and with it
     every view of its memory that can be, and copies that stand for views.
@@ -314,7 +311,7 @@ def decomposed_by_writing(array: Composition, like: DecomposedTensor) -> torch.T
     return _laying_out.together(first, others)
 
 
-def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
+def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
     """The array, and one over each memory that is written after its: what it stands for, copies that stand for it."""
     family = family_of(array)
     if id(family) in seen:
@@ -330,7 +327,7 @@ def _connected(array: Composition, seen: set[int]) -> Iterator[Composition]:
             yield from _connected(copy, seen)  # not those of views of bits
 
 
-def _ready(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
+def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
     tensor = array._t
     if torch._C._functorch.is_functorch_wrapped_tensor(plain(array)):
         return _laying_out.ready(tensor, like)  # within torch.vmap and its like a tensor has no memory to be looked at
@@ -340,13 +337,13 @@ def _ready(array: Composition, like: DecomposedTensor) -> DecomposedTensor:
     return _laying_out.ready(tensor, like, kin, others)
 
 
-def lay_out(array: Composition, like: DecomposedTensor) -> None:
+def lay_out(array: NDArrayBase, like: DecomposedTensor) -> None:
     """Give the array, and its views, contributions that lie in memory as the values do."""
     kin, others = _over(array)
     _laying_out.settle(_laying_out.laid_out([array._t, *kin], like, others))
 
 
-def _over(array: Composition) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+def _over(array: NDArrayBase) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Of the arrays over the same memory the tensors that carry contributions if the array does, and the others: those
     of other dtypes, of values, and those to which an address was given away."""
     family = family_of(array)
@@ -367,7 +364,7 @@ def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
     return a is b or (carries(a) and carries(b) and a.to_real() is b.to_real())
 
 
-def is_foreign(array: Composition) -> bool:
+def is_foreign(array: NDArrayBase) -> bool:
     """Whether the array looks at the memory of decomposed ones as another dtype."""
     family = getattr(array, "_m", None)
     if family is None or not family.mixed or type(array._t) is DecomposedTensor:
@@ -375,11 +372,11 @@ def is_foreign(array: Composition) -> bool:
     return any(_is_decomposed_beside(member, array) for member in family.living())
 
 
-def _is_decomposed_beside(member: Composition, array: Composition) -> bool:
+def _is_decomposed_beside(member: NDArrayBase, array: NDArrayBase) -> bool:
     return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
 
 
-def _drop_covered(array: Composition, family: Family) -> set[str]:
+def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
     """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies. What is
     to be said of it."""
     if type(array._t) is DecomposedTensor or not array._t.numel():

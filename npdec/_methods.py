@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _iteration, _memory, _wrap
+from npdec._base import NDArrayBase
 from npdec._buffers import BufferMethods
 from npdec._choices import chosen
 from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
@@ -18,10 +19,6 @@ from npdec._exporters import copy_modes
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._output import write, write_out
 from npdec._protocols import ProtocolMixin
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
-    from npdec._iteration import flatiter
 
 __all__ = ["ArrayMethods"]
 
@@ -255,12 +252,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """Write values at indices that count the elements in row-major order; see `np.put`."""
         _wrap.NAMESPACE[0].put(self, indices, values, mode)
 
-    def flatten(self, /, order: str = "C") -> Composition:
+    def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""
-        return _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+        made: NDArrayBase = _wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+        return made
 
     @property
-    def flat(self) -> flatiter:
+    def flat(self) -> _iteration.flatiter:
         """The elements in row-major order: an iterator that can be indexed and assigned to."""
         return _iteration.flat(self)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from npdec import _errstate, _law, _memory, _results, _wrap
+from npdec import _fp_errors, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
 from npdec._base import ArrayBase, Poly1dBase
 from npdec._choices import chosen
@@ -338,7 +338,7 @@ class _Source:
         if self.spec.errors is not None:
             for watched in ("_kernel", "_ruled"):
                 if watched in self.namespace:
-                    _errstate.watch(self.namespace, watched, self.spec.errors)
+                    _fp_errors.watch(self.namespace, watched, self.spec.errors)
         function = self.namespace[name]
         function.__doc__ = self.kernel.__doc__
         if self.unshown is not None:

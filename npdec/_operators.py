@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec import _errstate, _wrap
+from npdec import _fp_state, _wrap
 from npdec._base import ArrayBase
 from npdec._composition import Composition
 from npdec._convert import as_tensor
@@ -209,14 +209,14 @@ def _fast(
     direct = function._direct - without
     # Beside int64 torch takes a Python int for one too. From 2**63 on it would wrap around.
     numbers = {
-        int: _errstate.guarded(direct | (function._arrays & {torch.int64})),
-        float: _errstate.guarded(direct),
+        int: _fp_state.guarded(direct | (function._arrays & {torch.int64})),
+        float: _fp_state.guarded(direct),
     }
     return _make(
         "fast comparison" if function._loops == "compare" else "fast",
         function,
         slow.__name__,
-        _arrays=_errstate.guarded(function._arrays),
+        _arrays=_fp_state.guarded(function._arrays),
         _holders=_HOLDERS,
         _Tensor=torch.Tensor,
         _new=object.__new__,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from npdec import _errstate, _memory, _transformed, _wrap
-from npdec._base import ArrayBase
+from npdec import _fp_errors, _fp_state, _memory, _transformed, _wrap
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._decomposed import DecomposedTensor, carries, under_labels_of
 from npdec._impl import _util, dtypes_impl
 from npdec._interrupts import each
 from npdec._settings import conditions_are_frozen
+from npdec._spelling import dtype_name
 from npdec.exceptions import DecompositionWarning
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 __all__ = ["check_writeable", "dtype_of_out", "write", "write_out", "writeable_tensor"]
 
 
-def check_writeable(name: str, array: Any) -> Composition:
+def check_writeable(name: str, array: Any) -> Any:
     """The array, if it is one and may be written. Raises TypeError or ValueError."""
     if type(array) is not _wrap.ARRAY:
         raise TypeError(f"{name}: the array to write must be an npdec array, not {type(array).__name__}")
@@ -31,7 +29,7 @@ def check_writeable(name: str, array: Any) -> Composition:
     return array
 
 
-def prepare(name: str, array: Composition, value: Any, written: Iterable[Any]) -> torch.Tensor:
+def prepare(name: str, array: NDArrayBase, value: Any, written: Iterable[Any]) -> torch.Tensor:
     """The tensor to write into: the array's own, or one that stands in for it until the array becomes, with the write,
     decomposed as `value` is. `written` is all that the write depends on."""
     target = _decomposed_as(name, array, value)
@@ -41,14 +39,15 @@ def prepare(name: str, array: Composition, value: Any, written: Iterable[Any]) -
     return target
 
 
-def _decomposed_as(name: str, array: Composition, value: Any) -> torch.Tensor:
+def _decomposed_as(name: str, array: NDArrayBase, value: Any) -> torch.Tensor:
     tensor = array._t
     if type(value) is not DecomposedTensor:
         return _memory.decomposed_by_writing(array, tensor) if type(tensor) is DecomposedTensor else tensor
     steps = not carries(array._d) and not value.discrete and conditions_are_frozen()
     if steps or _memory.is_foreign(array):
         _util.warn(
-            f"{name}: writing decomposed values into an array of dtype {array.dtype} drops their contributions",
+            f"{name}: writing decomposed values into an array of dtype {dtype_name(array._d)} drops their "
+            "contributions",
             DecompositionWarning,
         )
         return tensor
@@ -75,7 +74,7 @@ def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
 
 def write(
     name: str,
-    array: Composition,
+    array: NDArrayBase,
     value: torch.Tensor,
     casting: str = "unsafe",
     mask: Any = None,
@@ -97,7 +96,7 @@ def write(
     target = prepare(name, array, value, (value, mask))
     if type(value) is DecomposedTensor and type(target) is not DecomposedTensor:
         value = value.value
-    if _errstate.watching and value.dtype is not array._d:
+    if _fp_state.watching and value.dtype is not array._d:
         _look(value, array._d, mask, found)
     if mask is not None:
         value = torch.where(mask, value.to(array._d), target)
@@ -112,11 +111,9 @@ def write(
 
 
 def _look(value: torch.Tensor, dtype: torch.dtype, mask: Any, found: set[str] | None) -> None:
-    from npdec import _fp_errors
-
     errors = _fp_errors.found_by_cast(value, value.to(dtype), mask)
     if found is None:
-        _errstate.report(errors, "cast")
+        _fp_state.report(errors, "cast")
     else:
         found |= errors
 

@@ -7,18 +7,16 @@ usual products of torch are derived here; others by autograd, of the pass that c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from npdec._batched import MATRIX_PRODUCTS
+from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._equal_rows import of_the_residuals
 from npdec._gradients import carried, graft, is_pulled, no_graph, pulled, scaled, stand_in
-
-if TYPE_CHECKING:
-    from npdec._call import Call
 
 __all__ = ["of_two", "with_constants"]
 

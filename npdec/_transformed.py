@@ -12,18 +12,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import torch
 
-from npdec._base import ArrayBase
+from npdec._base import ArrayBase, NDArrayBase
 from npdec._decomposed import DecomposedTensor
 from npdec._impl._storage import innermost, shares_memory
 from npdec._memory import Family, family_of
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
 
 __all__ = ["current", "differentiated", "mapped", "renew"]
 
@@ -37,7 +34,7 @@ class _Run:
         # Of a mapped function: what it was given, and the arrays that became batched, with what they held before.
         self.maps = False
         self.given = [innermost(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
-        self.changed: list[tuple[ref[Composition], torch.Tensor]] = []
+        self.changed: list[tuple[ref[NDArrayBase], torch.Tensor]] = []
 
     def was_given(self, tensor: torch.Tensor) -> bool:
         held = innermost(tensor)
@@ -92,7 +89,7 @@ _OUTSIDE = (
 )
 
 
-def renew(name: str, array: Composition, written: Iterable[Any]) -> None:
+def renew(name: str, array: NDArrayBase, written: Iterable[Any]) -> None:
     """Give the array, and all that look at its memory, other memory, if what is to be written or an index needs it."""
     run = current.get()
     assert run is not None
@@ -144,7 +141,7 @@ def _levels(tensor: torch.Tensor) -> set[int]:
     return found
 
 
-def _memories(array: Composition, seen: set[int]) -> Iterator[list[Composition]]:
+def _memories(array: NDArrayBase, seen: set[int]) -> Iterator[list[NDArrayBase]]:
     """The arrays over each memory that is written with that of the array: what it stands for, what stands for it."""
     family: Family = family_of(array)
     if id(family) in seen:
@@ -160,7 +157,7 @@ def _memories(array: Composition, seen: set[int]) -> Iterator[list[Composition]]
             yield from _memories(copy, seen)
 
 
-def _over_other_memory(name: str, members: list[Composition], make: Callable[[torch.Tensor], torch.Tensor]) -> None:
+def _over_other_memory(name: str, members: list[NDArrayBase], make: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Let arrays over one memory look at what is made of it."""
     if len(members) == 1 or not any(member._t.numel() for member in members):
         for member in members:

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from npdec import _errstate, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufunc_types, _wrap
-from npdec._base import ArrayBase
+from npdec import _fp_errors, _fp_state, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufunc_types, _wrap
+from npdec._base import ArrayBase, UfuncBase
 from npdec._choices import chosen as looked_at
 from npdec._convert import as_tensor
 from npdec._impl import _util, dtypes_impl
@@ -64,7 +64,7 @@ def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozen
     return table.direct, table.direct | table.direct_integers if nin == 2 else table.direct
 
 
-class ufunc:
+class ufunc(UfuncBase):
     """A function that works element by element, with broadcasting, type promotion, `out=` and `where=`.
 
     Attributes: `nin`, `nout`, `nargs`, `types`, `ntypes`, `identity`, `signature` (None for what is elementwise).
@@ -78,11 +78,7 @@ class ufunc:
     """
 
     __module__ = "npdec"
-    signature: str | None = None
-    __name__: str
     __call__: Callable[..., Any]
-    reduction: Callable[..., Any] | None = None  # the function that folds it along an axis
-    _loops = ""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is ufunc:
@@ -137,11 +133,6 @@ class ufunc:
         """The number of loops."""
         return len(self.types)
 
-    @property
-    def sums(self) -> bool:
-        """Whether reductions of small integers are taken in 64 bits."""
-        return self.identity in (0, 1) and self._loops in ("add", "any")
-
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
@@ -186,7 +177,7 @@ class ufunc:
             result = self._torch(*tensors)
         else:
             result = self._kernel(*tensors)
-        if _errstate.watching and not torch.compiler.is_compiling():
+        if _fp_state.watching and not torch.compiler.is_compiling():
             _look(self, tensors, result, found, mask, scalar)
         return result
 
@@ -203,10 +194,10 @@ class ufunc:
         if options or more or (out is not NoValue and out is not None):
             return self._with_options(inputs, out, more, options or {})
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
-        if _errstate.watching:
+        if _fp_state.watching:
             found: set[str] = set()
             result = self.compute(operands, found=found)
-            _errstate.report(found, self.__name__)
+            _fp_state.report(found, self.__name__)
         else:
             result = self.compute(operands)
         return tuple(map(_wrap.wrap, result)) if self.nout > 1 else _wrap.wrap(result)
@@ -214,7 +205,7 @@ class ufunc:
     def _operate(self, inputs: tuple[Any, ...]) -> Any:
         """The call that an operator stands for: between scalars its errors are those of scalars, whose integers
         overflow."""
-        if not _errstate.watching or any(
+        if not _fp_state.watching or any(
             type(x) not in _PYTHON_SCALARS and not (isinstance(x, ArrayBase) and type(x) is not _wrap.ARRAY)
             for x in inputs
         ):
@@ -222,17 +213,17 @@ class ufunc:
         found: set[str] = set()
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
         result = self.compute(operands, found=found, scalar=True)
-        _errstate.report(found, f"scalar {self.__name__}")
+        _fp_state.report(found, f"scalar {self.__name__}")
         return tuple(map(_wrap.wrap, result)) if self.nout > 1 else _wrap.wrap(result)
 
     def _with_options(self, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Any:
         call = _ufunc_call.read(self, inputs, out, more, options)
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
-        found: set[str] | None = set() if _errstate.watching else None
+        found: set[str] | None = set() if _fp_state.watching else None
         result = self.compute(operands, call.dtype, call.casting, call.chosen, found, call.mask)
         given = _ufunc_call.deliver(self, call, result if isinstance(result, tuple) else (result,), found)
         if found:
-            _errstate.report(found, self.__name__)
+            _fp_state.report(found, self.__name__)
         return given
 
     reduce = _ufunc_methods.reduce
@@ -246,11 +237,9 @@ class ufunc:
 def _look(
     function: ufunc, tensors: list[Any], result: Any, found: set[str] | None, mask: torch.Tensor | None, scalar: bool
 ) -> None:
-    from npdec import _fp_errors
-
     errors = _fp_errors.found_by_ufunc(function, tensors, result, mask, scalar)
     if found is None:
-        _errstate.report(errors, function.__name__)
+        _fp_state.report(errors, function.__name__)
     else:
         found |= errors
 
@@ -305,8 +294,8 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
         "_torch": function,
-        "_arrays": _errstate.guarded(arrays),
-        "_direct": _errstate.guarded(direct),
+        "_arrays": _fp_state.guarded(arrays),
+        "_direct": _fp_state.guarded(direct),
         "_NoValue": NoValue,
         "_wrap": _wrap.wrap,
     }

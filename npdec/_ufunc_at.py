@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from npdec import _errstate, _wrap
+from npdec import _fp_state, _wrap
+from npdec._base import UfuncBase
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import dtypes_impl, getitem_impl
@@ -15,13 +16,10 @@ from npdec._output import check_writeable, write
 from npdec._tags import NoValue
 from npdec._tracing import mapped
 
-if TYPE_CHECKING:
-    from npdec._ufunc import ufunc
-
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 
 
-def at(self: ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
+def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     """Apply the ufunc in place at the indices; an index that occurs several times counts each time.
 
     >>> x = np.zeros(3)
@@ -53,16 +51,16 @@ def at(self: ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
             values = torch.broadcast_to(as_tensor(b), tuple(chosen.shape)).reshape(-1)
         except RuntimeError:
             raise ValueError("array is not broadcastable to correct shape") from None
-    found: set[str] | None = set() if _errstate.watching else None
+    found: set[str] | None = set() if _fp_state.watching else None
     result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
     write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
     if found:
         same = values is not None and array.ndim == 1 and values.dtype is array._d
-        _errstate.report(found, name if same and self._flags is not None else "at")
+        _fp_state.report(found, name if same and self._flags is not None else "at")
 
 
 def _applied(
-    function: ufunc, flat: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
+    function: UfuncBase, flat: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
 ) -> torch.Tensor:
     if (
         values is not None
@@ -76,7 +74,7 @@ def _applied(
 
 
 def _in_rounds(
-    function: ufunc, result: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
+    function: UfuncBase, result: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
 ) -> torch.Tensor:
     """Each round applies the ufunc once at every position that is still due: repeated indices take several rounds."""
     if not len(where):  # there is nothing to do, but the ufunc says whether it could

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from npdec import _wrap
+from npdec._base import UfuncBase
 from npdec._convert import as_dtype, as_tensor
 from npdec._impl import _util, dtypes_impl
 from npdec._interrupts import each
 from npdec._output import check_writeable, write
 from npdec._tags import NoValue
 from npdec._ufunc_types import check_casting, read_signature, split
-
-if TYPE_CHECKING:
-    from npdec._ufunc import ufunc
 
 __all__ = ["Call", "as_mask", "choose", "deliver", "deliver_stacks", "read", "read_out"]
 
@@ -36,7 +34,7 @@ class Call(NamedTuple):
     chosen: Any
 
 
-def read_out(function: ufunc, out: Any) -> tuple[Any, ...] | None:
+def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:
     """`out=` as a tuple with an entry for each result; None if there is none. Raises TypeError, ValueError."""
     if out is None or out is NoValue or out is Ellipsis:
         return None
@@ -73,7 +71,7 @@ def as_mask(where: Any) -> torch.Tensor | None:
     return mask
 
 
-def read(function: ufunc, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:
+def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:
     """The options of a call, checked. Raises TypeError and ValueError in NumPy's words."""
     name = function.__name__
     for option in options:
@@ -106,7 +104,7 @@ def read(function: ufunc, inputs: Any, out: Any, more: tuple[Any, ...], options:
     return Call(outs, out is Ellipsis, mask, casting, order, computed, chosen)
 
 
-def deliver(function: ufunc, call: Call, results: tuple[torch.Tensor, ...], found: set[str] | None) -> Any:
+def deliver(function: UfuncBase, call: Call, results: tuple[torch.Tensor, ...], found: set[str] | None) -> Any:
     """The results as arrays and scalars, or written where `out=` says; errors of their casts are added to `found`."""
     mask = call.mask
     if call.outs is None:
@@ -144,7 +142,7 @@ def _broadcast(mask: torch.Tensor, r: torch.Tensor) -> tuple[int, ...]:
     return _util.broadcast_shapes(r.shape, mask.shape)
 
 
-def _check(function: ufunc, i: int, out: Any, r: torch.Tensor, call: Call) -> None:
+def _check(function: UfuncBase, i: int, out: Any, r: torch.Tensor, call: Call) -> None:
     """Raise unless a result can be written into an array."""
     shape = tuple(r.shape) if call.mask is None else _broadcast(call.mask, r)
     target = tuple(out._t.shape)
@@ -156,7 +154,7 @@ def _check(function: ufunc, i: int, out: Any, r: torch.Tensor, call: Call) -> No
     _check_cast(function, i, r, out, call.casting)
 
 
-def _check_cast(function: ufunc, i: int, r: torch.Tensor, out: Any, casting: str) -> None:
+def _check_cast(function: UfuncBase, i: int, r: torch.Tensor, out: Any, casting: str) -> None:
     if not dtypes_impl.can_cast(r.dtype, out._d, casting):
         number = f" {i}" if function.nout > 1 else ""
         raise TypeError(
@@ -168,7 +166,7 @@ def _check_cast(function: ufunc, i: int, r: torch.Tensor, out: Any, casting: str
 # --- generalised ufuncs -----------------------------------------------------------------------------------------------
 
 
-def choose(function: ufunc, signature: Any, dtype: Any) -> torch.dtype | None:
+def choose(function: UfuncBase, signature: Any, dtype: Any) -> torch.dtype | None:
     """The dtype in which a generalised ufunc computes, by `signature=`: all of its operands have the same."""
     if dtype is not None:
         raise TypeError("cannot specify both 'signature' and 'dtype'")
@@ -178,7 +176,7 @@ def choose(function: ufunc, signature: Any, dtype: Any) -> torch.dtype | None:
     return wanted.pop() if wanted else None
 
 
-def deliver_stacks(function: ufunc, out: Any, result: torch.Tensor, casting: str) -> Any:
+def deliver_stacks(function: UfuncBase, out: Any, result: torch.Tensor, casting: str) -> Any:
     """The result of a generalised ufunc written into `out`, over whose further axes it is broadcast."""
     outs = read_out(function, out)
     if outs is None:

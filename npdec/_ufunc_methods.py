@@ -6,12 +6,13 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from npdec import _errstate, _wrap
+from npdec import _fp_errors, _fp_state, _wrap
 from npdec._arguments import as_value
+from npdec._base import UfuncBase
 from npdec._convert import as_axis, as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
@@ -19,15 +20,12 @@ from npdec._output import write
 from npdec._tags import NoValue
 from npdec._ufunc_call import as_mask, read_out
 
-if TYPE_CHECKING:
-    from npdec._ufunc import ufunc
-
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
 _MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
 
 
-def _check_binary(function: ufunc, method: str) -> None:
+def _check_binary(function: UfuncBase, method: str) -> None:
     if function.signature is not None:
         raise RuntimeError("Reduction not defined on ufunc with signature")
     if function.nin != 2:
@@ -36,7 +34,7 @@ def _check_binary(function: ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
-def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any, found: set[str] | None) -> torch.Tensor:
+def _prepared(function: UfuncBase, a: torch.Tensor, dtype: Any, out: Any, found: set[str] | None) -> torch.Tensor:
     """The array in the dtype of the result, in which every step is computed.
 
     Sums and products of small integers are taken in int64 or uint64; without `dtype`, an array to write to takes part
@@ -61,9 +59,7 @@ def _prepared(function: ufunc, a: torch.Tensor, dtype: Any, out: Any, found: set
         raise TypeError(f"ufunc '{name}' gives floats, which cannot be its exponents again")
     assert computed is not None
     if found is not None and a.dtype is not computed:
-        from npdec import _fp_errors
-
-        with _errstate.errstate(all="ignore"):
+        with _fp_state.ignored():
             cast = _util.cast(a, computed)
         found |= _fp_errors.found_by_cast(a, cast)
         return cast
@@ -76,12 +72,12 @@ def _filled(shape: Sequence[int], value: Any, like: torch.Tensor) -> torch.Tenso
     return torch.broadcast_to(_util.cast(value, like.dtype), tuple(shape)).clone()
 
 
-def _in_any_order(function: ufunc) -> bool:
+def _in_any_order(function: UfuncBase) -> bool:
     return function.identity is not None or function.__name__ in _ASSOCIATIVE
 
 
 def _fold(
-    function: ufunc,
+    function: UfuncBase,
     a: torch.Tensor,
     found: set[str] | None,
     start: torch.Tensor | None = None,
@@ -120,7 +116,7 @@ def _check_mask(mask: torch.Tensor, a: torch.Tensor) -> None:
         )
 
 
-def _axes(function: ufunc, method: str, axis: Any, ndim: int) -> tuple[int, ...]:
+def _axes(function: UfuncBase, method: str, axis: Any, ndim: int) -> tuple[int, ...]:
     axis = as_axis(axis)
     if not ndim and type(axis) is int and axis in (0, -1):
         return ()
@@ -148,7 +144,7 @@ def _one_axis(method: str, axis: Any, ndim: int) -> int:
     return _util.normalize_axis(axis, ndim)
 
 
-def _check_shape(function: ufunc, target: Any, shape: tuple[int, ...], source: torch.Tensor) -> None:
+def _check_shape(function: UfuncBase, target: Any, shape: tuple[int, ...], source: torch.Tensor) -> None:
     have = tuple(target._t.shape)
     if len(have) != len(shape):
         raise ValueError(
@@ -163,7 +159,7 @@ def _check_shape(function: ufunc, target: Any, shape: tuple[int, ...], source: t
 
 
 def _finish(
-    function: ufunc, method: str, result: torch.Tensor, out: Any, source: torch.Tensor, found: set[str] | None
+    function: UfuncBase, method: str, result: torch.Tensor, out: Any, source: torch.Tensor, found: set[str] | None
 ) -> Any:
     """The result as a scalar or array, or written into `out`; floating-point errors are reported."""
     target = read_out(function, out)
@@ -174,16 +170,16 @@ def _finish(
         _check_shape(function, given, tuple(result.shape), source)
         write(function.__name__, given, result, "unsafe", None, found)
     if found:
-        _errstate.report(found, method)
+        _fp_state.report(found, method)
     return given
 
 
 def _watched() -> set[str] | None:
-    return set() if _errstate.watching else None
+    return set() if _fp_state.watching else None
 
 
 def reduce(
-    self: ufunc,
+    self: UfuncBase,
     array: Any,
     /,
     axis: Any = 0,
@@ -250,7 +246,7 @@ def _number(value: Any) -> Any:
     return tensor.value if type(tensor) is DecomposedTensor else tensor
 
 
-def accumulate(self: ufunc, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """The results of all the partial reductions along an axis.
 
     >>> np.maximum.accumulate(np.array([1, 3, 2, 5]))
@@ -269,7 +265,7 @@ def accumulate(self: ufunc, array: Any, /, axis: Any = 0, dtype: Any = None, out
     return _finish(self, "accumulate", result, out, source, found)
 
 
-def reduceat(self: ufunc, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """Reduce the slices that begin at each of the indices and end at the next.
 
     Where the next index is not larger, the result is the element at the index alone. Raises IndexError for an index
@@ -303,7 +299,7 @@ def reduceat(self: ufunc, array: Any, /, indices: Any, axis: Any = 0, dtype: Any
     return _finish(self, "reduceat", result, out, source, found)
 
 
-def outer(self: ufunc, A: Any, B: Any, /, **kwargs: Any) -> Any:
+def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
     """The ufunc of all pairs (one element of `A`, one of `B`): shape `A.shape + B.shape`. Options are those of a call.
 
     >>> np.power.outer(np.array([2, 3]), np.array([1, 2]))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from npdec import _wrap
+from npdec._base import UfuncBase
 from npdec._convert import SPELLINGS, as_dtype
 from npdec._dtypes import dtype as dtype_class
 from npdec._impl import dtypes_impl
-
-if TYPE_CHECKING:
-    from npdec._ufunc import ufunc
 
 __all__ = ["CASTINGS", "check_casting", "list_types", "read_signature", "resolve_dtypes"]
 
@@ -29,7 +27,7 @@ def check_casting(casting: Any) -> None:
         raise ValueError(f"casting must be one of {', '.join(map(repr, CASTINGS))} (got {casting!r})")
 
 
-def list_types(function: ufunc) -> list[str]:
+def list_types(function: UfuncBase) -> list[str]:
     """The loops, as NumPy writes them ("dd->d"): those of the dtypes that torch has."""
     loops = dtypes_impl.LOOPS.get(function._loops)
     found = []
@@ -54,7 +52,7 @@ def list_types(function: ufunc) -> list[str]:
     return found
 
 
-def read_signature(function: ufunc, signature: Any) -> tuple[torch.dtype | None, ...]:
+def read_signature(function: UfuncBase, signature: Any) -> tuple[torch.dtype | None, ...]:
     """What `signature=` says of each operand and result: a dtype, or None. Raises TypeError, ValueError."""
     nin, nargs = function.nin, function.nargs
     if isinstance(signature, bytes):
@@ -79,7 +77,7 @@ def read_signature(function: ufunc, signature: Any) -> tuple[torch.dtype | None,
 
 
 def resolve_dtypes(
-    self: ufunc,
+    self: UfuncBase,
     dtypes: tuple[Any, ...],
     *,
     signature: Any = None,
@@ -150,7 +148,7 @@ def _operand(item: Any) -> Any:
 
 
 def split(
-    function: ufunc, wanted: Sequence[torch.dtype | None] | None
+    function: UfuncBase, wanted: Sequence[torch.dtype | None] | None
 ) -> tuple[tuple[set[torch.dtype], torch.dtype | None] | None, torch.dtype | None]:
     """What a signature asks for: the dtypes of operands with that of the result, or that of the result alone."""
     if wanted is None:

@@ -7,25 +7,22 @@ other way round), so everything that returns arrays can be written without knowi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from npdec._base import NDArrayBase
 from npdec._convert import dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import SCALARS
 from npdec._stored import Stored, safe
-
-if TYPE_CHECKING:
-    from npdec._composition import Composition
-    from npdec._scalars import generic
 
 __all__ = [
     "ARRAY", "BOOLS", "NAMESPACE", "dtype_repr", "reduced", "register_array", "shape_repr", "wrap", "wrap_array",
     "wrap_scalar",
 ]  # fmt: skip
 
-ARRAY: Any = None  # Composition, once it is defined
+ARRAY: Any = None  # ArrayBase, once it is defined
 NAMESPACE: list[Any] = []  # the public module, once it is imported
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
 
@@ -33,7 +30,7 @@ _new = object.__new__
 _BOOL, _TENSOR, _is_compiling = torch.bool, torch.Tensor, torch.compiler.is_dynamo_compiling
 
 
-def register_array(cls: type[Composition]) -> None:
+def register_array(cls: type[NDArrayBase]) -> None:
     """Make `cls` the class of arrays. Called once, where it is defined."""
     global ARRAY  # noqa: PLW0603
     ARRAY = cls
@@ -50,9 +47,9 @@ def wrap(tensor: torch.Tensor) -> Any:
 
 
 @safe
-def wrap_array(tensor: torch.Tensor) -> Composition:
+def wrap_array(tensor: torch.Tensor) -> Any:
     """The tensor as an array, of whatever dimension."""
-    array: Composition = _new(ARRAY)
+    array = _new(ARRAY)
     array._t = tensor
     array._d = tensor.dtype
     return array
@@ -64,7 +61,7 @@ def reduced(wrap: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[
 
 
 @safe
-def wrap_scalar(tensor: torch.Tensor) -> generic:
+def wrap_scalar(tensor: torch.Tensor) -> Any:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
     dtype = tensor.dtype
     if dtype is _BOOL and type(tensor) is _TENSOR and tensor.is_cpu and BOOLS and not _is_compiling():

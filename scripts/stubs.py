@@ -134,7 +134,9 @@ class Stub:
         raise Unknown(ast.unparse(node))
 
     def _name(self, name: str, scope: dict[str, Any]) -> str:
-        if name == "Composition" or name in RETURN_TAGS:
+        if name == "ArrayBase":
+            return self.use("generic")
+        if name in ("Composition", "NDArrayBase") or name in RETURN_TAGS:
             return self.use("ndarray")
         if name in CLASSES.values():
             return self.use(name)
@@ -295,7 +297,7 @@ class Stub:
         if hasattr(function, "__kernel__"):
             return True
         text = " ".join(map(str, function.__annotations__.values()))
-        return "Composition" in text or "generic" in text
+        return any(name in text for name in ("Composition", "NDArrayBase", "generic"))
 
     def other(self, name: str, item: Any) -> None:
         """A name that is no function of arrays."""

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec import _errstate
+from npdec import _fp_state
 
 KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
@@ -26,7 +26,7 @@ def _state() -> Iterator[None]:
     before = np.geterr()
     yield
     assert np.geterr() == before
-    assert not _errstate.watching, "a state is left behind"
+    assert not _fp_state.watching, "a state is left behind"
 
 
 def warned(lib: Any, expression: str) -> list[str]:
@@ -152,7 +152,7 @@ def test_tasks_keep_their_own_state():
 
     async def outlive():
         await left.wait()  # until the context in which the task began is left
-        return np.geterr()["invalid"], _errstate.watching
+        return np.geterr()["invalid"], _fp_state.watching
 
     left = asyncio.Event()
 
@@ -167,10 +167,10 @@ def test_tasks_keep_their_own_state():
 
 
 def test_ufuncs_of_a_user_are_watched():
-    scope = {dtype for sets in _errstate._guarded.values() for dtype in sets}
+    scope = {dtype for sets in _fp_state.guarded_sets.values() for dtype in sets}
     assert {torch.float32, torch.float64} <= scope
     with np.errstate(all="raise"):
-        assert not any(_errstate._guarded.values())
+        assert not any(_fp_state.guarded_sets.values())
 
 
 # -- where NumPy finds errors ------------------------------------------------------------------------------------------

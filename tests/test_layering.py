@@ -17,6 +17,7 @@ LEAVES = {"_base", "_command", "_signature", "_tags", "exceptions"}
 LAW = {
     "_amplified",
     "_attention",
+    "_autograd_function",
     "_axes",
     "_batched",
     "_call",

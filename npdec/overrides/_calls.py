@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from npdec import _checking, _law
+from npdec import _autograd_function, _checking, _law
 from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._scope import scope
 from npdec._tracing import tracing
@@ -154,9 +154,7 @@ def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
 
 
 def _own_derivative(cls: Any) -> Function:
-    from npdec.overrides import _autograd
-
-    return _autograd.rule_of(cls)
+    return _autograd_function.rule_of(cls)
 
 
 def _has_own(cls: Any, name: str) -> bool:

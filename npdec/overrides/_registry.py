@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.modules._functions import BackwardHookFunction
 
-from npdec import _inplace, _law
+from npdec import _autograd_function, _inplace, _law
 from npdec._base import ArrayBase
 from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._scope import enter, scope
@@ -319,10 +319,8 @@ def _marked(result: Any, reverse: bool) -> Any:
 
 
 def _own_derivative(cls: type[torch.autograd.Function]) -> Registered:
-    from npdec.overrides import _autograd
-
-    kind = "jvp" if _autograd.has_own(cls, "jvp") else "backward"
-    return Registered(_autograd.rule_of(cls), f"its own {kind}", delegates=False)
+    kind = "jvp" if _autograd_function.has_own(cls, "jvp") else "backward"
+    return Registered(_autograd_function.rule_of(cls), f"its own {kind}", delegates=False)
 
 
 def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
