@@ -24,7 +24,7 @@ def network(w: torch.Tensor, v: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 METHODS: dict[str, dict[str, Any]] = {
     "local": {},
     "path": {"method": "path", "steps": 6},
-    "path, adaptive": {"method": "path", "rtol": 1e-8},
+    "path, adaptive": {"method": "path", "rtol": 1e-2},
     "gradient": {"method": "gradient"},
     "input_x_gradient": {"method": "input_x_gradient"},
     "shapley": {"method": "shapley"},
@@ -49,6 +49,20 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     assert not plain.attribution.requires_grad
     torch.testing.assert_close(attributed(w, v, x)[1], plain.attribution, rtol=1e-9, atol=1e-10)
     assert torch.autograd.gradcheck(attributed, [t.clone().requires_grad_() for t in (w, v, x)])
+
+
+@pytest.mark.parametrize("rtol", [None, 1e-2], ids=str)
+def test_kinks_on_the_path_move_with_the_weights(rtol: float | None) -> None:
+    """Of relu(w · x − b) an input has w_i x_i (1 − t), where t = b / (w · x) is the place of the kink."""
+    w = torch.tensor([1.0, 2.0, -0.5], dtype=D, requires_grad=True)
+    b = torch.tensor(0.7, dtype=D, requires_grad=True)
+    x = torch.tensor([1.0, 0.8, 0.3], dtype=D)
+    found = np.attribute(lambda x: torch.relu(w @ x - b), x, method="path", rtol=rtol, create_graph=True).attribution
+    known = w * x * (1 - b / (w @ x))
+    torch.testing.assert_close(found, known)
+    for one, other in zip(found, known, strict=True):
+        slopes = (torch.autograd.grad(share, (w, b), retain_graph=True) for share in (one, other))
+        torch.testing.assert_close(*slopes)
 
 
 @pytest.mark.filterwarnings("ignore")

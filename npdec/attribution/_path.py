@@ -31,9 +31,9 @@ def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show
         rates = _slopes(problem, _diagonal(problem, nodes))
         return rates, rates.sum(-1)
 
-    def primitive(t: float) -> torch.Tensor:
+    def primitive(t: torch.Tensor) -> torch.Tensor:
         with problem.evaluating():
-            return problem.many(problem.along(_diagonal(problem, _number(t))))[0]
+            return problem.many(problem.along(_diagonal(problem, t)))[0]
 
     shares = _Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
     return Found(value, residual, shares)
@@ -51,15 +51,15 @@ def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Sho
         curves = curves * _like((1 - nodes), curves)
         return curves, curves.sum((-2, -1))
 
-    def primitive(t: float) -> torch.Tensor:
+    def primitive(t: torch.Tensor) -> torch.Tensor:
         """∫ (1 − t) φ'' = (1 − t) φ' + φ, for φ(t) = f(r + t (x − r))."""
-        at = _diagonal(problem, _number(t))
+        at = _diagonal(problem, t)
         slope = _slopes(problem, at)[0].sum(-1)
         with problem.evaluating():
-            return (1 - t) * slope + problem.many(problem.along(at))[0]
+            return (1 - float(t)) * slope + problem.many(problem.along(at))[0]
 
-    integral = _Integral(problem, integrand, primitive, primitive(1.0), primitive(0.0), progress, straight=False)
-    mixed = integral.over_path(steps, rtol)
+    ends = primitive(_number(1.0)), primitive(_number(0.0))
+    mixed = _Integral(problem, integrand, primitive, *ends, progress, straight=False).over_path(steps, rtol)
     main = _slopes(problem, _diagonal(problem, _number(0.0)))[0]
     matrix = (mixed + mixed.transpose(-1, -2)) / 2 + torch.diag_embed(main)
     return Found(value, residual, matrix)
@@ -92,13 +92,13 @@ def input_x_gradient(problem: Problem) -> Found:
 
 
 def _diagonal(problem: Problem, nodes: torch.Tensor) -> torch.Tensor:
-    """Points of the path: all components by the same weight."""
-    nodes = nodes.to(problem.device, problem.dtype)
+    """Points of the path, shape (m, C) for m nodes: all components by the same weight."""
+    nodes = nodes.to(problem.device, problem.dtype).reshape(-1)
     return nodes[:, None].expand(len(nodes), problem.count).clone()
 
 
 def _number(t: float) -> torch.Tensor:
-    return torch.tensor([t], dtype=torch.float64)
+    return torch.tensor(t, dtype=torch.float64)
 
 
 def _like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
@@ -174,14 +174,15 @@ def _unresolved(rates: torch.Tensor) -> float:
 
 
 class _Panel(NamedTuple):
-    """A piece [a, b] of the path, its share of the integral and the magnitude of that, and where to split it. The
-    priority is minus its error beyond rounding, so that a heap pops the worst."""
+    """A piece [a, b] of the path, its share of the integral and the magnitude of that, and where to split it: these
+    move with what the function computes with, and have its graph. The priority is minus the error beyond rounding, so
+    that a heap pops the worst."""
 
     priority: float
     order: int
-    a: float
-    b: float
-    split: float
+    a: torch.Tensor
+    b: torch.Tensor
+    split: torch.Tensor
     total: torch.Tensor
     size: float
     low: torch.Tensor
@@ -199,7 +200,7 @@ class _Integral:
         self,
         problem: Problem,
         integrand: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
-        primitive: Callable[[float], torch.Tensor],
+        primitive: Callable[[torch.Tensor], torch.Tensor],
         high: torch.Tensor,
         low: torch.Tensor,
         progress: Show,
@@ -221,43 +222,39 @@ class _Integral:
             at_once = self.problem.at_once() if self.problem.batched else 1
             for i in range(0, steps, at_once):
                 some = pairs[i : i + at_once]
-                part = self._sum(some, 0.0, 1.0)[0]
+                part = self._sum(some, _number(0.0), _number(1.0))[0]
                 total = part if total is None else total + part
                 bar.advance(len(some))
         assert total is not None
         return total
 
     def _sum(
-        self, pairs: tuple[tuple[float, float], ...], a: float, b: float
+        self, pairs: tuple[tuple[float, float], ...], a: torch.Tensor, b: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The weighted sum of the rates at the nodes of a panel; their sums at each node, and themselves."""
-        nodes = torch.tensor([a + (b - a) * t for t, _ in pairs], dtype=torch.float64)
-        rates, sums = self.integrand(nodes)
-        weights = torch.tensor([w * (b - a) for _, w in pairs], dtype=torch.float64)
-        return (rates * _like(weights, rates)).sum(0), sums, rates
+        nodes, weights = (torch.tensor(row, dtype=torch.float64) for row in zip(*pairs, strict=True))
+        rates, sums = self.integrand(a + (b - a) * nodes)
+        return (rates * _like((b - a) * weights, rates)).sum(0), sums, rates
 
-    def _panel(self, a: float, b: float, low: torch.Tensor, high: torch.Tensor) -> _Panel:
-        pairs = gauss_legendre(_NODES)
-        total, sums, rates = self._sum(pairs, a, b)
-        axes = tuple(range(high.ndim, total.ndim))
-        sums, rates, ends = sums.detach(), rates.detach(), (low.detach(), high.detach())
-        change = ends[1] - ends[0]
-        errors = (change - total.detach().sum(axes)).abs()
-        rounding = 4 * torch.finfo(errors.dtype).eps * (ends[1].abs() + ends[0].abs())
-        error = float((errors - rounding).clamp(min=0).max())
-        spread = (sums - sums[:1]).abs().max()
-        if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.abs().max()):
-            # Shares whose sum changes evenly (not at all, where x is a multiple of r and only their ratios count) are
-            # complete with any nodes: whether these are enough, the shares themselves tell.
-            error += _unresolved(rates) * (b - a)
+    def _panel(self, a: torch.Tensor, b: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> _Panel:
+        total, sums, rates = self._sum(gauss_legendre(_NODES), a, b)
+        change = high - low
+        with torch.no_grad():
+            errors = (change - total.sum(tuple(range(high.ndim, total.ndim)))).abs()
+            rounding = 4 * torch.finfo(errors.dtype).eps * (high.abs() + low.abs())
+            error = float((errors - rounding).clamp(min=0).max())
+            spread = (sums - sums[:1]).abs().max()
+            if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.abs().max()):
+                # Shares whose sum changes evenly (not at all, where x is a multiple of r and only their ratios count)
+                # are complete with any nodes: whether these are enough, the shares themselves tell.
+                error += _unresolved(rates) * float(b - a)
         self.made += 1
         split = (a + b) / 2
         if self.straight:
             worst = int(errors.argmax())
-            first, last = (s.reshape(-1)[worst].real for s in (sums[0], sums[-1]))
-            rise = change.reshape(-1)[worst].real
+            first, last, rise = (s.reshape(-1)[worst].real.to(a) for s in (sums[0], sums[-1], change))
             # low + first · (t − a) and high + last · (t − b) meet at t.
-            meet = float((rise - last * (b - a)) / (first - last)) if first != last else math.nan
+            meet = (rise - last * (b - a)) / (first - last)
             if _MARGIN < meet / (b - a) < 1 - _MARGIN:
                 split = a + meet
         return _Panel(
@@ -274,7 +271,7 @@ class _Integral:
 
     def _adapted(self, rtol: float | None) -> torch.Tensor:
         with Progress("attribute", None, self.progress) as bar:
-            panels = [self._panel(0.0, 1.0, self.low, self.high)]
+            panels = [self._panel(_number(0.0), _number(1.0), self.low, self.high)]
             real = self.high.real.dtype if self.high.is_complex() else self.high.dtype
             bound = float(torch.finfo(real).eps ** (2 / 3)) if rtol is None else rtol
             ends = float(torch.maximum(self.high.detach().abs(), self.low.detach().abs()).max())
@@ -301,7 +298,7 @@ class _Integral:
                 "passes a singularity or very many kinks, or the function has no derivative; the rest is in .error",
                 DecompositionWarning,
             )
-        panels.sort(key=lambda panel: panel.a)
+        panels.sort(key=lambda panel: panel.a.item())
         total = panels[0].total
         for panel in panels[1:]:
             total = total + panel.total
