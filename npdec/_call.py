@@ -11,6 +11,7 @@ import torch
 
 from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
+from npdec._gradients import no_graph
 from npdec._impl._util import single, working_dtype
 from npdec._tracing import mapped, name_of, tracing
 
@@ -111,6 +112,11 @@ class Call:
     def __call__(self, *tensors: Any) -> Any:
         """The function with these tensors in place of the decomposed ones."""
         return self._with(tensors, [], linear_only=False)
+
+    def ends(self) -> tuple[Any, Any]:
+        """What the function gives of the values, and of the residuals."""
+        with no_graph(self.whole):
+            return self(*[t.value for t in self.tensors]), self(*[t.residual for t in self.tensors])
 
     def _factors(self) -> Iterator[Any]:
         """The arguments that are not decomposed, and that components are multiplied with."""

@@ -11,7 +11,7 @@ import torch
 from npdec import _law
 from npdec._amplified import warn_infinite
 from npdec._axes import lead
-from npdec._choices import compare_choices, is_watched
+from npdec._choices import compare_choices, is_watched, places_beside
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._gradients import guarded, no_graph, read_only
 from npdec._graph import wants_graph
@@ -115,7 +115,10 @@ def _max_or_min(sign: int) -> Function:
         made = func(x.value, dim, keepdim)
         if not x.ndim:
             return type(made)((x.clone(), made.indices))
-        return type(made)((routed(x, dim, sign, made.values, keepdim), made.indices))
+        indices = made.indices
+        if is_watched():
+            indices = places_beside(name_of(func), indices, func(x.residual, dim, keepdim).indices)
+        return type(made)((routed(x, dim, sign, made.values, keepdim), indices))
 
     return rule
 
@@ -187,11 +190,11 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     else:
         moved = torch.gather(x, axis, index)
     moved = moved if keepdim else moved.squeeze(axis)
+    indices = made.indices
     if base is not None:
         compare_choices(name, moved.residual, base.values)
-    return type(made)(
-        (DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.whole), made.indices)
-    )
+        indices = places_beside(name, indices, base.indices)
+    return type(made)((DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.whole), indices))
 
 
 def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:

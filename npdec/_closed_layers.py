@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec import _inplace, _law
+from npdec._choices import is_watched, places_beside
 from npdec._closed import by_position, read, routed
 from npdec._decomposed import DecomposedTensor, copy_of
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
@@ -213,6 +214,8 @@ def _fractional_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
         return func(x, kernel, outputs, samples)
     with no_graph(x.whole):
         value, indices = func(x.value, kernel, outputs, samples)
+        if is_watched():
+            indices = places_beside(func.__name__, indices, func(x.residual, kernel, outputs, samples)[1])
     count = int(func.__name__[-2])
     batched = x if x.ndim == count + 2 else x.unsqueeze(0)
     kernels = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel] * count

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from npdec import _law
 from npdec._axes import narrowed
-from npdec._choices import chosen, compare_choices, is_watched
+from npdec._choices import chosen, compare_choices, is_watched, places_beside
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
@@ -73,10 +73,11 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     if isinstance(made, torch.Tensor):
         return result
+    indices = made[1]
     if is_watched():
         with no_graph(x.whole):
-            compare_choices(name, made[1:], func(x.residual, *args[1:], **kwargs)[1:])
-    return (result, *made[1:])
+            indices = places_beside(name, indices, func(x.residual, *args[1:], **kwargs)[1])
+    return result, indices
 
 
 def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int]) -> torch.Tensor | None:

@@ -10,7 +10,7 @@ import torch
 
 from npdec import _law
 from npdec._call import Call
-from npdec._choices import chosen, compare_choices, is_watched
+from npdec._choices import chosen, compare_choices, is_watched, places_beside
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula, own_numbers, pointwise, residual_of, value_of
@@ -76,7 +76,8 @@ def _running(sign: int) -> Function:
         shares = torch.zeros_like(fractions).scatter_add_(-1, index.expand(fractions.shape), fractions)
         moved = x.components.movedim(dim % x.ndim + 1, -1)
         components = torch.matmul(shares, moved.unsqueeze(-1)).squeeze(-1).movedim(-1, dim % x.ndim + 1)
-        return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), made.indices))
+        indices = places_beside(name_of(func), made.indices, base.indices) if is_watched() else made.indices
+        return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), indices))
 
     return rule
 
@@ -202,10 +203,14 @@ def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     first = first.scatter_reduce(0, places, torch.arange(len(places), device=places.device), "amin")
     asked = args[place + 1] if len(args) > place + 1 else kwargs.get("return_inverse", False)
     picked = cast(DecomposedTensor, flat.index_select(axis, first))
+    given = [inverse if asked else inverse.new_empty(0), *made[2:]]  # and the counts
     if is_watched():
-        compare_choices(func.__name__, picked.residual, func(x.residual, *rest, **wanted)[0])
+        base, *others = func(x.residual, *rest, **wanted)
+        compare_choices(func.__name__, picked.residual, base)
+        others = others if asked else [given[0], *others[1:]]
+        given = [places_beside(func.__name__, one, other) for one, other in zip(given, others, strict=True)]
     picked = DecomposedTensor(values, picked.residual, handed_on(picked), x.labels, x.whole)
-    return (picked, inverse if asked else inverse.new_empty(0), *made[2:])
+    return (picked, *given)
 
 
 def _msort(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

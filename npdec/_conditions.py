@@ -13,17 +13,15 @@ from typing import Any
 
 import torch
 
-from npdec._amplified import change
 from npdec._call import Call
 from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._formula import by_formula
 from npdec._gradients import no_graph
-from npdec._jumps import share_of_jump
+from npdec._jumps import stepped
 from npdec._numbers import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
 from npdec._settings import conditions_are_frozen
 from npdec._tracing import name_of, tracing
-from npdec._windows import sparse
 
 __all__ = ["RULES", "cast", "truth"]
 
@@ -36,30 +34,13 @@ Function = Callable[..., Any]
 def _comparison(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
     call = Call(func, None, args, kwargs)
-    with no_graph(call.whole):
-        value, residual = call(*[t.value for t in call.tensors]), call(*[t.residual for t in call.tensors])
+    value, residual = call.ends()
     if not isinstance(value, torch.Tensor) or conditions_are_frozen():
         return value
     sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
     dtype = common_dtype(call.tensors)
     a, b = (as_numbers(side, dtype) for side in sides[:2])
-    return _stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
-
-
-def _stepped(
-    name: str, value: torch.Tensor, residual: torch.Tensor, moved: DecomposedTensor, size: torch.Tensor
-) -> DecomposedTensor:
-    """A boolean or an integer that changes by jumps as the number `moved` does. `size` is the magnitude of the numbers
-    whose rounding errors are in that."""
-    given = sparse(moved) or moved.components
-    with no_graph(moved.whole):
-        dtype = moved.value.real.dtype  # torch.compile does not trace to_real
-        jump = value.to(dtype) - residual.to(dtype)
-        step = change(moved.value, moved.residual)
-    components = share_of_jump(name, jump, step, size, given)
-    if isinstance(components, torch.Tensor) and components.is_complex():
-        components = components.real
-    return DecomposedTensor(value, residual, components, moved.labels, moved.whole)
+    return stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
 
 
 def _magnitude(*sides: Any) -> torch.Tensor:
@@ -88,8 +69,7 @@ def _logic(word: str, numeric: bool) -> Function:
         """and, or, xor of booleans; of numbers, where the function takes them, of whether they are zero."""
         sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)][:2]
         call = Call(func, None, args, kwargs)
-        with no_graph(call.whole):
-            value, residual = call(*[t.value for t in call.tensors]), call(*[t.residual for t in call.tensors])
+        value, residual = call.ends()
         if value.dtype is not torch.bool:  # bits of integers
             dropped(func, call)
             return value
@@ -168,7 +148,7 @@ def _signbit(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     x = args[0] if args else kwargs["input"]
     with no_graph(x.whole):
         value, residual = func(x.value), func(x.residual)
-    return value if conditions_are_frozen() else _stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
+    return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
 
 
 def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -181,12 +161,11 @@ def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     x = named["input"] if "input" in named else named["self"]
     bounds = named["boundaries"] if swapped else named["sorted_sequence"]
     call = Call(func, None, args, kwargs)
-    with no_graph(call.whole):
-        value, residual = call(*[t.value for t in call.tensors]), call(*[t.residual for t in call.tensors])
+    value, residual = call.ends()
     if conditions_are_frozen():
         return value
     if not isinstance(bounds, DecomposedTensor):
-        return _stepped(name_of(func), value, residual, as_numbers(x), _magnitude(as_numbers(x)))
+        return stepped(name_of(func), value, residual, as_numbers(x), _magnitude(as_numbers(x)))
     right = kwargs.get("right", False) or kwargs.get("side") == "right"
     sorter = kwargs.get("sorter")
     bounds = bounds if sorter is None else torch.take_along_dim(bounds, value_of(sorter), -1)

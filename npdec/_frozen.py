@@ -10,7 +10,7 @@ from npdec._choices import chosen, compare_choices, is_watched
 from npdec._gradients import no_graph
 from npdec._tracing import name_of
 
-__all__ = ["drawn", "frozen"]
+__all__ = ["chosen_by", "drawn", "frozen"]
 
 Function = Callable[..., Any]
 
@@ -18,12 +18,15 @@ Function = Callable[..., Any]
 def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function whose result carries nothing."""
     call = Call(func, None, args, kwargs)
-    if not call.leaves:
-        return func(*call.args, **call.kwargs)
+    return chosen_by(call) if call.leaves else func(*call.args, **call.kwargs)
+
+
+def chosen_by(call: Call) -> Any:
+    """What a function chooses at the value, which is frozen there."""
     with no_graph(call.whole):
         value = call(*[t.value for t in call.tensors])
         if is_watched():
-            compare_choices(name_of(func), value, _at_the_baseline(call))
+            compare_choices(name_of(call.func), value, _at_the_baseline(call))
     return value
 
 

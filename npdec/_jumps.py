@@ -14,14 +14,17 @@ from typing import Any
 
 import torch
 
-from npdec._amplified import STEEP, warn_cancelled, warn_infinite
+from npdec._amplified import STEEP, change, warn_cancelled, warn_infinite
 from npdec._axes import lead
+from npdec._decomposed import DecomposedTensor
 from npdec._entries import Entries
+from npdec._gradients import no_graph
 from npdec._impl import _util
 from npdec._tracing import mapped, tracing
+from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["moved", "share_of_jump"]
+__all__ = ["moved", "share_of_jump", "stepped"]
 
 _ROUNDINGS = 32  # between a step and the sum of all of its components
 
@@ -89,6 +92,22 @@ def share_of_jump(
     shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))
     shared = torch.where(smooth == 0, shared, shared + dense * smooth)
     return torch.where(rare, shared, _times(dense, multiplier, False))
+
+
+def stepped(
+    name: str, value: torch.Tensor, residual: torch.Tensor, moving: DecomposedTensor, size: torch.Tensor
+) -> DecomposedTensor:
+    """A boolean or an integer that changes by jumps as the number `moving` does. `size` is the magnitude of the numbers
+    whose rounding errors are in that."""
+    given = sparse(moving) or moving.components
+    with no_graph(moving.whole):
+        dtype = moving.value.real.dtype  # torch.compile does not trace to_real
+        jump = value.to(dtype) - residual.to(dtype)
+        step = change(moving.value, moving.residual)
+    components = share_of_jump(name, jump, step, size, given)
+    if isinstance(components, torch.Tensor) and components.is_complex():
+        components = components.real
+    return DecomposedTensor(value, residual, components, moving.labels, moving.whole)
 
 
 def moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -17,16 +17,18 @@ from npdec import _batched, _checking, _reverse
 from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
 from npdec._axes import lead
 from npdec._call import Call
+from npdec._choices import places_beside
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
 from npdec._equal_rows import of_the_residuals, spread
+from npdec._frozen import chosen_by
 from npdec._gradients import guarded, is_pulled, no_graph
 from npdec._halves import is_known_in_single, widened
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
-from npdec._jumps import share_of_jump
+from npdec._jumps import share_of_jump, stepped
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
 from npdec._of_one import as_function, output
@@ -35,6 +37,7 @@ from npdec._quadrature import gauss_legendre, integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
 from npdec._secant import derivative
+from npdec._settings import conditions_are_frozen
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tracing import name_of, tracing
 from npdec._windowed import total
@@ -46,17 +49,17 @@ __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
 Function = Callable[..., Any]
 
 
-def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool) -> Any:
-    """The decomposed result; for several outputs, a tuple (of the type that the function returns)."""
+def pack(value: Any, residual: Any, components: Any, labels: Labels, whole: bool, name: str = "") -> Any:
+    """The decomposed result; for several outputs, a tuple (of the type that the function of that name returns)."""
     if isinstance(value, torch.Tensor):
         if components is None:
-            return value
+            return places_beside(name, value, residual) if isinstance(residual, torch.Tensor) else value
         # A tensor without axes is weak in promotion, and its components, which have one, are not.
         if components.dtype is not value.dtype and isinstance(components, torch.Tensor) and carries(value.dtype):
             components = components.to(value.dtype)
         return DecomposedTensor(value, residual, components, labels, whole)
     if isinstance(value, (tuple, list)):
-        parts = [pack(v, r, c, labels, whole) for v, r, c in zip(value, residual, components, strict=True)]
+        parts = [pack(v, r, c, labels, whole, name) for v, r, c in zip(value, residual, components, strict=True)]
         if isinstance(value, list):
             return parts
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -169,7 +172,11 @@ def pointwise(call: Call) -> Any:
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
-            return value
+            with no_graph(tensor.whole):
+                base = f(tensor.residual, *others)
+            if call.leaves[0].tag != "Stepwise" or conditions_are_frozen():
+                return places_beside(name_of(call.func), value, base)
+            return stepped(name_of(call.func), value, base, tensor, tensor.value.abs() + tensor.residual.abs())
         given = sparse(tensor) if rule is affine and not tensor.whole else None
         given = tensor.components if given is None else given
         residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
@@ -265,7 +272,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     outputs = value if isinstance(value, (tuple, list)) else (value,)
     kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and carries(v.dtype)]
     if not kept:
-        return value
+        return chosen_by(call)
     try:
         with no_graph(whole):
             residual = call(*map(spread, tensors))
@@ -307,7 +314,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     if isinstance(value, torch.Tensor):
         return pack(value, residual, parts[0], labels, whole)
     found = dict(zip(kept, parts, strict=True))
-    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole)
+    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole, name)
 
 
 _MOST_ARGUMENTS = 64  # that a tag on *args reaches

@@ -10,7 +10,6 @@ import torch
 
 from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, carries
-from npdec._gradients import no_graph
 from npdec._impl import _util
 from npdec._rules import residuals_are_of_the_baseline
 from npdec._tracing import mapped, name_of, tracing
@@ -102,8 +101,7 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
     are computed by the function itself. `tags` are those of the arguments, if the rule goes by tags."""
     call = Call(func, tags, args, kwargs)
     args, kwargs = call.args, call.kwargs
-    with no_graph(call.whole):
-        value, residual = call(*[t.value for t in call.tensors]), call(*[t.residual for t in call.tensors])
+    value, residual = call.ends()
     dtype = common_dtype(call.tensors)
 
     def number(key: Any, arg: Any) -> Any:

@@ -114,7 +114,8 @@ def test_jumps_are_shared_by_what_moves(name, dtype):
             cancelled += 1
             assert "jump" in said[0]
             assert step == 0 or abs(step) <= max(2.0**-20, eps**0.5) * gross, where
-            assert max(map(abs, shares)) <= abs(change) + 2 * gross, where
+            steepest = 8 if name == "frexp" else 1  # a mantissa's slope, of which the exponent's jump may be said
+            assert max(map(abs, shares)) <= abs(change) + 2 * steepest * gross, where
         elif step and change:
             wanted = [change * c / step for c in components]
             if abs(step) > 1e-3 * gross:  # of what cancels further the sum has been rounded

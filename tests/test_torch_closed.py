@@ -191,6 +191,7 @@ def test_windows_of_fractional_pooling_are_those_of_torch(shape, dtype):
         draws = torch.rand(1, 2, len(shape) - 1, generator=torch.Generator().manual_seed(seed), dtype=dtype)
         got, places = pool(np.decompose(x), 2, output_size=4, return_indices=True, _random_samples=draws)
         flat = np.decompose(x).flatten(1)
-        want = flat.gather(1, places.flatten(1)).reshape(got.shape)  # from zero, the largest leads all the way
+        places = torch.tensor(places.tolist())  # from zero, the largest leads all the way
+        want = flat.gather(1, places.flatten(1)).reshape(got.shape)
         torch.testing.assert_close(got.components, torch.where(got.value > 0, want.components, got.components))
         torch.testing.assert_close(got.c_sum(), got.value)

@@ -91,14 +91,14 @@ def broadcast_shapes(*given: Iterable[int]) -> tuple[int, ...]:
 
 
 def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Warn at the line of the caller's own code, however many frames of this package lie between."""
+    """Warn at the line of the caller's own code, however many frames of this package and of torch's lie between."""
     level = 1
     while True:
         try:
             module = sys._getframe(level).f_globals.get("__name__", "")
         except ValueError:
             break
-        if module and module.partition(".")[0] != "npdec":  # compiled wrappers stand in no module
+        if module and module.partition(".")[0] not in ("npdec", "torch"):  # compiled wrappers stand in no module
             break
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)
