@@ -69,11 +69,6 @@ _MEMBERS = {
     **dict.fromkeys(("Attribution", "attribute"), "attribution"),
     **dict.fromkeys(("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"), "func"),
 }
-# Names of PyDec that NumPy does not have: npdec serves its programs as well (see npdec.pydec).
-_PYDEC = frozenset(
-    "as_composition c_apply c_cat c_index_select c_map c_masked_fill c_numel c_stack c_sum cat core decOVF "
-    "diagonal_init nn numc".split()
-)
 
 
 def __getattr__(name: str) -> _Any:
@@ -83,8 +78,6 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module(f"npdec.{name}")
     if name in _MEMBERS:
         return globals().setdefault(name, getattr(_importlib.import_module(f"npdec.{_MEMBERS[name]}"), name))
-    if name in _PYDEC:
-        return getattr(_importlib.import_module("npdec.pydec"), name)
     if name in _host_side.HOSTED:
         return _host_side.hosted_class(name)
     if name in _absent.ABSENT:

@@ -20,9 +20,8 @@ from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
 from npdec._base import NDArrayBase
 from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
-from npdec._composing import composition
 from npdec._convert import SIGNED, as_shape, as_tensor, check_scalar
-from npdec._decomposed import DecomposedTensor, carries
+from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import subscripted
 from npdec._impl import shape_impl, sorting_impl
@@ -61,8 +60,6 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
     ) -> Composition:
         if cls is not Composition:
             raise TypeError(f"{cls.__name__}: npdec's arrays have no subclasses; keep an array in an attribute")
-        if isinstance(shape, torch.Tensor) and carries(shape.dtype):  # no shape, but components: PyDec's Composition
-            return composition(shape, None if dtype is float else dtype)  # type: ignore[return-value]
         return _construct.construct(shape, dtype, buffer, offset, strides, order)
 
     def __class_getitem__(cls, item: Any, /) -> Any:

@@ -19,7 +19,6 @@ from npdec import _fp_errors, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
 from npdec._base import ArrayBase, Poly1dBase
 from npdec._choices import chosen
-from npdec._composing import parts_of
 from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._like import handed_on
@@ -190,7 +189,7 @@ class _Source:
     def call(self) -> str:
         words, by_name = [], False
         for p in self.parameters:
-            if p.tag in ("Like", "Parts"):
+            if p.tag == "Like":
                 continue
             if p.tag == "OutArray":
                 by_name = True
@@ -219,11 +218,6 @@ class _Source:
 
     def body(self, method: bool) -> list[str]:
         lines = self.handing_on()
-        for p in self.parameters:
-            if p.tag == "Parts":
-                self.namespace["_parts_of"] = parts_of
-                given = ", ".join(f"{q.name}={q.name}" for q in self.parameters)
-                lines.insert(0, f"if {p.name} is not None: return _parts_of({self.spec.name!r}, {given})")
         first = self.arrays[0] if self.arrays else None
         if method:
             assert first is not None

@@ -12,7 +12,7 @@ __all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "read_parameters", "return_tag
 
 LAW_TAGS = frozenset({"Linear", "Multilinear", "Pointwise", "Routed", "Smooth", "Stepwise"})
 ARRAY_TAGS = LAW_TAGS | {"ArrayLike", "Opaque", "ArrayLikeOrScalar", "Coefficients", "InPlace", "Mask"}
-_OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray", "Parts"})
+_OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray"})
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
 )

@@ -32,7 +32,6 @@ __all__ = [
     "NoValue",
     "Opaque",
     "OutArray",
-    "Parts",
     "Pointwise",
     "Routed",
     "ShapeLike",
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
     Mask = Any
     Like = Any
     OutArray = Any
-    Parts = Any
     Array = Any
     View = Any
     Flat = Any
@@ -95,7 +93,6 @@ else:
     KeepDims = TypeVar("KeepDims")  # bool
     Mask = TypeVar("Mask")  # `where=`: True, or the tensor of a boolean mask
     Like = TypeVar("Like")  # `like=`: never reaches the kernel; the wrapper hands the call to the library of that array
-    Parts = TypeVar("Parts")  # `c_num=`: never reaches the kernel; a decomposed tensor of so many parts is made instead
     OutArray = TypeVar("OutArray")  # `out=`: never reaches the kernel; the wrapper writes the result there
 
     # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.

@@ -1,9 +1,7 @@
 """PyDec's names (NJUNLP, PyDec 0.3.0), over npdec's decomposition: programs for PyDec run by changing their import.
 
-`import npdec as pydec` serves what NumPy does not call otherwise: `pydec.zeros(size, c_num=...)`, `diagonal_init`,
-`Composition(components, residual)`, `as_composition`, the functions that begin with `c_`, `numc`, `overrides`, `nn`,
-`decOVF`. `import npdec.pydec as pydec` serves all of it: here `add`, `sum`, `reshape` and the others are torch's.
-A composition is a `np.DecomposedTensor`, which torch's functions and modules take.
+`import npdec.pydec as pydec` is the one way. `add`, `sum`, `reshape` and the others are torch's; a composition is a
+`np.DecomposedTensor`, which torch's functions and modules take, and of which `pydec.Composition` is the type.
 
 What differs: the value is computed by the function itself and kept beside the parts; `decOVF.set_decomposition_func`
 holds in the thread or task that calls it; contributions pass through products, normalisation and softmax by npdec's law
@@ -20,7 +18,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -29,21 +28,7 @@ import torch
 from torch import nn
 
 from npdec import _rules, overrides
-from npdec._composing import (
-    as_composition,
-    c_apply,
-    c_cat,
-    c_index_select,
-    c_map,
-    c_masked_fill,
-    c_numel,
-    c_stack,
-    c_sum,
-    composition,
-    diagonal_init,
-    numc,
-)
-from npdec._decomposed import DecomposedTensor
+from npdec._decomposed import DecomposedTensor, carries
 from npdec._settings import Settings, current
 from npdec._tracing import holding, note_context
 
@@ -95,11 +80,16 @@ class Composition(metaclass=_Compositions):
     """
 
     def __new__(cls, component_tensor: Any = None, residual_tensor: Any = None, *, composition: Any = None) -> Any:
-        given = composition if component_tensor is None else component_tensor
-        return _composition(given, residual_tensor)
-
-
-_composition = composition
+        components, residual = composition if component_tensor is None else component_tensor, residual_tensor
+        if isinstance(components, DecomposedTensor):
+            if residual is not None:
+                raise TypeError("Composition: another composition has its residual already")
+            components, residual = components.components, components.residual
+        if not isinstance(components, torch.Tensor):
+            raise TypeError(f"Composition: components are a torch.Tensor, not {components!r}")
+        if residual is not None and not isinstance(residual, torch.Tensor):
+            raise TypeError(f"Composition: a residual is a torch.Tensor, not {residual!r}")
+        return as_composition(components.detach().clone(), None if residual is None else residual.detach().clone())
 
 
 def zeros(*size: Any, c_num: int | None = None, dtype: Any = None, device: Any = None, **options: Any) -> Any:
@@ -120,6 +110,107 @@ def zeros(*size: Any, c_num: int | None = None, dtype: Any = None, device: Any =
 def zeros_like(input: DecomposedTensor, **options: Any) -> DecomposedTensor:
     """A composition of zeros like another one. `options` are those of torch.zeros_like."""
     return as_composition(torch.zeros_like(input.components, **options), torch.zeros_like(input.residual, **options))
+
+
+def as_composition(components: torch.Tensor, residual: torch.Tensor | None = None) -> DecomposedTensor:
+    """The decomposed tensor of these parts, which are not copied: components (C, *S), a residual of shape S (by default
+    zeros). Its labels are 0 to C − 1, so that components of equal number belong together.
+
+    Raises TypeError for integers, ValueError for shapes or dtypes that do not fit together.
+
+    >>> np.pydec.as_composition(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    DecomposedTensor(tensor([1., 2.]), components=2)
+    """
+    if not isinstance(components, torch.Tensor) or not components.ndim:
+        raise TypeError(f"as_composition: components are a torch.Tensor of shape (C, *S), not {components!r}")
+    if residual is None:
+        residual = components.new_zeros(components.shape[1:])
+    if not carries(components.dtype):
+        raise TypeError(f"as_composition: components are real or complex numbers, not {components.dtype}")
+    if residual.dtype is not components.dtype or residual.device != components.device:
+        raise ValueError(
+            f"as_composition: components of dtype {components.dtype} on {components.device} need a residual like them, "
+            f"not of {residual.dtype} on {residual.device}"
+        )
+    labels = tuple(range(len(components)))
+    if residual.shape != components.shape[1:]:
+        raise ValueError(
+            f"as_composition: components of shape {tuple(components.shape)} need a residual of shape "
+            f"{tuple(components.shape[1:])}, not {tuple(residual.shape)}"
+        )
+    return DecomposedTensor(residual + components.sum(0), residual, components, labels)
+
+
+def diagonal_init(input: DecomposedTensor, src: torch.Tensor, dim: int, offset: int = 0) -> DecomposedTensor:
+    """`input` with `src`, of its shape, spread over the components: component i has what `src` has at index i of axis
+    `dim`, at that index; with an `offset`, component i is written at index i + `offset`.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> diagonal_init(zeros(x.size(), c_num=2), src=x, dim=0).components
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    dim %= src.ndim
+    components = input.components.diagonal_scatter(src.movedim(dim, -1), offset=offset, dim1=0, dim2=dim + 1)
+    return as_composition(components, input.residual.clone())
+
+
+def c_apply(input: DecomposedTensor, callable: Callable[[torch.Tensor], torch.Tensor]) -> DecomposedTensor:
+    """What the function makes of the components, as they stand in one tensor, and of the residual."""
+    return as_composition(callable(input.components), callable(input.residual))
+
+
+def c_map(
+    input: DecomposedTensor, other: DecomposedTensor, callable: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> DecomposedTensor:
+    """What the function makes of the components of both, and of the residuals."""
+    return as_composition(callable(input.components, other.components), callable(input.residual, other.residual))
+
+
+def c_cat(compositions: Sequence[DecomposedTensor], *, sum_residual: bool = True) -> DecomposedTensor:
+    """All components, one set after the other; the residual is the sum of the residuals, or zero.
+
+    Raises ValueError for different shapes.
+    """
+    if any(c.shape != compositions[0].shape for c in compositions):
+        raise ValueError(f"c_cat: one shape is needed, not {', '.join(str(tuple(c.shape)) for c in compositions)}")
+    residual = torch.stack([c.residual for c in compositions]).sum(0) if sum_residual else None
+    return as_composition(torch.cat([c.components for c in compositions]), residual)
+
+
+def c_stack(components: Sequence[torch.Tensor]) -> DecomposedTensor:
+    """A composition with these tensors, of one shape, for components."""
+    return as_composition(torch.stack(list(components)))
+
+
+def c_index_select(input: DecomposedTensor, index: torch.Tensor, with_residual: bool = True) -> DecomposedTensor:
+    """The chosen components; the residual is that of the input, or zero."""
+    return as_composition(input.components.index_select(0, index), input.residual.clone() if with_residual else None)
+
+
+def c_masked_fill(input: DecomposedTensor, mask: torch.Tensor, value: Any) -> DecomposedTensor:
+    """The components with `value` where the mask, one boolean for each or a tensor that broadcasts to them, is true."""
+    if mask.ndim == 1:
+        if len(mask) != len(input.labels):
+            raise ValueError(f"c_masked_fill: a mask of {len(mask)} for {len(input.labels)} components")
+        mask = mask.reshape((-1,) + (1,) * input.ndim)
+    return as_composition(input.components.masked_fill(mask, value), input.residual.clone())
+
+
+def numc(input: Any) -> int:
+    """The number of components of a decomposed tensor or array."""
+    return len(input.labels)
+
+
+def c_numel(input: Any, count_residual: bool = False) -> int:
+    """The number of elements of all components, and of the residual if that is wanted."""
+    return math.prod(input.shape) * (len(input.labels) + bool(count_residual))
+
+
+def c_sum(input: Any, *, dtype: torch.dtype | None = None) -> Any:
+    """`residual + components.sum(0)`: the value, from its parts."""
+    made = input.c_sum()
+    return made if dtype is None else made.to(dtype)
 
 
 # -- the rules of pointwise functions ----------------------------------------------------------------------------------

@@ -36,7 +36,6 @@ ALIASES = {
 }
 OF_TAG = {
     "AxisLike": "_IntsLike", "DTypeLike": "_DTypeLike", "KeepDims": "bool", "Like": "Any", "OutArray": "Any",
-    "Parts": "Any",
     "ShapeLike": "_IntsLike",
 }  # fmt: skip
 RETURN_TAGS = {"Array", "View", "Flat", "Frozen", "Mirror"}

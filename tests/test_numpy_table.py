@@ -271,7 +271,6 @@ def test_set_printoptions_is_numpys():
 # Public functions whose signature differs from NumPy's, and why.
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys(["sort", "argsort"], "the array API standard's descending= is taken as well"),
-    "zeros": "PyDec's c_num= is taken as well",
     **dict.fromkeys(["fft.fftfreq", "fft.rfftfreq"], "the array API standard's dtype= is taken as well"),
 }
 

@@ -11,7 +11,7 @@ import torch
 from npdec._impl import _devices, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.getitem_impl import broadcast_input
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, Parts, ShapeLike, public
+from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -97,20 +97,14 @@ def zeros(
     *,
     device: Any = None,
     like: Like = None,
-    c_num: Parts = None,
 ) -> Array:
     """An array of the shape filled with zeros, False for booleans.
 
     `dtype` is float64 unless given; `order` is "C" (row major) or "F" (column major); `device` is one of torch's.
     Raises ValueError for a negative size.
 
-    `c_num`, which NumPy does not have, gives what PyDec's function of this name gives: a decomposed tensor of zeros
-    with that many components, of torch's default dtype unless one is given (see `npdec.pydec`).
-
     >>> np.zeros(2)
     array([0., 0.])
-    >>> np.zeros(2, c_num=3).components.shape
-    torch.Size([3, 2])
     """
     made = _simple(torch.zeros, shape, dtype, order, device)
     if made is not None:
