@@ -28,6 +28,7 @@ from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._interrupts import undisturbed
 from npdec._jumps import share_of_jump, stepped
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
@@ -374,19 +375,22 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
         return kernel  # the torch functions that select have closed forms of their own
     rule = TaggedRule(parameters)
 
+    def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        here = scope()
+        if here is not None and here.watcher is not None:
+            result = here.watcher.run(rule, kernel, args, kwargs)
+        elif has_many_components(args):
+            result = answer(rule, kernel, args, kwargs)
+        else:
+            result = rule(kernel, args, kwargs)
+        if _checking.is_on(kernel):
+            _checking.check(kernel, args, result)
+        return result
+
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                here = scope()
-                if here is not None and here.watcher is not None:
-                    result = here.watcher.run(rule, kernel, args, kwargs)
-                elif has_many_components(args):
-                    result = answer(rule, kernel, args, kwargs)
-                else:
-                    result = rule(kernel, args, kwargs)
-                if _checking.is_on(kernel):
-                    _checking.check(kernel, args, result)
-                return result
+                return undisturbed(answered, args, kwargs)
         return kernel(*args, **kwargs)
 
     assert any(p.tag in LAW_TAGS for p in parameters)
