@@ -179,7 +179,7 @@ def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
 ONE_IN_MEMORY = "several of its elements are one in memory; take .copy() to have an array to write"
 
 
-def over(tensor: torch.Tensor) -> NDArrayBase:
+def over(tensor: torch.Tensor) -> Any:
     """An array over the memory of a tensor that was given: read-only, as NumPy's is, if it is a broadcast one."""
     array = _wrap.wrap_array(tensor)
     if not tensor.is_contiguous() and is_broadcast(tensor):
