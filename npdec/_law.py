@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _batched, _checking, _reverse
-from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
+from npdec._amplified import STEEP, change, is_large, warn_infinite, warn_of_size
 from npdec._axes import lead
 from npdec._call import Call
 from npdec._choices import places_beside
@@ -40,7 +40,7 @@ from npdec._scope import scope
 from npdec._secant import derivative
 from npdec._settings import conditions_are_frozen
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import name_of, tracing
+from npdec._tracing import mapped, name_of, tracing
 from npdec._windowed import total
 from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
@@ -95,6 +95,8 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
+    if not call.whole and len(labels) > 1 and isinstance(value, torch.Tensor) and call.has_large_factor():
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
     return pack(value, residual, made, labels, call.whole)
 
 
@@ -140,7 +142,11 @@ def multilinear(call: Call) -> Any:
     for node, weight in gauss_legendre((len(factors) + 1) // 2):
         points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
         terms += [_scaled(moving(i, points), weight) for i in factors]
-    return pack(value, residual, total(terms), labels, call.whole)
+    made = total(terms)
+    seen = not (call.whole or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
+    if seen and any(map(is_large, points)):
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
