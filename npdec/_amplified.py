@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -11,7 +12,7 @@ from npdec._impl import _util
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["STEEP", "change", "warn_cancelled", "warn_infinite", "warn_of_size"]
+__all__ = ["STEEP", "change", "is_large", "warn_cancelled", "warn_infinite", "warn_of_size"]
 
 STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
 
@@ -45,10 +46,27 @@ def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.
     )
 
 
+def is_large(factor: Any) -> bool:
+    """Whether what is multiplied with a factor, a number or a tensor of them, may become a million times as large."""
+    if isinstance(factor, torch.Tensor):
+        if not factor.numel() or not (factor.is_floating_point() or factor.is_complex()):
+            return False
+        factor = float(torch.linalg.vector_norm(factor.detach(), math.inf))
+    return not isinstance(factor, (tuple, list)) and STEEP < abs(factor) < math.inf
+
+
+def _magnitude(components: Any) -> torch.Tensor:
+    """What the magnitudes of components, in whatever form, add up to."""
+    if isinstance(components, torch.Tensor):
+        return components.detach().abs().sum(0)
+    made: torch.Tensor = components.magnitude().detach()
+    return made
+
+
 def warn_of_size(
     name: str,
-    made: Sequence[torch.Tensor],
-    components: Sequence[torch.Tensor],
+    made: Sequence[Any],
+    components: Sequence[Any],
     values: Sequence[torch.Tensor],
     residuals: Sequence[torch.Tensor],
     whole: bool,
@@ -57,12 +75,12 @@ def warn_of_size(
     to a millionth of what they are; in reverse mode, where the change of a result is not finite."""
     if tracing() or mapped():
         return
-    given = sum(float(c.detach().abs().sum()) for c in components)
+    given = sum(float(_magnitude(c).sum()) for c in components)
     if not math.isfinite(given):
         return
     for part, value, residual in zip(made, values, residuals, strict=True):
         sizes = change(value, residual).detach().abs()
-        sizes = sizes if whole else torch.where(torch.isfinite(sizes), part.detach().abs().sum(0), sizes)
+        sizes = sizes if whole else torch.where(torch.isfinite(sizes), _magnitude(part), sizes)
         most = float(sizes.amax()) if sizes.numel() else 0.0
         if not math.isfinite(most):
             warn_infinite(name, value.detach(), residual.detach())

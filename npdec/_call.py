@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from npdec._amplified import is_large
 from npdec._choices import compare_choices
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
@@ -126,6 +127,10 @@ class Call:
     def has_tensor_factor(self) -> bool:
         """Whether components are multiplied with a tensor that is not decomposed."""
         return any(isinstance(factor, torch.Tensor) for factor in self._factors())
+
+    def has_large_factor(self) -> bool:
+        """Whether an argument that is not decomposed may make what is multiplied with it a million times as large."""
+        return not (tracing() or mapped()) and any(map(is_large, self._factors()))
 
     def has_infinite_factor(self) -> bool:
         """Whether an argument that is not decomposed, and that components are multiplied with, holds an infinity."""

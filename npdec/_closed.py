@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
-from npdec._amplified import warn_infinite
+from npdec._amplified import STEEP, warn_infinite, warn_of_size
 from npdec._axes import lead
 from npdec._choices import compare_choices, is_watched, places_beside
 from npdec._decomposed import DecomposedTensor, carries, expand_components
@@ -36,11 +36,14 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         x, y = y, x
     if not isinstance(y, DecomposedTensor):
         made = _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
-        if not tracing() and not mapped() and (bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0):
-            still = lead(x.components, made.value.ndim) == 0
-            made.components = torch.where(still, 0, made.components)
-            if not bool(torch.isfinite(made.components).all()):
-                warn_infinite("divide", made.value, made.residual)
+        if not tracing() and not mapped() and _is_small(y):
+            if bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0:
+                still = lead(x.components, made.value.ndim) == 0
+                made.components = torch.where(still, 0, made.components)
+                if not bool(torch.isfinite(made.components).all()):
+                    warn_infinite("divide", made.value, made.residual)
+            elif not made.whole and len(made.labels) > 1:
+                warn_of_size("divide", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], whole=False)
         return made
     inverse = cast(DecomposedTensor, torch.reciprocal(y))
     product = cast(DecomposedTensor, torch.mul(x, inverse))
@@ -53,6 +56,16 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = handed_on(product) if safe else _parted(x, inverse, product)
     return DecomposedTensor(value, residual, components, product.labels, product.whole)
+
+
+def _is_small(divisor: Any) -> bool:
+    """Whether a quotient may be a million times as large as what is divided."""
+    if not isinstance(divisor, torch.Tensor):
+        return bool(abs(divisor) < 1 / STEEP)
+    if not carries(divisor.dtype):
+        return bool((divisor == 0).any())
+    least = float(torch.linalg.vector_norm(divisor.detach(), -math.inf)) if divisor.numel() else 1.0
+    return not least >= 1 / STEEP  # NaN may hide a zero
 
 
 def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:

@@ -138,7 +138,7 @@ def _shared(maker: Any, given: Any, source: Any, tensor: torch.Tensor) -> Compos
     object that has the memory."""
     if type(given) is _wrap.ARRAY:
         return given if tensor is source else _memory.view(given, tensor)
-    made = _wrap.wrap_array(tensor)
+    made = _memory.over(tensor)
     if exports_memory(maker):
         made._exporter = maker
     return made
@@ -178,8 +178,8 @@ def asarray(
     if isinstance(a, ArrayBase):
         if tensor is a._t:
             return a if type(a) is _wrap.ARRAY else _wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
-    elif tensor is a and maker is not a:
-        return _shared(maker, a, a, tensor)
+    elif tensor is a:
+        return _memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
     return _wrap.wrap_array(tensor)
 
 
@@ -343,7 +343,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> C
         raise ValueError("from_dlpack: another device, or negative strides, need a copy")
     if copy:
         return _wrap.wrap_array(moved.clone() if moved is tensor else moved)
-    made = _memory.view(x, moved)
+    made = _memory.view(x, moved) if isinstance(x, ArrayBase) else _memory.over(moved)
     if read_only and x is maker and moved is tensor:
         _memory.freeze(made, "it looks at a read-only array of NumPy's")
     return made

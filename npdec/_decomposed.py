@@ -157,10 +157,6 @@ class DecomposedTensor(torch.Tensor):
         """Whether every one of the labels is among this tensor's."""
         return labels is self.labels or labels == self.labels or set(labels) <= set(self.labels)
 
-    def has_broadcast_parts(self) -> bool:
-        """Whether elements of a part are one in memory (a broadcast part), so that it cannot be written in place."""
-        return is_broadcast(self.residual) or is_broadcast(self.components)
-
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
         return self.residual + _windows.summed(self)

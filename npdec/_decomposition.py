@@ -298,7 +298,7 @@ def _array(tensor: DecomposedTensor) -> Any:
     """An array. It is read-only, as what it is a copy of, where several elements are one in memory."""
     array = _wrap.wrap_array(tensor)
     if has_overlap(tensor.value):
-        _memory.freeze(array, "several of its elements are one in memory; take .copy() to have an array to write")
+        _memory.freeze(array, _memory.ONE_IN_MEMORY)
     return array
 
 

@@ -88,6 +88,10 @@ class Deferred:
             self.rows = self.matrix = self.rest = None  # type: ignore[assignment]
         return self.made
 
+    def magnitude(self) -> torch.Tensor:
+        """The sum of the magnitudes of the components, (*S, n)."""
+        return self.dense().abs().sum(0)
+
     def check(self) -> None:
         """Raise RuntimeError if what it is to be made of is no longer what it was."""
         if self.versions != (self.rows._version, 0 if self.rest is None else self.rest._version):

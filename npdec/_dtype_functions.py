@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec import _scalars, _wrap
+from npdec import _memory, _scalars
 from npdec._base import ArrayBase
 from npdec._convert import SPELLINGS, as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
@@ -288,7 +288,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     array([ 1, -1])
     """
     if not isinstance(x, ArrayBase) and _array_dtype(x) is not None:
-        x = _wrap.wrap_array(as_tensor(x))
+        x = _memory.over(as_tensor(x))
     if not isinstance(x, ArrayBase):
         raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
     result = x.astype(dtype, copy=copy)  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from npdec import _memory, _wrap
 from npdec._convert import as_dtype, as_tensor
 from npdec._impl import dtypes_impl, einsum_impl
 from npdec._output import write_out
+from npdec._results import wrap_view
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -67,7 +68,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
                 casting = "unsafe"  # as in NumPy, where a product of matrices is made first and then assigned
         return write_out("einsum", out, result, casting)
     if len(arrays) == 1 and result.ndim and _memory.shares_storage(result, tensors[0]):
-        return _memory.view(arrays[0], result)
+        return wrap_view(arrays[0], result)
     return _wrap.wrap(result)
 
 

@@ -196,7 +196,7 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     if (
         isinstance(source, torch.Tensor)
         and (isinstance(source, DecomposedTensor) or (isinstance(target, DecomposedTensor) and source.numel() > 1))
-        and not are_distinct(target.shape, items)
+        and not are_distinct(target, items)
     ):
 
         def put_in(held: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from npdec import _law
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._interrupts import Step, commit
-from npdec._laying_out import laid_out, settle
+from npdec._laying_out import seen_alike
 from npdec._tracing import mapped, tracing
 from npdec._windows import Windows
 
@@ -95,7 +95,7 @@ def _as_strided(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if tracing() or mapped():
         return _LINEAR(func, args, kwargs)
     if not is_laid_out_alike(x):
-        settle(laid_out([x], x))
+        x = seen_alike([x], x)
     return restrided(x, size, steps, offset)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _batched, _checking, _reverse
-from npdec._amplified import STEEP, change, warn_infinite, warn_of_size
+from npdec._amplified import STEEP, change, is_large, warn_infinite, warn_of_size
 from npdec._axes import lead
 from npdec._call import Call
 from npdec._choices import places_beside
@@ -28,6 +28,7 @@ from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._interrupts import undisturbed
 from npdec._jumps import share_of_jump, stepped
 from npdec._multipliers import combined, mean_gradients
 from npdec._numbers import of_numbers
@@ -39,7 +40,7 @@ from npdec._scope import scope
 from npdec._secant import derivative
 from npdec._settings import conditions_are_frozen
 from npdec._signature import LAW_TAGS, Parameter
-from npdec._tracing import name_of, tracing
+from npdec._tracing import mapped, name_of, tracing
 from npdec._windowed import total
 from npdec._windows import sparse
 from npdec.exceptions import DecompositionWarning
@@ -94,6 +95,8 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = _batched.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
+    if not call.whole and len(labels) > 1 and isinstance(value, torch.Tensor) and call.has_large_factor():
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
     return pack(value, residual, made, labels, call.whole)
 
 
@@ -139,7 +142,11 @@ def multilinear(call: Call) -> Any:
     for node, weight in gauss_legendre((len(factors) + 1) // 2):
         points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
         terms += [_scaled(moving(i, points), weight) for i in factors]
-    return pack(value, residual, total(terms), labels, call.whole)
+    made = total(terms)
+    seen = not (call.whole or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
+    if seen and any(map(is_large, points)):
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
+    return pack(value, residual, made, labels, call.whole)
 
 
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
@@ -374,19 +381,22 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
         return kernel  # the torch functions that select have closed forms of their own
     rule = TaggedRule(parameters)
 
+    def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        here = scope()
+        if here is not None and here.watcher is not None:
+            result = here.watcher.run(rule, kernel, args, kwargs)
+        elif has_many_components(args):
+            result = answer(rule, kernel, args, kwargs)
+        else:
+            result = rule(kernel, args, kwargs)
+        if _checking.is_on(kernel):
+            _checking.check(kernel, args, result)
+        return result
+
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                here = scope()
-                if here is not None and here.watcher is not None:
-                    result = here.watcher.run(rule, kernel, args, kwargs)
-                elif has_many_components(args):
-                    result = answer(rule, kernel, args, kwargs)
-                else:
-                    result = rule(kernel, args, kwargs)
-                if _checking.is_on(kernel):
-                    _checking.check(kernel, args, result)
-                return result
+                return undisturbed(answered, args, kwargs)
         return kernel(*args, **kwargs)
 
     assert any(p.tag in LAW_TAGS for p in parameters)

@@ -8,6 +8,7 @@ nothing is written. Until the write, another tensor with these parts stands in f
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Sequence
 from typing import Any
 from weakref import ref
@@ -15,13 +16,14 @@ from weakref import ref
 import torch
 
 from npdec._decomposed import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
+from npdec._impl._storage import has_overlap
 from npdec._interrupts import Step, commit, undisturbed
 from npdec._kinds import Views
 from npdec._sizes import zeros
 from npdec._tracing import tracing
 from npdec._views import family, is_settled
 
-__all__ = ["due", "each_once", "laid_out", "ready", "settle", "together"]
+__all__ = ["due", "each_once", "laid_out", "ready", "seen_alike", "settle", "together"]
 
 # Calls a function without the rules of decomposed tensors, from C: no exception leaves them switched off.
 _undispatched: Any = torch._C._disabled_torch_function_impl
@@ -54,7 +56,7 @@ def ready(
     missing = source is not None and not target.covers(source.labels)
     if not missing and is_settled(target):
         return target
-    if len(members) > 1 or any(other is not target for other in others):
+    if len(members) > 1 or any(other is not target for other in others) or has_overlap(target.value):
         return laid_out([target, *others], target if source is None else source, known)
     if missing:
         _check_alone(members, known)
@@ -78,14 +80,18 @@ def _own(target: DecomposedTensor, labels: Labels) -> DecomposedTensor:
 
 
 def laid_out(
-    tensors: Sequence[torch.Tensor], like: DecomposedTensor, known: Sequence[torch.Tensor] = ()
+    tensors: Sequence[torch.Tensor],
+    like: DecomposedTensor,
+    known: Sequence[torch.Tensor] = (),
+    apart: bool = False,
 ) -> DecomposedTensor:
     """What stands in for the first of tensors over one memory, when all that are known to look at it are to be given
     parts that lie there as the values do.
 
     They will be decomposed: plain tensors with a residual equal to the value and components of zero, decomposed ones
     under the labels that they lack, of all of them and of `like`. Raises RuntimeError where another tensor looks at the
-    memory, and a plain one becomes decomposed or a label is new.
+    memory, and a plain one becomes decomposed or a label is new; and where elements that are one in memory have
+    contributions of their own, unless they may be `apart`: then those of one of them stand there.
     """
     if tracing():
         _check_alone(tensors, known)
@@ -103,7 +109,7 @@ def laid_out(
     changes: list[tuple[torch.Tensor, dict[str, Any]]] = []
     held = None
     for member, value, (residual, components) in zip(
-        members, values, _parts(members, values, labels, like), strict=True
+        members, values, _parts(members, values, labels, like, apart), strict=True
     ):
         _check_class(member)
         attributes = {"value": value, "residual": residual, "components": components, "labels": labels}
@@ -157,6 +163,20 @@ def due(held: DecomposedTensor) -> list[Step]:
 def settle(held: DecomposedTensor) -> None:
     """Do it without a write."""
     commit(due(held))
+
+
+def seen_alike(
+    tensors: Sequence[torch.Tensor], like: DecomposedTensor, known: Sequence[torch.Tensor] = ()
+) -> DecomposedTensor:
+    """The first of tensors over one memory, which get parts that lie there as the values do; or, where of their values
+    several elements are one in memory, a copy that has."""
+    views = [tensor.views.living() for tensor in tensors if isinstance(tensor, DecomposedTensor) and tensor.views]
+    if any(has_overlap(_value(tensor)) for tensor in itertools.chain(tensors, *views)):
+        return laid_out(tensors, like, known, apart=True)
+    settle(laid_out(tensors, like, known))
+    first = tensors[0]
+    assert isinstance(first, DecomposedTensor)
+    return first
 
 
 def _check_class(tensor: torch.Tensor) -> None:
@@ -250,7 +270,11 @@ def _check_writeable(tensor: torch.Tensor) -> None:
 
 
 def _parts(
-    members: Sequence[torch.Tensor], values: Sequence[torch.Tensor], labels: Labels, like: DecomposedTensor
+    members: Sequence[torch.Tensor],
+    values: Sequence[torch.Tensor],
+    labels: Labels,
+    like: DecomposedTensor,
+    apart: bool,
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """A residual and components for each value: views of two tensors laid out as the storage of the values is."""
     largest = max(values, key=lambda value: (value.untyped_storage().nbytes(), value.dtype.itemsize))
@@ -263,10 +287,20 @@ def _parts(
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
     for part in sorted(decomposed, key=lambda member: member.value.numel()):
         place = each_once(part.value)
-        _counterpart(residual, part.value)[place].copy_(part.residual[place])
+        its = _counterpart(residual, part.value), _counterpart(components, part.value)
         full = expand_components(part.components, part.labels, labels)
-        _counterpart(components, part.value)[(slice(None), *place)].copy_(full[(slice(None), *place)])
+        its[0][place].copy_(part.residual[place])
+        its[1][(slice(None), *place)].copy_(full[(slice(None), *place)])
+        if not apart and has_overlap(part.value) and not (_agree(its[0], part.residual) and _agree(its[1], full)):
+            raise RuntimeError(
+                "writing into a decomposed tensor of which several elements are one in memory (it was expanded), "
+                "though they have contributions of their own. Write into a copy (.clone())"
+            )
     return [(_counterpart(residual, value), _counterpart(components, value)) for value in values]
+
+
+def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
 
 
 def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:

@@ -16,7 +16,7 @@ import torch
 
 from npdec import _laying_out, _views, _wrap
 from npdec._base import ArrayBase, NDArrayBase
-from npdec._decomposed import DecomposedTensor, carries
+from npdec._decomposed import DecomposedTensor, carries, is_broadcast
 from npdec._impl import _storage, _util
 from npdec._interrupts import commit
 from npdec._tracing import tracing
@@ -176,6 +176,17 @@ def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
     commit([(setattr, array, "_t", tensor), (setattr, array, "_d", tensor.dtype)])
 
 
+ONE_IN_MEMORY = "several of its elements are one in memory; take .copy() to have an array to write"
+
+
+def over(tensor: torch.Tensor) -> Any:
+    """An array over the memory of a tensor that was given: read-only, as NumPy's is, if it is a broadcast one."""
+    array = _wrap.wrap_array(tensor)
+    if not tensor.is_contiguous() and is_broadcast(tensor):
+        freeze(array, ONE_IN_MEMORY)
+    return array
+
+
 def freeze(array: NDArrayBase, reason: str) -> None:
     """Make the array read-only, and the views that will be taken of it."""
     array._ro = reason
@@ -323,8 +334,10 @@ def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
         yield from _connected(copy._src[0], seen)
     for mirror in family.mirrors:
         copy = mirror()
-        if copy is not None and not isinstance(copy._src[1], Bytes) and _is_kin(copy._d, array._d):
-            yield from _connected(copy, seen)  # not those of views of bits
+        if copy is None or isinstance(copy._src[1], Bytes) or not _is_kin(copy._d, array._d):
+            continue  # it is of bits, and does not carry
+        if shares_storage(copy._src[0]._t, array._t):  # a reshape that had to copy may be of the family as well
+            yield from _connected(copy, seen)
 
 
 def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
@@ -337,10 +350,11 @@ def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
     return _laying_out.ready(tensor, like, kin, others)
 
 
-def lay_out(array: NDArrayBase, like: DecomposedTensor) -> None:
-    """Give the array, and its views, contributions that lie in memory as the values do."""
+def seen_alike(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
+    """The array's tensor, which (as its views) gets contributions that lie in memory as the values do; or a copy with
+    such ones."""
     kin, others = _over(array)
-    _laying_out.settle(_laying_out.laid_out([array._t, *kin], like, others))
+    return _laying_out.seen_alike([array._t, *kin], like, others)
 
 
 def _over(array: NDArrayBase) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import DecomposedTensor
+from npdec._impl._storage import has_overlap
 from npdec._tracing import mapped, tracing
 
 __all__ = ["are_distinct", "put", "watching"]
@@ -37,12 +38,15 @@ def put(write: Function, target: torch.Tensor, source: torch.Tensor) -> Any:
 # -- whether a place is named more than once ---------------------------------------------------------------------------
 
 
-def are_distinct(shape: Sequence[int], items: Sequence[Any]) -> bool:
-    """Whether an index of a tensor of this shape, made of what torch takes for one, names no element twice.
+def are_distinct(target: torch.Tensor, items: Sequence[Any]) -> bool:
+    """Whether an index of a tensor, made of what torch takes for one, names no element twice.
 
     In traced code, and within torch.vmap, no branch may depend on numbers: there, arrays of integers may.
     """
+    shape = target.shape
     arrays = [item for item in items if isinstance(item, (torch.Tensor, list, tuple, range))]
+    if arrays and has_overlap(target.value if isinstance(target, DecomposedTensor) else target):
+        return False  # several are one in memory
     masks = sum(map(_is_mask, arrays))
     if not arrays or masks == len(arrays) == 1:
         return True
@@ -101,13 +105,13 @@ def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     items = [slice(None) if item is None else item for item in indices]
-    if accumulate or are_distinct(x.shape, items):
+    if accumulate or are_distinct(x, items):
         return None
     return put(lambda held, numbers: torch.index_put(held, indices, numbers), x, values)
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    if accumulate or are_distinct((x.numel(),), (index,)):
+    if accumulate or are_distinct(x.reshape(-1), (index,)):
         return None
     return put(lambda held, numbers: torch.put(held, index, numbers), x, source)
 

@@ -36,7 +36,7 @@ def _unwrap(arg: Any) -> Any:
 
 def _rewrap(result: Any) -> Any:
     if isinstance(result, torch.Tensor):
-        return _wrap.wrap_array(result)
+        return _memory.over(result)
     if isinstance(result, (tuple, list)):
         items = [_rewrap(item) for item in result]
         return type(result)(items) if not hasattr(result, "_replace") else type(result)(*items)

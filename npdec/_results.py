@@ -39,7 +39,7 @@ def wrap_view(source: Any, result: Any) -> Any:
             return _wrap.wrap_scalar(result)
         made = _memory.view(source, result)
         if result.numel() and is_broadcast(result):
-            _memory.freeze(made, "several of its elements are one in memory (a broadcast view)")
+            _memory.freeze(made, _memory.ONE_IN_MEMORY)
         return made
     if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
         return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])

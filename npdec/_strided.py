@@ -57,7 +57,7 @@ def as_strided(
     else:
         made = _memory.view(array, _restrided(array, size, steps))
         if is_broadcast(made._t):
-            _memory.freeze(made, "several of its elements are one in memory; take .copy() to have an array to write")
+            _memory.freeze(made, _memory.ONE_IN_MEMORY)
     if not writeable:
         _memory.freeze(made, "as_strided(writeable=False)")
     return made
@@ -77,7 +77,7 @@ def _restrided(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]
     if type(tensor) is not DecomposedTensor:
         return _checked(tensor, size, steps)
     if not is_laid_out_alike(tensor):
-        _memory.lay_out(array, tensor)
+        tensor = _memory.seen_alike(array, tensor)
     _checked(tensor.value, size, steps)
     return restrided(tensor, size, steps)
 

@@ -12,8 +12,8 @@ from weakref import ref
 
 import torch
 
-from npdec._decomposed import DecomposedTensor
-from npdec._impl._storage import shares_memory
+from npdec._decomposed import DecomposedTensor, is_broadcast
+from npdec._impl._storage import has_overlap, shares_memory
 from npdec._interrupts import undisturbed
 from npdec._kinds import Views
 from npdec._tracing import tracing
@@ -94,14 +94,19 @@ def _has_like(a: DecomposedTensor, b: DecomposedTensor) -> bool:
 
 
 def _is_like(part: torch.Tensor, other: torch.Tensor, value: torch.Tensor) -> bool:
-    """Whether a part has its memory in common with that of another tensor, and in this only those elements are one
-    that are in the value."""
-    if not shares_memory(part, other):
-        return False
-    steps = other.stride()
-    return 0 not in steps or not any(
-        n > 1 and its and not step for n, its, step in zip(value.shape, value.stride(), steps[-value.ndim :])
-    )
+    """Whether a part has its memory in common with that of another tensor, and in this those elements are one that are
+    in the value."""
+    return shares_memory(part, other) and _lies_like(other, value)
+
+
+def _lies_like(part: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether of a part (or components) those elements are one in memory that are in the value."""
+    if not has_overlap(value):
+        return not is_broadcast(part)
+    lead = part.ndim - value.ndim
+    steps = part.stride()[lead:]
+    alike = all(n < 2 or its == step for n, its, step in zip(value.shape, value.stride(), steps, strict=True))
+    return alike and all(part.stride(axis) or part.shape[axis] < 2 for axis in range(lead))
 
 
 def _copied(part: torch.Tensor) -> torch.Tensor:
@@ -112,8 +117,8 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
 
 
 def is_settled(tensor: DecomposedTensor) -> bool:
-    """Whether the parts can be written where they are: views have them in common as they have their values, and no
-    element is one with another."""
+    """Whether the parts can be written where they are: views have them in common as they have their values, and those
+    elements are one with another that are in the value."""
     views = tensor.views
     if views is not None and not tracing():
         if views.lazy:
@@ -121,4 +126,4 @@ def is_settled(tensor: DecomposedTensor) -> bool:
             views.lazy = False
         if views.loose:
             return False
-    return not tensor.has_broadcast_parts()
+    return _lies_like(tensor.residual, tensor.value) and _lies_like(tensor.components, tensor.value)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
+import sympy.utilities.exceptions  # noqa: F401  (torch imports it in the first mode; it adds a filter of warnings)
 import torch
 from torch._functorch import eager_transforms
 from torch.autograd import forward_ad

@@ -114,6 +114,11 @@ class Drawing:
             name: x for name, x in numbers(self.scopes[0]).items() if x.dtype == np.bool_ or _inexact(x)
         }
         self.lines.fresh = next(letter for letter in "defghijklmnopqstuvwxyz" if letter not in self.scopes[0])
+        self.frozen = {
+            name: x.tobytes()
+            for name, x in numbers(self.scopes[0]).items()
+            if isinstance(x, np.ndarray) and not x.flags.writeable
+        }
 
     def _draw(self) -> None:
         kind = self.lines.pick(KINDS)
@@ -158,6 +163,8 @@ class Drawing:
         choices = self.lines.choices
         if fresh and self.lines.fresh not in values:
             return False
+        if any(name in values and values[name].tobytes() != old for name, old in self.frozen.items()):
+            return False  # through torch, which knows nothing of read-only arrays
         for name, x in values.items():
             if fresh and name != self.lines.fresh:
                 continue

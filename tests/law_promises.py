@@ -22,6 +22,7 @@ import torch
 import npdec as np
 import samples
 from law_programs import FILE, Program, heard, quietly
+from npdec._impl._storage import laid_out_alike
 
 MULTIPLE = 16.0  # eps of the magnitudes of an array, for each line before it
 MEASURED = 64.0
@@ -297,9 +298,10 @@ class Check:
 
 
 def _kept(x: Any) -> Any:
-    """A copy with the same strides."""
-    tensor = x.tensor
-    if any(n > 1 and s == 0 for n, s in zip(tensor.shape, tensor.stride(), strict=True)):
+    """A copy that lies in memory as the array does, and of which the same elements are one, read-only if it is."""
+    if not isinstance(x, np.ndarray):
         return x
-    made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
-    return np.asarray(made.copy_(tensor)) if isinstance(x, np.ndarray) else x
+    made = np.asarray(laid_out_alike(x.tensor))
+    if not x.flags.writeable:
+        made.setflags(write=False)
+    return made

@@ -179,3 +179,22 @@ def test_a_condition_on_one_number_of_a_0d_array():
     x = np.asarray(x)
     x[x > 1] = 5.0
     assert x.value == 5 == x.residual + x.components.sum()
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("copies", ["reshape", "ravel"])
+def test_a_copy_of_what_has_a_reversed_view_is_alone(copies, before):
+    """x.T.reshape(-1) has to copy: what is written into it is in no other array, and makes no other one decomposed."""
+    x = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    flat = x.T.reshape(-1) if before else None
+    back = x[:, ::-1]
+    flat = x.T.reshape(-1) if copies == "reshape" and not before else flat if before else x.T.ravel()
+    np.add.at(flat, np.array([1, 5, 1]), np.decompose(np.array(0.5), labels="d"))
+    assert flat.tolist() == [0, 4, 1, 4, 2, 5.5]
+    assert flat.components.tolist() == [[0, 1, 0, 0, 0, 0.5]]
+    assert not x.is_decomposed
+    assert not back.is_decomposed
+    assert back.tolist() == [[2, 1, 0], [5, 4, 3]]
+    x[0, 0] = np.decompose(np.array(7.0), labels="e")
+    assert back.is_decomposed
+    assert flat.labels == ("d",)

@@ -148,6 +148,17 @@ def test_as_strided_sees_the_memory_of_the_value(layout: Function) -> None:
     assert torch.equal(made.value, inside)
 
 
+def test_as_strided_leaves_contributions_of_elements_that_are_one_in_memory() -> None:
+    x = np.decompose(torch.tensor([1.0, 2.0]).expand(3, 2), axis=0)
+    before = x.components.clone()
+    made = torch.as_strided(x, (2,), (1,))
+    assert torch.equal(x.components, before)
+    assert torch.equal(made.residual + made.components.sum(0), made.value)
+    with pytest.raises(RuntimeError, match="one in memory"):
+        made[0] = 5.0
+    assert torch.equal(x.value, torch.tensor([1.0, 2.0]).expand(3, 2))
+
+
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 IN_PLACE = sorted(

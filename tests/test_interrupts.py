@@ -160,11 +160,11 @@ def test_a_warning_that_is_an_error_leaves_no_copy_behind():
 CHECKED = frozenset({"RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD"})
 
 
-def interrupted_at_each(call, everywhere=False):
+def interrupted_at_each(call, everywhere=False, stride=1):
     """Calls it again and again, interrupted at each of the places in turn where a signal may do so in npdec's code; or
-    at each instruction, in whatever code."""
+    at each instruction (each one of so many), in whatever code."""
     call()  # what it does only once
-    for at in range(100_000):
+    for at in range(0, 100_000, stride):
         count, before = 0, {}
 
         def trace(frame, event, arg, at=at, before=before):
@@ -183,7 +183,11 @@ def interrupted_at_each(call, everywhere=False):
         sys.settrace(trace)
         try:
             call()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as error:
+            # Interrupted before it has begun a level, torch.vmap ends one all the same, and says that there was none:
+            # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/vmap.py (vmap_increment_nesting)
+            if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__context__, KeyboardInterrupt):
+                raise
             yield at
         else:
             return
@@ -202,6 +206,22 @@ def test_rules_of_tensors_are_never_left_off():
         assert torch._C._is_torch_function_enabled()
         assert isinstance(y + 1, DecomposedTensor)
         assert torch.is_grad_enabled()
+
+
+ADDITIONS = {
+    "of arrays": lambda x: np.add(x, x),
+    "of tensors": lambda x: torch.add(x.tensor, x.tensor),
+    "a curve": np.exp,
+}
+
+
+@pytest.mark.parametrize("call", ADDITIONS.values(), ids=ADDITIONS)
+def test_no_transform_goes_on(call):
+    """The components are computed as one batch, or as derivatives, in contexts of torch.func."""
+    x = np.decompose(np.array([2.0 + 1j, 0.5]), baseline=np.array([1.0, 3.0 - 1j]))
+    here = interrupted.guards()
+    for _ in interrupted_at_each(lambda: call(x), everywhere=True, stride=17):
+        assert interrupted.guards() == here
 
 
 CONTEXTS = {

@@ -112,6 +112,39 @@ def test_once_for_a_line_where_warnings_are_shown_once():
     assert len(met) == 1
 
 
+# -- factors that are large --------------------------------------------------------------------------------------------
+
+AMPLIFIERS = {
+    "number": lambda x: x.sum() * 1e15,
+    "quotient": lambda x: x.sum() / 1e-15,
+    "array": lambda x: (x.sum() * np.array([1.0, 1e15])).sum(),
+    "matrix": lambda x: (x @ np.array([[1e15, 1.0]] * 2)).sum(),
+    "linear layer": lambda x: torch.nn.functional.linear(
+        np.asarray(x).tensor, torch.full((1, 2), 1e15, dtype=torch.float64)
+    ),
+    "in steps": lambda x: x.sum() * 1e5 * 1e5 * 1e5,
+    "a factor that carries": lambda x: (x.sum() + 1e15) * x.sum(),
+}
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "decomposed"])
+@pytest.mark.parametrize("name", AMPLIFIERS)
+def test_contributions_that_a_factor_makes_a_million_times_as_large_are_said(name, mode):
+    """Where they cancel; where they do not, the value is as large."""
+
+    def run(x):
+        if mode == "decomposed":
+            return AMPLIFIERS[name](np.decompose(x))
+        return np.attribute(lambda x: np.asarray(AMPLIFIERS[name](x)).sum(), x, mode=mode)
+
+    if (name, mode) != ("in steps", "decomposed"):  # none of its steps makes them as large
+        _, said = heard(run, np.array([1.0, -1.0]))
+        assert any("a million times as large" in text for text, _ in said)
+        assert all(file == __file__ for _, file in said)
+    _, said = heard(run, np.array([1.0, 1.0]))
+    assert not said
+
+
 # -- steep functions of what cancels -----------------------------------------------------------------------------------
 
 # Components that cancel, to nothing or to rounding errors, or not; they move an argument around these numbers.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -80,7 +79,9 @@ def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
     values = [problem.kept(plain(one)) for one in run.chosen]
     residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
     for value, residual, row in zip(values, residuals, rows, strict=True):
-        _warn_if_large(problem, value.detach(), residual.detach(), row.detach())
+        _warn_if_large(
+            problem, value, residual, row, ": mode='forward' shares out what is left, and names the operation"
+        )
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -91,17 +92,19 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def _warn_if_large(problem: Problem, value: torch.Tensor, residual: torch.Tensor, row: torch.Tensor) -> None:
-    """Warn of contributions to a number that cancel to a millionth of what they are: going forward the operation that
-    makes them so sees the components that cancel, and shares its change among them."""
-    size = float(row.detach().abs().sum())
-    there = float(value.detach().abs() + residual.detach().abs())
-    there += sum(float((v - r).detach().abs().sum()) for v, r in zip(problem.values, problem.residuals, strict=True))
-    if math.isfinite(there) and not size <= STEEP * there:
+@torch.no_grad()
+def _warn_if_large(
+    problem: Problem, value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
+) -> None:
+    """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are: an
+    operation that goes forward sees the components that cancel, and shares a jump or the like among them."""
+    there = (value * 1.0).abs() + (residual * 1.0).abs()  # of booleans too
+    for v, r in zip(problem.values, problem.residuals, strict=True):
+        there = there + (v - r).abs().sum().to(there.device)
+    if bool((torch.isfinite(there) & ~(shares.abs().sum(-1) <= STEEP * there)).any()):
         _util.warn(
             "attribute: contributions are more than a million times as large as the value, the residual and the "
-            "changes of the inputs: they cancel, before a jump, a pole or a steep slope. mode='forward' shares out "
-            "what is left, and names the operation",
+            f"changes of the inputs: they cancel, before a jump, a pole or a steep slope{more}",
             DecompositionWarning,
         )
 
@@ -162,7 +165,10 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
             bar.advance(made.shares.shape[-1])
     if value is None:
         raise ValueError("attribute: the inputs have no elements")
-    return Found(value, residual, torch.cat(shares, -1))
+    found = Found(value, residual, torch.cat(shares, -1))
+    assert residual is not None
+    _warn_if_large(problem, value, residual, found.shares)
+    return found
 
 
 def _passes(problem: Problem, labels: Labels) -> Iterator[Found]:
