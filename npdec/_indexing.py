@@ -13,7 +13,7 @@ from npdec._base import ArrayBase, NDArrayBase
 from npdec._choices import chosen
 from npdec._convert import SIGNED, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
-from npdec._impl import getitem_impl
+from npdec._impl import getitem_impl, setitem_impl
 from npdec._output import check_writeable, prepare, write
 
 _ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
@@ -137,7 +137,7 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
         item.clone() if type(item) is torch.Tensor and _memory.shares_storage(item, target) else item for item in items
     )
     try:
-        getitem_impl.setitem(target, items, tensor)
+        setitem_impl.setitem(target, items, tensor)
         _memory.written(array)
     except BaseException:  # an interrupt, or a key or shape that does not fit
         _memory.written(array)

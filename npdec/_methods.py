@@ -47,7 +47,7 @@ def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
 
 
 class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
-    """What arrays and scalars share beyond the functions of NumPy (those are attached by `npdec._operators`)."""
+    """What arrays and scalars share beyond NumPy's functions, which `npdec._operators` attaches."""
 
     __slots__ = ()
 

@@ -1,11 +1,12 @@
-"""Discrete Fourier transforms: `np.fft`. The functions are the kernels of `npdec._impl.fft_impl`."""
+"""Discrete Fourier transforms: `np.fft`. The functions are the kernels of `npdec._impl.fft_*`."""
 
 from typing import Any as _Any
 
+from npdec._impl import fft_frequencies_impl as _frequencies
 from npdec._impl import fft_impl as _fft
 from npdec._normalizer import Published as _Published
 
-_functions = _Published("npdec.fft", _fft)
+_functions = _Published("npdec.fft", _fft, _frequencies)
 
 
 def __getattr__(name: str) -> _Any:

@@ -10,7 +10,7 @@ import torch
 
 from npdec._impl import _devices, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
-from npdec._impl.getitem_impl import broadcast_input
+from npdec._impl.setitem_impl import broadcast_input
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 
 

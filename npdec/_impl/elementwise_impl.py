@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: sums, products and signs, powers, quotients and remainders.
+"""Elementwise arithmetic: sums, products and signs, quotients and remainders.
 
 Integer arithmetic wraps around; integer division by zero gives zero, as in NumPy. torch lacks most kernels of uint16,
 uint32 and uint64: sums and products are computed on signed integers of the same bits, others on int64 (see `_util`).
@@ -15,14 +15,14 @@ from npdec._impl._storage import signed
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 
-_WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
+WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 _HIGHEST = torch.iinfo(torch.int64).max
 
 
 def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
     """A function whose bits are the same for signed integers and for unsigned ones of their width."""
     dtype = operands[0].dtype
-    if dtype in _WIDE_UNSIGNED:
+    if dtype in WIDE_UNSIGNED:
         return function(*map(signed, operands)).view(dtype)
     return function(*operands)
 
@@ -110,7 +110,7 @@ def absolute(x: Pointwise):
     >>> np.absolute(np.array([-1.5, 3.0])), np.absolute(3 + 4j)
     (array([1.5, 3. ]), np.float64(5.0))
     """
-    if x.dtype is torch.bool or x.dtype in _WIDE_UNSIGNED:
+    if x.dtype is torch.bool or x.dtype in WIDE_UNSIGNED:
         return x.clone()
     return torch.abs(x)
 
@@ -132,7 +132,7 @@ def sign(x: Stepwise):
     >>> np.sign(np.array([-2.5, 0.0, 4.0])), np.sign(3 + 4j)
     (array([-1.,  0.,  1.]), np.complex128(0.6+0.8j))
     """
-    if x.dtype in _WIDE_UNSIGNED:
+    if x.dtype in WIDE_UNSIGNED:
         return (x != 0).to(x.dtype)
     if x.is_complex():
         return _complex_sign(x)
@@ -165,135 +165,6 @@ def conjugate(x: Linear):
     array([1.-2.j, 3.-0.j])
     """
     return torch.complex(torch.real(x), -torch.imag(x)) if x.is_complex() else torch.clone(x)
-
-
-# --- powers and reciprocals -------------------------------------------------------------------------------------------
-
-
-@ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)
-def square(x: Pointwise):
-    """x · x. Integers wrap around.
-
-    >>> np.square(np.array([1.5, -2.0]))
-    array([2.25, 4.  ])
-    """
-    return wrapping(torch.square, x)
-
-
-@ufunc(torch.reciprocal, loops="arithmetic", flags=_flags.RECIPROCAL)
-def reciprocal(x: Pointwise):
-    """1 / x in the dtype of x: of integers only 1 and -1 have one, others give 0.
-
-    >>> np.reciprocal(np.array([2.0, -4.0])), np.reciprocal(np.array([1, 2, -1]))
-    (array([ 0.5 , -0.25]), array([ 1,  0, -1]))
-    """
-    if x.is_floating_point() or x.is_complex():
-        return torch.reciprocal(x)
-    if dtypes_impl.kind(x.dtype) == "u":
-        return (x == 1).to(x.dtype)
-    inverse = torch.where((x == 1) | (x == -1), x, torch.zeros_like(x))
-    if x.dtype in (torch.int32, torch.int64):  # what C makes of an infinite quotient
-        inverse = torch.where(x == 0, torch.full_like(x, torch.iinfo(x.dtype).min), inverse)
-    return inverse
-
-
-@ufunc(torch.pow, loops="power", operator="pow", aliases=("pow",), flags=_flags.POWER)
-def power(x1: Pointwise, x2: Pointwise):
-    """x1 to the power of x2, with broadcasting. Integer powers of integers stay integers and wrap around.
-
-    Negative numbers to a fractional power give nan (complex ones do not). Raises ValueError for integers to a negative
-    integer power.
-
-    >>> np.power(np.array([1, 2, 3]), 2), np.power(2.0, np.array([-1, 0.5]))
-    (array([1, 4, 9]), array([0.5       , 1.41421356]))
-    """
-    if x1.is_floating_point():
-        return torch.pow(x1, x2)
-    if x1.is_complex():
-        return _complex_power(x1, x2)
-    if dtypes_impl.kind(x2.dtype) == "i" and x1.numel() and is_known_true((x2 < 0).any()):
-        raise ValueError("Integers to negative integer powers are not allowed.")
-    if x2.dtype is torch.uint64:
-        # An exponent of 2**63 or more does not fit int64. Modulo 2**64 the powers of odd numbers have period 2**62, and
-        # those of even ones have long become zero.
-        bits = to_int64(x2)
-        exponent = torch.where(bits < 0, (bits & (2**62 - 1)) | 2**62, bits)
-        return from_int64(torch.pow(to_int64(x1), exponent), torch.uint64)
-    if x1.dtype in _WIDE_UNSIGNED:
-        return from_int64(torch.pow(to_int64(x1), to_int64(x2)), x1.dtype)
-    return torch.pow(x1, x2)
-
-
-@ufunc(loops="double", flags=_flags.POWER)
-def float_power(x1: Pointwise, x2: Pointwise):
-    """x1 to the power of x2 in float64, or complex128 where one of them is complex.
-
-    >>> np.float_power(np.array([2, 4]), -1)
-    array([0.5 , 0.25])
-    """
-    return _complex_power(x1, x2) if x1.is_complex() else torch.pow(x1, x2)
-
-
-def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    """Small integer exponents by multiplication, so that i² is -1; the others by torch, which NumPy agrees with but for
-    the base zero: 1 for the exponent 0, 0 for one of positive real part, else nan."""
-    if (count := _whole_constant(x2)) is not None:
-        return _repeated_product(x1, count)
-    one, exponent = torch.ones_like(x1), torch.real(x2)
-    zero = x1 == 0
-    base = torch.where(zero, one, x1)
-    whole = (torch.imag(x2) == 0) & (exponent == torch.round(exponent)) & (exponent.abs() < 100)
-    powers = torch.where(whole, _whole_power(base, torch.where(whole, exponent, 0.0)), torch.pow(base, x2))
-    nothing = torch.zeros_like(exponent)
-    part = torch.where(exponent > 0, nothing, torch.full_like(exponent, torch.nan))
-    of_zero = torch.where(x2 == 0, torch.complex(nothing + 1, nothing), torch.complex(part, part))
-    return torch.where(zero, of_zero, powers)
-
-
-def _whole_constant(exponent: torch.Tensor) -> int | None:
-    """A small whole exponent that is one for all bases, as in z**2. None for others, and where it may not be looked at:
-    under torch.compile and torch.vmap, and where a derivative by it is asked for."""
-    if exponent.dim() or exponent.requires_grad or torch.compiler.is_compiling():
-        return None
-    if torch.autograd.forward_ad.unpack_dual(exponent).tangent is not None:
-        return None
-    try:
-        number = complex(exponent)
-    except RuntimeError:
-        return None
-    whole = not number.imag and abs(number.real) < 100 and number.real.is_integer()
-    return int(number.real) if whole else None
-
-
-def _repeated_product(base: torch.Tensor, count: int) -> torch.Tensor:
-    """One power for all elements, by the products of `_whole_power`."""
-    if count in (0, 1):
-        return base.clone() if count else torch.ones_like(base)
-    result, bits = None, abs(count)
-    while True:
-        if bits & 1:
-            result = base if result is None else result * base
-        bits >>= 1
-        if not bits:
-            break
-        base = base * base
-    assert result is not None
-    return 1 / result if count < 0 else result
-
-
-def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
-    """Powers with whole exponents below 128, by repeated squaring; nothing is squared that is not needed."""
-    one = torch.ones_like(base)
-    count = exponent.detach().abs().to(torch.int64)
-    result, started = one, torch.zeros_like(count, dtype=torch.bool)
-    for _ in range(7):
-        odd = (count & 1) == 1
-        result = torch.where(odd, torch.where(started, result * base, base), result)  # 1 * inf has a nan part
-        started = started | odd
-        count = count >> 1
-        base = torch.where(count > 0, base, one)
-        base = base * base
-    return torch.where(exponent < 0, 1 / result, result)
 
 
 # --- quotients and remainders -----------------------------------------------------------------------------------------
@@ -348,7 +219,7 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
         return _float_floor_divide(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
-    if x1.dtype in _WIDE_UNSIGNED:
+    if x1.dtype in WIDE_UNSIGNED:
         return floor_divide(to_int64(x1), to_int64(x2)).to(x1.dtype)
     divisor, replaced = _divisor(x2)
     quotient = torch.floor_divide(x1, divisor)
@@ -391,7 +262,7 @@ def remainder(x1: Stepwise, x2: Stepwise):
         return _float_remainder(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
-    if x1.dtype in _WIDE_UNSIGNED:
+    if x1.dtype in WIDE_UNSIGNED:
         return remainder(to_int64(x1), to_int64(x2)).to(x1.dtype)
     return torch.remainder(x1, _divisor(x2)[0])
 
@@ -415,6 +286,6 @@ def fmod(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return _float_fmod(x1, x2)
-    if x1.dtype in _WIDE_UNSIGNED:
+    if x1.dtype in WIDE_UNSIGNED:
         return remainder(x1, x2)
     return torch.fmod(x1, _divisor(x2)[0])

@@ -1,4 +1,4 @@
-"""Linear algebra: norms and other numbers, equations and inverses. Matrices are the last two axes of a stack."""
+"""Linear algebra: determinants and other numbers, equations and inverses. Matrices are the last two axes of a stack."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._impl import _util, products_impl
+from npdec._impl import _util, products_stacked_impl
 from npdec._impl._gufunc import Signature, shape_text
 from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, in_double, inexact
 from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
-from npdec._tags import Array, ArrayLike, AxisLike, KeepDims, NoValue, Opaque, Smooth, public
+from npdec._impl.linalg_norms_impl import as_order, extreme, matrix_norm_of
+from npdec._tags import Array, ArrayLike, NoValue, Opaque, Smooth, public
 from npdec.exceptions import LinAlgError
 
 _SOLVE = Signature("solve", "(m,m),(m,n)->(m,n)")
@@ -25,125 +26,6 @@ class SlogdetResult(NamedTuple):
 
     sign: Any
     logabsdet: Any
-
-
-# --- norms ------------------------------------------------------------------------------------------------------------
-
-
-@public(errors="dot")
-def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: KeepDims = False):
-    """Norm of vectors or matrices; without `ord`, the root of the sum of the squared magnitudes of all elements.
-
-    `axis` is an int for vectors, two ints for matrices; without it the array itself is the vector or the matrix. For
-    vectors `ord` is any number p, for sum(|x|^p)^(1/p), where inf and -inf stand for the largest and the smallest
-    magnitude and 0 counts what is not zero. For matrices: "fro" (the default), "nuc" (sum of the singular values),
-    2 and -2 (largest, smallest singular value), 1 and -1 (of the sums of the columns), inf and -inf (of the rows).
-
-    >>> np.linalg.norm([3.0, 4.0])
-    np.float64(5.0)
-    >>> np.linalg.norm([[1.0, -2.0], [3.0, 4.0]], ord=1, axis=(0, 1))
-    np.float64(6.0)
-    """
-    order = _as_order(ord)
-    if axis is None:
-        if order is None or (order == "fro" and x.ndim == 2) or (order == 2 and x.ndim == 1):
-            result = _vector_norm(x.reshape(-1), 2.0, (0,), False)
-            return result.reshape((1,) * x.ndim) if keepdims else result
-        axes = tuple(range(x.ndim))
-    else:
-        axes = _util.normalize_axes(axis, x.ndim, allow_duplicate=True)
-    if len(axes) == 1:
-        if isinstance(order, str):
-            raise ValueError(f"Invalid norm order '{ord}' for vectors")
-        return _vector_norm(x, 2.0 if order is None else order, axes, keepdims)
-    if len(axes) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    if axes[0] == axes[1]:
-        raise ValueError("Duplicate axes given.")
-    return _matrix_norm(x, order, axes[0], axes[1], keepdims)
-
-
-@public
-def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool = False, ord: Any = 2):
-    """Norm of vectors that lie along one axis, or spread over several, or over all: `norm` for vectors.
-
-    `ord` is any number p, for sum(|x|^p)^(1/p); see `norm` for inf, -inf and 0.
-
-    >>> np.linalg.vector_norm([[3.0, 0.0], [0.0, 4.0]])
-    np.float64(5.0)
-    """
-    order = _as_order(ord)
-    if isinstance(order, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), keepdims)
-
-
-@public
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"):
-    """Norm of the matrices in the last two axes: `norm` for matrices, with the same values of `ord`.
-
-    >>> np.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]], ord="nuc")
-    np.float64(7.0)
-    """
-    rows, columns = _util.normalize_axes((-2, -1), x.ndim)
-    return _matrix_norm(x, _as_order(ord), rows, columns, keepdims)
-
-
-def _as_order(ord: Any) -> float | str | None:
-    """The order as a float, None, or a string: "fro" for the Frobenius norm, another one as it is."""
-    if ord is None or isinstance(ord, str):
-        return "fro" if ord == "f" else ord
-    try:
-        return float(ord)
-    except (TypeError, ValueError):
-        return repr(ord)
-
-
-def _in_floats(x: torch.Tensor) -> torch.Tensor:
-    """`x` in the dtype that its norm is computed in; integers are float64, half precision is summed in float32."""
-    if x.dtype in (torch.float16, torch.bfloat16):
-        return x.to(torch.float32)
-    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64)
-
-
-def _in_dtype_of(x: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    return result.to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else result
-
-
-def _vector_norm(x: torch.Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> torch.Tensor:
-    if not axes:  # every element is a vector
-        return _vector_norm(x.unsqueeze(0), p, (0,), False)
-    if p in (math.inf, -math.inf):
-        return _extreme(torch.abs(_in_dtype_of(x, _in_floats(x))), axes, p > 0, keepdims)
-    floats = _in_floats(x)
-    if p < 0 and not all(x.shape[axis] for axis in axes):  # the sum of nothing is 0, and 0 ** (1 / p) is inf
-        return _in_dtype_of(x, torch.full_like(torch.linalg.vector_norm(floats, 2.0, axes, keepdims), math.inf))
-    return _in_dtype_of(x, torch.linalg.vector_norm(floats, p, axes, keepdims))
-
-
-def _extreme(x: torch.Tensor, axes: tuple[int, ...], largest: bool, keepdims: bool) -> torch.Tensor:
-    if all(x.shape[axis] for axis in axes):
-        return (torch.amax if largest else torch.amin)(x, axes, keepdims)
-    if not largest:
-        raise ValueError("zero-size array to reduction operation minimum which has no identity")
-    return torch.sum(x, axes, keepdims)
-
-
-def _matrix_norm(x: torch.Tensor, ord: float | str | None, rows: int, columns: int, keepdims: bool) -> torch.Tensor:
-    if ord in (None, "fro"):
-        return _vector_norm(x, 2.0, (rows, columns), keepdims)
-    if ord in (2, -2, "nuc"):
-        matrices = torch.movedim(x, (rows, columns), (-2, -1))
-        with failing_with("SVD did not converge"):
-            values = in_double(torch.linalg.svdvals, matrices)
-        result = torch.sum(values, -1) if ord == "nuc" else _extreme(values, (-1,), ord == 2, False)
-    elif ord in (1, -1, math.inf, -math.inf):
-        summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
-        sums = _vector_norm(x, 1.0, (summed,), True)
-        result = _extreme(sums, (compared,), ord in (1, math.inf), True).squeeze((rows, columns))
-    else:
-        raise ValueError("Invalid norm order for matrices.")
-    return _util.restore_axes(result, (rows, columns)) if keepdims else result
 
 
 # --- other numbers ----------------------------------------------------------------------------------------------------
@@ -192,7 +74,7 @@ def matrix_rank(A: Opaque, tol: Opaque | None = None, hermitian: bool = False, *
         threshold = tol.unsqueeze(-1)
     else:
         precision = max(A.shape[-2:]) * torch.finfo(values.dtype).eps
-        threshold = _extreme(values, (-1,), True, True) * (precision if rtol is None else rtol.unsqueeze(-1))
+        threshold = extreme(values, (-1,), True, True) * (precision if rtol is None else rtol.unsqueeze(-1))
     return torch.sum(values > threshold, -1)
 
 
@@ -217,7 +99,7 @@ def cond(x: Smooth, p: Any = None):
     """
     if not all(x.shape[-2:]):
         raise LinAlgError("cond is not defined on empty arrays")
-    order = 2.0 if p is None else _as_order(p)
+    order = 2.0 if p is None else as_order(p)
     if order in (2, -2):
         check_matrices(x)
         values = _singular_values(x)
@@ -229,8 +111,8 @@ def cond(x: Smooth, p: Any = None):
         (a,) = inexact(x)
         inverse, failed = in_double(torch.linalg.inv_ex, a)
         singular = failed != 0
-        result = _matrix_norm(a, order, a.ndim - 2, a.ndim - 1, False)
-        result = result * _matrix_norm(inverse, order, a.ndim - 2, a.ndim - 1, False)
+        result = matrix_norm_of(a, order, a.ndim - 2, a.ndim - 1, False)
+        result = result * matrix_norm_of(inverse, order, a.ndim - 2, a.ndim - 1, False)
     unknown = torch.isnan(x).any(-1).any(-1)
     return torch.where((singular | torch.isnan(result)) & ~unknown, math.inf, result)
 
@@ -349,9 +231,9 @@ def _least_squares(a: torch.Tensor, b: torch.Tensor, rcond: float | None) -> tup
     eps = torch.finfo(values.dtype).eps
     threshold = max(a.shape) * eps if rcond is None else float(rcond) if 0 < rcond < 1 else eps / 2
     cutoff = torch.tensor(threshold, dtype=values.dtype, device=a.device)
-    x = products_impl.matmul(torch.linalg.pinv(a, rtol=cutoff), b)
+    x = products_stacked_impl.matmul(torch.linalg.pinv(a, rtol=cutoff), b)
     rank = torch.sum(values > cutoff * values[:1], dtype=torch.int32)
-    return x, values, rank, torch.sum(torch.square(torch.abs(b - products_impl.matmul(a, x))), 0)
+    return x, values, rank, torch.sum(torch.square(torch.abs(b - products_stacked_impl.matmul(a, x))), 0)
 
 
 @public(errors="matmul")
@@ -375,12 +257,12 @@ def matrix_power(a: ArrayLike, n: Any) -> Array:
     if n < 0:
         a, n = inv(a), -n
     while n % 2 == 0:
-        a, n = products_impl.matmul(a, a), n // 2
+        a, n = products_stacked_impl.matmul(a, a), n // 2
     power = a.clone()
     while n := n // 2:
-        a = products_impl.matmul(a, a)
+        a = products_stacked_impl.matmul(a, a)
         if n % 2:
-            power = products_impl.matmul(power, a)
+            power = products_stacked_impl.matmul(power, a)
     return power
 
 

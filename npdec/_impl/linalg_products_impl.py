@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _flags, dtypes_impl, products_impl, reduction_impl
+from npdec._impl import _flags, dtypes_impl, products_impl, products_stacked_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
 from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
@@ -57,7 +57,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /):
     >>> np.linalg.matmul([[1, 2], [3, 4]], [1, 1])
     array([3, 7])
     """
-    return products_impl.matmul(x1, x2)
+    return products_stacked_impl.matmul(x1, x2)
 
 
 @public
@@ -67,7 +67,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1):
     >>> np.linalg.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 1]], axis=0)
     array([4, 6])
     """
-    return products_impl.vecdot(x1, x2, axis=axis)
+    return products_stacked_impl.vecdot(x1, x2, axis=axis)
 
 
 @public(errors="dot")
@@ -109,7 +109,7 @@ def _chain(*matrices: torch.Tensor) -> torch.Tensor:
     if first.device.type == "cpu" or first.dtype.is_floating_point or first.dtype.is_complex:
         return torch.linalg.multi_dot(matrices)
     for matrix in matrices[1:]:
-        first = products_impl.matmul(first, matrix)
+        first = products_stacked_impl.matmul(first, matrix)
     return first
 
 

@@ -5,31 +5,25 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from npdec._impl import _flags, dtypes_impl
-from npdec._impl._gufunc import Options, Signature, call, shape_text, widened
+from npdec._impl._gufunc import shape_text, widened
 from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
-from npdec._tags import Array, ArrayLike, DTypeLike, NoValue, OutArray, out_casting, public
+from npdec._tags import Array, ArrayLike, OutArray, out_casting, public
 
-_MATMUL = Signature("matmul", "(n?,k),(k,m?)->(n?,m?)")
-_VECDOT = Signature("vecdot", "(n),(n)->()")
-_MATVEC = Signature("matvec", "(m,n),(n)->(m)")
-_VECMAT = Signature("vecmat", "(n),(n,m)->(m)")
-
-_DEFAULTS = Options(NoValue, NoValue, False, "same_kind", "K", None, True, None)
-_DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
+DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
 
 
 # --- the two primitives -----------------------------------------------------------------------------------------------
 
 
-def _matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The product of stacks of matrices, vectors standing for a row or a column."""
-    if a.dtype in _DIRECT or a.device.type == "cpu":
+    if a.dtype in DIRECT or a.device.type == "cpu":
         return torch.matmul(a, b)
     # torch has no integer products on accelerators: multiply every row with every column, and sum.
     rows = a if a.ndim > 1 else a.unsqueeze(0)
@@ -56,10 +50,10 @@ def contract(a: torch.Tensor, b: torch.Tensor, axes_a: tuple[int, ...], axes_b: 
     summed = math.prod(a.shape[axis] for axis in axes_a)
     left = a.permute(free_a + axes_a).reshape(math.prod(shape_a), summed)
     right = b.permute(axes_b + free_b).reshape(summed, math.prod(shape_b))
-    return widened(_matrix_product, left, right).reshape(shape_a + shape_b)
+    return widened(matrix_product, left, right).reshape(shape_a + shape_b)
 
 
-def _conjugate(x: torch.Tensor) -> torch.Tensor:
+def conjugate(x: torch.Tensor) -> torch.Tensor:
     return torch.conj(x) if x.dtype.is_complex else x
 
 
@@ -91,7 +85,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     if a.shape[axis_a] != b.shape[axis_b]:
         raise not_aligned(a, b, axis_a, axis_b)
     if a.ndim <= 2 and b.ndim <= 2:
-        return torch.matmul(a, b) if a.dtype in _DIRECT else widened(_matrix_product, a, b)
+        return torch.matmul(a, b) if a.dtype in DIRECT else widened(matrix_product, a, b)
     return contract(a, b, (axis_a,), (axis_b,))
 
 
@@ -107,7 +101,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /):
     a, b = _promoted(a, b)
     if a.numel() != b.numel():
         raise ValueError(f"cannot reshape array of size {b.numel()} into shape {shape_text([a.numel()])}")
-    return widened(_matrix_product, _conjugate(a).reshape(-1), b.reshape(-1))
+    return widened(matrix_product, conjugate(a).reshape(-1), b.reshape(-1))
 
 
 @public(errors="dot")
@@ -257,149 +251,3 @@ def _cross(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         first = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
         second = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
     return torch.stack([first, second, third], -1)
-
-
-# --- generalised ufuncs -----------------------------------------------------------------------------------------------
-
-
-def _generalized(
-    signature: Signature,
-    product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-    x1: torch.Tensor,
-    x2: torch.Tensor,
-    options: Options,
-) -> torch.Tensor:
-    """The plain call goes straight to torch; shapes that do not fit take the general way, which says what is wrong."""
-    if x1.dtype is x2.dtype and x1.dtype in _DIRECT and options == _DEFAULTS and signature.fits(x1.ndim, x2.ndim):
-        try:
-            return product(x1, x2)
-        except RuntimeError:
-            pass
-    return call(signature, product, (x1, x2), options)
-
-
-@public(signature=_MATMUL.text, errors="matmul")
-def matmul(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: OutArray | None = None,
-    *,
-    axes: Any = NoValue,
-    axis: Any = NoValue,
-    keepdims: bool = False,
-    casting: str = "same_kind",
-    order: str = "K",
-    dtype: DTypeLike | None = None,
-    subok: bool = True,
-    signature: Any = None,
-):
-    """Matrix product of two arrays, or of stacks of matrices, which broadcast: the operator `@`.
-
-    A vector on the left is a row, on the right a column, and its axis is missing from the result; two vectors give a
-    scalar. `axes` lists where the matrices are: one tuple of two axes for each operand and for the result. Booleans
-    combine by "and" and "or". Raises ValueError for a scalar, or if the summed axes differ in length.
-
-    >>> np.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
-    array([[2, 1],
-           [4, 3]])
-    """
-    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return _generalized(_MATMUL, _matrix_product, x1, x2, options)
-
-
-@public(signature=_VECDOT.text, errors="vecdot")
-def vecdot(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: OutArray | None = None,
-    *,
-    axes: Any = NoValue,
-    axis: Any = NoValue,
-    keepdims: bool = False,
-    casting: str = "same_kind",
-    order: str = "K",
-    dtype: DTypeLike | None = None,
-    subok: bool = True,
-    signature: Any = None,
-):
-    """Dot products of stacks of vectors, which broadcast; the vectors of `x1` are conjugated.
-
-    The vectors lie along the last axis, or along `axis`. Raises ValueError for a scalar, or if the vectors differ in
-    length.
-
-    >>> np.vecdot([[1, 2], [3, 4]], [1, 10])
-    array([21, 43])
-    """
-
-    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return _matrix_product(_conjugate(a).unsqueeze(-2), b.unsqueeze(-1)).squeeze(-1).squeeze(-1)
-
-    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return _generalized(_VECDOT, product, x1, x2, options)
-
-
-@public(signature=_MATVEC.text, errors="matvec")
-def matvec(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: OutArray | None = None,
-    *,
-    axes: Any = NoValue,
-    axis: Any = NoValue,
-    keepdims: bool = False,
-    casting: str = "same_kind",
-    order: str = "K",
-    dtype: DTypeLike | None = None,
-    subok: bool = True,
-    signature: Any = None,
-):
-    """Products of stacks of matrices with stacks of vectors, which broadcast.
-
-    `x1` has shape (..., m, n) and `x2` shape (..., n); the result has shape (..., m). Raises ValueError if the lengths
-    differ.
-
-    >>> np.matvec([[1, 2], [3, 4]], [[1, 0], [1, 1]])
-    array([[1, 3],
-           [3, 7]])
-    """
-
-    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return _matrix_product(a, b.unsqueeze(-1)).squeeze(-1)
-
-    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return _generalized(_MATVEC, product, x1, x2, options)
-
-
-@public(signature=_VECMAT.text, errors="vecmat")
-def vecmat(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: OutArray | None = None,
-    *,
-    axes: Any = NoValue,
-    axis: Any = NoValue,
-    keepdims: bool = False,
-    casting: str = "same_kind",
-    order: str = "K",
-    dtype: DTypeLike | None = None,
-    subok: bool = True,
-    signature: Any = None,
-):
-    """Products of stacks of vectors, which are conjugated, with stacks of matrices; both broadcast.
-
-    `x1` has shape (..., n) and `x2` shape (..., n, m); the result has shape (..., m). Raises ValueError if the lengths
-    differ.
-
-    >>> np.vecmat([1, 10], [[1, 2], [3, 4]])
-    array([31, 42])
-    """
-
-    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return _matrix_product(_conjugate(a).unsqueeze(-2), b).squeeze(-2)
-
-    options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
-    return _generalized(_VECMAT, product, x1, x2, options)

@@ -14,7 +14,8 @@ import torch
 
 from npdec._impl import _host, _storage, _util, joining_impl, shape_impl
 from npdec._impl.creation_impl import check_shape
-from npdec._impl.getitem_impl import broadcast_input, check_bounds, fit_indexed, shape_text, wrap_negative
+from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
+from npdec._impl.setitem_impl import broadcast_input, fit_indexed
 from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 
 # --- tiling -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from npdec._impl import elementwise_impl, elementwise_math_impl
+from npdec._impl import elementwise_math_impl, elementwise_powers_impl
 from npdec._impl.segments_impl import mean_direction
 
 Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -188,4 +188,4 @@ HOLOMORPHIC: frozenset[Function] = frozenset(
     ).split()
     for owner in (torch, torch.Tensor, torch.special)
     if (function := getattr(owner, name, None)) is not None
-) | {elementwise_impl.power, elementwise_impl.float_power, elementwise_math_impl.sinc}
+) | {elementwise_powers_impl.power, elementwise_powers_impl.float_power, elementwise_math_impl.sinc}

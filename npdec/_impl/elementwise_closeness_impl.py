@@ -1,0 +1,117 @@
+"""Comparison within a tolerance, element by element and of whole arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import torch
+
+from npdec._impl import dtypes_impl
+from npdec._impl._util import broadcast_shapes, is_known_true, warn
+from npdec._impl.elementwise_logic_impl import equal
+from npdec._tags import ArrayLike, ArrayLikeOrScalar, public
+
+
+@public
+def isclose(
+    a: ArrayLikeOrScalar,
+    b: ArrayLikeOrScalar,
+    rtol: ArrayLikeOrScalar = 1.0e-5,
+    atol: ArrayLikeOrScalar = 1.0e-8,
+    equal_nan: bool = False,
+):
+    """Whether |a - b| <= atol + rtol · |b|, with broadcasting; equal infinities are close, nan to nan if `equal_nan`.
+
+    It is not symmetric: b is the reference. The tolerances may be arrays.
+
+    >>> np.isclose(np.array([1.0, 1.1]), np.array([1.0 + 1e-9, 1.0]))
+    array([ True, False])
+    """
+    reference = b.to(dtypes_impl.result_type(b, 1.0)) if isinstance(b, torch.Tensor) else b * 1.0
+    a, b = _together(a, reference)
+    broadcast_shapes(a.shape, b.shape)
+    if not all(map(_is_tolerance, (rtol, atol))):
+        warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning)
+    # Python numbers stay weak to the end, and scalars with a dtype are not, which torch takes for weak.
+    scaled = _joined(operator.mul, rtol, abs(reference))
+    distance, bound = _together(torch.abs(torch.sub(a, b)), _joined(operator.add, atol, scaled))
+    near = distance <= bound
+    close = (near & torch.isfinite(b)) | (a == b)
+    return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
+
+
+def _is_tolerance(x: Any) -> bool:
+    """Whether the tolerance is finite and not negative; of one that torch.func traces, nothing is known."""
+    if not isinstance(x, torch.Tensor):
+        return 0 <= x < math.inf
+    return not is_known_true(~((x >= 0) & torch.isfinite(x)).all())
+
+
+def _together(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two operands as tensors of the dtype that they have in common."""
+    dtype = dtypes_impl.result_type(x, y)
+    device = next((item.device for item in (x, y) if isinstance(item, torch.Tensor)), None)
+    made = [
+        item.to(dtype) if isinstance(item, torch.Tensor) else dtypes_impl.scalar_tensor(item, dtype, device)
+        for item in (x, y)
+    ]
+    return made[0], made[1]
+
+
+def _joined(operation: Any, x: Any, y: Any) -> Any:
+    """The sum or product: of Python numbers a Python number."""
+    return (
+        operation(*_together(x, y)) if isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor) else operation(x, y)
+    )
+
+
+@public
+def allclose(
+    a: ArrayLikeOrScalar,
+    b: ArrayLikeOrScalar,
+    rtol: ArrayLikeOrScalar = 1.0e-5,
+    atol: ArrayLikeOrScalar = 1.0e-8,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are close in the sense of `isclose`: a Python bool.
+
+    >>> np.allclose(np.array([1e10, 1e-7]), np.array([1.00001e10, 1e-8]))
+    False
+    """
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@public
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and equal elements: a Python bool. nan equals nan if `equal_nan`.
+
+    >>> np.array_equal([1, 2], [1, 2]), np.array_equal([1, 2], [[1, 2]])
+    (True, False)
+    """
+    if a1.shape != a2.shape:
+        return False
+    same = _equal_values(a1, a2)
+    if equal_nan:
+        same = same | (torch.isnan(a1) & torch.isnan(a2))
+    return bool(same.all())
+
+
+@public
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
+    """Whether two arrays broadcast against each other and then have equal elements: a Python bool.
+
+    >>> np.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
+    try:
+        broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
+        return False
+    return bool(_equal_values(a1, a2).all())
+
+
+def _equal_values(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    dtype = dtypes_impl.resolve_loop("compare", (x1, x2))
+    return equal(x1, x2) if dtype is None else equal(x1.to(dtype), x2.to(dtype))
