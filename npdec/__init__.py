@@ -14,6 +14,7 @@ from typing import Any as _Any
 from npdec import _command  # isort: skip (before torch, whose import takes seconds)
 from npdec import _absent, _batches, _decomposed, _host_side, _main, _wrap, exceptions, extend
 from npdec._array_api import __array_api_version__, __array_namespace_info__
+from npdec._broadcast import *
 from npdec._checking import check_completeness
 from npdec._composition import Composition
 from npdec._creation import *

@@ -23,6 +23,7 @@ from npdec import random as random
 from npdec import strings as strings
 from npdec import testing as testing
 from npdec import typing as typing
+from npdec._broadcast import broadcast as broadcast
 from npdec._checking import check_completeness as check_completeness
 from npdec._creation import fromfunction as fromfunction
 from npdec._creation import isfortran as isfortran
@@ -67,7 +68,6 @@ from npdec._host_side import setbufsize as setbufsize
 from npdec._host_side import show_config as show_config
 from npdec._host_side import show_runtime as show_runtime
 from npdec._index_tricks import CClass, IndexExpression, RClass, nd_grid
-from npdec._iteration import broadcast as broadcast
 from npdec._iteration import flatiter as flatiter
 from npdec._iteration import iterable as iterable
 from npdec._iteration import ndenumerate as ndenumerate

@@ -15,12 +15,13 @@ import torch
 
 from npdec import _memory, _stored, _wrap
 from npdec._base import ArrayBase, NDArrayBase
-from npdec._convert import as_dtype, as_shape, as_tensor
+from npdec._convert import as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._flags import Flags
 from npdec._hosted import host_array, numpy_for
 from npdec._impl._util import cast, warn
 from npdec._output import check_writeable, write
+from npdec._shapes import as_shape
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "reduced", "reinterpreted", "seen"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from npdec._quadrature import gauss_legendre
+from npdec._nodes import gauss_legendre
 
 __all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put_doubles"]
 

@@ -20,7 +20,7 @@ from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
 from npdec._gradients import no_graph
 from npdec._multipliers import gradients, mean_gradients
-from npdec._quadrature import gauss_legendre
+from npdec._nodes import gauss_legendre
 from npdec._tracing import tracing
 from npdec._windows import weighted
 

@@ -20,7 +20,7 @@ from npdec import _construct, _indexing, _memory, _printing, _wrap
 from npdec._arguments import as_value
 from npdec._base import NDArrayBase
 from npdec._buffers import ArrayBuffer, reduced, set_dtype, set_strides
-from npdec._convert import SIGNED, as_shape, as_tensor, check_scalar
+from npdec._convert import SIGNED, as_tensor, check_scalar
 from npdec._decomposed import DecomposedTensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._dtypes import subscripted
@@ -28,6 +28,7 @@ from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
 from npdec._methods import ArrayMethods
 from npdec._output import check_writeable, write
+from npdec._shapes import as_shape
 from npdec._tags import NoValue
 
 __all__ = ["Composition"]

@@ -11,9 +11,10 @@ import torch
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase, NDArrayBase
 from npdec._buffers import alias, seen
-from npdec._convert import as_dtype, as_shape
+from npdec._convert import as_dtype
 from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate
+from npdec._shapes import as_shape
 
 __all__ = ["construct", "over_buffer"]
 

@@ -1,4 +1,4 @@
-"""What callers pass, turned into what kernels take: tensors, torch dtypes, axes and shapes.
+"""What callers pass, turned into what kernels take: tensors. Axes and shapes are read by `npdec._shapes`.
 
 Everything array-like becomes a tensor here and nowhere else. Memory is shared with the source where torch can share
 it, contributions and autograd graphs inside nested lists flow on, and what torch cannot hold (text, objects, dates)
@@ -12,7 +12,6 @@ import array
 import functools
 import itertools
 import math
-import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +25,7 @@ from npdec._impl._util import cast
 from npdec._spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["SPELLINGS", "as_axis", "as_dtype", "as_shape", "as_tensor", "dtype_name"]
+__all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
 
 MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
 
@@ -363,42 +362,3 @@ def _no_numbers(obj: Any) -> AbsentDTypeError:
 
 
 # --- axes and shapes --------------------------------------------------------------------------------------------------
-
-
-def as_axis(obj: Any) -> Any:
-    """None, an int, or a tuple of ints, as given. Raises TypeError for anything that is no integer.
-
-    >>> as_axis([0, -1])
-    (0, -1)
-    """
-    if obj is None or type(obj) is int:
-        return obj
-    if isinstance(obj, (tuple, list, range)):
-        return tuple(map(_integer, obj))
-    if getattr(obj, "ndim", 0) == 1:
-        return tuple(map(_integer, obj.tolist()))
-    return _integer(obj)
-
-
-def _integer(obj: Any) -> int:
-    """An int, from anything that is one. True is none, here as in NumPy."""
-    if obj is True or obj is False:
-        raise TypeError(f"an integer is required, not {obj}")
-    return operator.index(obj)
-
-
-def as_shape(obj: Any) -> tuple[int, ...]:
-    """A shape: a tuple of ints from an integer or from a sequence of them. Sizes are not checked.
-
-    >>> as_shape(3), as_shape([2, -1])
-    ((3,), (2, -1))
-    """
-    if type(obj) is int:
-        return (obj,)
-    if isinstance(obj, (tuple, list)):
-        return tuple(map(_integer, obj))
-    if isinstance(obj, (str, bytes)) or not hasattr(obj, "__getitem__") or getattr(obj, "ndim", 1) == 0:
-        return (_integer(obj),)
-    if isinstance(obj, dict):
-        raise TypeError(f"expected a sequence of integers or a single integer, got '{obj}'")
-    return tuple(map(_integer, obj))

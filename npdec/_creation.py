@@ -12,11 +12,12 @@ import torch
 from npdec import _memory, _wrap
 from npdec._base import ArrayBase
 from npdec._construct import over_buffer
-from npdec._convert import MAX_NDIM, as_dtype, as_shape, as_tensor, too_deep
+from npdec._convert import MAX_NDIM, as_dtype, as_tensor, too_deep
 from npdec._exporters import as_copy, exports_memory, given
 from npdec._impl import _storage, _util, creation_impl
 from npdec._like import handed_on
 from npdec._refusals import refusal
+from npdec._shapes import as_shape
 
 if TYPE_CHECKING:
     from npdec._composition import Composition

@@ -13,12 +13,13 @@ from npdec._axes import narrowed
 from npdec._base import ArrayBase, NDArrayBase
 from npdec._checking import missing
 from npdec._components import NewLabels
-from npdec._convert import as_axis, as_tensor
+from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor, Labels, carries, copy_of, is_broadcast
 from npdec._impl import _util
 from npdec._impl._storage import has_overlap
 from npdec._input_labels import Index, Indices, input_labels
 from npdec._listing import Contributions
+from npdec._shapes import as_axis
 from npdec._tracing import refuse_trace
 
 __all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]

@@ -31,7 +31,7 @@ from npdec import (
     _inplace,
     _inplace_views,
     _law,
-    _normalisation,
+    _normalisation_layers,
     _norms,
     _overwriting,
     _softmax,
@@ -109,7 +109,7 @@ def _load_rules() -> None:
     rules.clear()
     rule: Function
     rules.update({**_conditions.RULES, **_choosing.RULES})
-    rules.update({**_attention.RULES, **_normalisation.RULES, **_norms.RULES, **_softmax.RULES})
+    rules.update({**_attention.RULES, **_normalisation_layers.RULES, **_norms.RULES, **_softmax.RULES})
     rules.update({**_closed.MAGNITUDES, **_closed_linalg.RULES})
     for function, rule in _torch_rules.RULES.items():
         rules.setdefault(function, rule)

@@ -11,9 +11,10 @@ import torch
 
 from npdec import _ufunc_call, _wrap
 from npdec._calls import call_each, device_of, gather, operand, shape_of
-from npdec._convert import as_axis, as_dtype, as_tensor
+from npdec._convert import as_dtype, as_tensor
 from npdec._impl import _util
 from npdec._output import check_writeable, write, write_out
+from npdec._shapes import as_axis
 from npdec._tags import NoValue
 from npdec._ufunc import ufunc
 

@@ -12,7 +12,8 @@ import torch
 
 from npdec._close import is_of_torch
 from npdec._impl._util import single, working_dtype
-from npdec._secant import Slope, secant
+from npdec._secant import secant
+from npdec._slope import Slope
 
 __all__ = ["is_known_in_single", "secant_of_halves", "widened"]
 

@@ -31,10 +31,11 @@ from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
 from npdec._interrupts import undisturbed
 from npdec._jumps import share_of_jump, stepped
 from npdec._multipliers import combined, mean_gradients
+from npdec._nodes import gauss_legendre
 from npdec._numbers import of_numbers
 from npdec._of_one import as_function, output
 from npdec._pulling import answer, has_many_components
-from npdec._quadrature import gauss_legendre, integrate
+from npdec._quadrature import integrate
 from npdec._rules import affine, current_rule
 from npdec._scope import scope
 from npdec._secant import derivative

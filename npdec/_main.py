@@ -41,8 +41,8 @@ from npdec._impl import (
     statistics_impl,
     windows_impl,
 )
-from npdec._normalizer import Published, kernels_of
 from npdec._operators import attach_matmul, attach_methods, attach_operators
+from npdec._published import Published, kernels_of
 
 __all__ = ["functions"]
 

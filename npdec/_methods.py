@@ -12,13 +12,14 @@ from npdec import _iteration, _memory, _wrap
 from npdec._base import NDArrayBase
 from npdec._buffers import BufferMethods
 from npdec._choices import chosen
-from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
+from npdec._convert import as_dtype, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._decomposition import DecompositionMixin
 from npdec._exporters import copy_modes
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._output import write, write_out
 from npdec._protocols import ProtocolMixin
+from npdec._shapes import as_shape
 
 __all__ = ["ArrayMethods"]
 

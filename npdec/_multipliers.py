@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._impl import _util
-from npdec._quadrature import gauss_legendre, last_coefficients, tolerance
+from npdec._nodes import gauss_legendre, last_coefficients
+from npdec._quadrature import tolerance
 from npdec._tracing import tracing
 from npdec.exceptions import DecompositionWarning
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from npdec import _memory, _wrap
 from npdec._composition import Composition
-from npdec._convert import as_tensor
 from npdec._dtypes import dtype as dtype_class
 from npdec._nditer_options import (
     EXTERNAL_LOOP,
     Options,
+    as_array,
     broadcast_operands,
     converted,
     iteration_order,
@@ -403,7 +403,3 @@ class nditer(Walk):
         """Print where the iterator is, for debugging."""
         lines = [f"{name}: {getattr(self, name)}" for name in ("ndim", "nop", "itersize", "iterindex", "iterrange")]
         print("\n".join(["nditer", *lines, f"flags: {sorted(self._flags)}"]))  # noqa: T201
-
-
-def as_array(obj: Any) -> Composition:
-    return obj if type(obj) is Composition else _wrap.wrap_array(as_tensor(obj))

@@ -10,11 +10,20 @@ import torch
 
 from npdec import _memory, _wrap
 from npdec._composition import Composition
-from npdec._convert import as_dtype
+from npdec._convert import as_dtype, as_tensor
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["EXTERNAL_LOOP", "Options", "broadcast_operands", "converted", "iteration_order", "laid_out", "steps_along"]
+__all__ = [
+    "as_array",
+    "EXTERNAL_LOOP",
+    "Options",
+    "broadcast_operands",
+    "converted",
+    "iteration_order",
+    "laid_out",
+    "steps_along",
+]
 
 _GLOBAL = frozenset(
     """buffered c_index common_dtype copy_if_overlap delay_bufalloc external_loop f_index grow_inner multi_index ranged
@@ -324,3 +333,7 @@ def _is_faster(steps: list[list[int]], axis: int, other: int) -> bool | None:
                 return False
             verdict = True
     return verdict
+
+
+def as_array(obj: Any) -> Composition:
+    return obj if type(obj) is Composition else _wrap.wrap_array(as_tensor(obj))

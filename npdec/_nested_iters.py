@@ -7,8 +7,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from npdec._nditer import as_array, nditer
-from npdec._nditer_options import Options, converted, laid_out
+from npdec._nditer import nditer
+from npdec._nditer_options import Options, as_array, converted, laid_out
 
 __all__ = ["nested_iters"]
 

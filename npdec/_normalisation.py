@@ -8,18 +8,14 @@ for a decomposed weight the product has the midpoints of both. The value is alwa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 
-from npdec import _law
 from npdec._axes import row_by_row
-from npdec._call import Call
-from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, align
-from npdec._formula import own_numbers
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
@@ -29,7 +25,7 @@ from npdec._tracing import mapped, tracing
 from npdec._windows import Windows, known
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["RULES", "apply_operator"]
+__all__ = ["apply_operator"]
 
 Function = Callable[..., Any]
 
@@ -42,7 +38,7 @@ class _Path(NamedTuple):
     whole: bool
 
 
-class _Layer(NamedTuple):
+class Layer(NamedTuple):
     """What a normalisation layer does: which numbers it normalises together, and how.
 
     `rows` brings a tensor, with `lead` more axes in front, into the form (…, m) of the m numbers normalised together;
@@ -100,7 +96,7 @@ def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedT
     )
 
 
-def _jacobian(layer: _Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _jacobian(layer: Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The mean derivative of the normalised numbers: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
     the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
     rows = layer.rows(x.value, 0)
@@ -121,7 +117,7 @@ def _jacobian(layer: _Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor,
 
 
 def _operator(
-    layer: _Layer, x: _Path | DecomposedTensor, scale: torch.Tensor | None
+    layer: Layer, x: _Path | DecomposedTensor, scale: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
     """The same as diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as `apply_operator` takes them. `scale`
     replaces the integrals where it is given."""
@@ -139,7 +135,7 @@ def _operator(
 
 
 def _pull(
-    layer: _Layer, x: DecomposedTensor, weight: torch.Tensor | None, scale: torch.Tensor | None
+    layer: Layer, x: DecomposedTensor, weight: torch.Tensor | None, scale: torch.Tensor | None
 ) -> Callable[[torch.Tensor], torch.Tensor]:
     """What takes gradients of the contributions to those of the input's, (1, *shape) both. The mean derivative is a
     symmetric matrix; the weight comes after it, and so before on the way back."""
@@ -166,7 +162,7 @@ def _pull(
     return pull
 
 
-def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:
+def _frozen_scale(layer: Layer, x: DecomposedTensor) -> torch.Tensor | None:
     """1 / σ of the value, if that is what `np.rule` says."""
     if layer.scale is not None or not settings(layer.name).frozen_normalisation:
         return None
@@ -177,7 +173,7 @@ def _frozen_scale(layer: _Layer, x: DecomposedTensor) -> torch.Tensor | None:
 
 
 def _contributions(
-    layer: _Layer,
+    layer: Layer,
     x: _Path | DecomposedTensor,
     components: Any,
     weight: torch.Tensor | None,
@@ -210,7 +206,7 @@ def _contributions(
 
 
 def _frozen_residual(
-    layer: _Layer, x: DecomposedTensor, scale: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
+    layer: Layer, x: DecomposedTensor, scale: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
 ) -> torch.Tensor:
     """The residual under the value's scale: (r − mean(r)) / σ(x) · weight + bias."""
     rows = layer.rows(x.residual, 0).double()
@@ -219,12 +215,12 @@ def _frozen_residual(
     return made if bias is None else made + bias.reshape(layer.weight_shape)
 
 
-def _wide(layer: _Layer, components: torch.Tensor, ndim: int) -> torch.Tensor:
+def _wide(layer: Layer, components: torch.Tensor, ndim: int) -> torch.Tensor:
     """Components of a weight or bias, for broadcasting with those of the input."""
     return components.reshape(len(components), *(1,) * (ndim - len(layer.weight_shape)), *layer.weight_shape)
 
 
-def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
+def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     """Input, weight and bias, each decomposed or not."""
     arguments = x, weight, bias
     parts = [t for t in arguments if isinstance(t, DecomposedTensor)]
@@ -267,143 +263,9 @@ def _normalise(layer: _Layer, x: Any, weight: Any, bias: Any) -> Any:
     return DecomposedTensor(value, residual, made, labels, whole)
 
 
-def _dense(t: DecomposedTensor, components: Any, layer: _Layer) -> Any:
+def _dense(t: DecomposedTensor, components: Any, layer: Layer) -> Any:
     """The components, as windows if these are of an axis of which each row is looked at alone."""
     return t.components if isinstance(components, Windows) and components.axis >= layer.leading else components
 
 
 # -- the layers --------------------------------------------------------------------------------------------------------
-
-
-def _plain(t: Any) -> Any:
-    return t.value if isinstance(t, DecomposedTensor) else t
-
-
-def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
-    """The last axes, of this shape, as one, and back."""
-    return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
-
-
-def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, shape, weight, bias, eps = read(args, kwargs, normalized_shape=None, weight=None, bias=None, eps=1e-5)
-
-    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.layer_norm(x, shape, weight, bias, eps)
-
-    rows, shaped = _flat(tuple(shape))
-    layer = _Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True, x.ndim - len(shape))
-    return _normalise(layer, x, weight, bias)
-
-
-def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, shape, weight, eps = read(args, kwargs, normalized_shape=None, weight=None, eps=None)
-    if x.is_complex():  # torch's mean square of complex numbers is no length
-        return _law.quadrature(Call(func, None, args, kwargs))
-
-    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.rms_norm(x, shape, weight, eps)
-
-    rows, shaped = _flat(tuple(shape))
-    floor = torch.finfo(working_dtype(x.dtype)).eps if eps is None else eps
-    layer = _Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False, x.ndim - len(shape))
-    return _normalise(layer, x, weight, None)
-
-
-def _group_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, groups, weight, bias, eps = read(args, kwargs, num_groups=None, weight=None, bias=None, eps=1e-5)
-
-    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.group_norm(x, groups, weight, bias, eps)
-
-    shape = tuple(x.shape)
-
-    def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
-        return t.reshape((*t.shape[:lead], shape[0], groups, -1))
-
-    def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
-        return t.reshape((*t.shape[:lead], *shape))
-
-    layer = _Layer("group_norm", call, call, rows, shaped, _channels(shape), eps, True, 1)
-    return _normalise(layer, x, weight, bias)
-
-
-def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a number for each channel, the second axis."""
-    return (shape[1], *[1] * (len(shape) - 2))
-
-
-_STATISTICS: dict[str, Any] = {"running_mean": None, "running_var": None}
-_WEIGHTS: dict[str, Any] = {"weight": None, "bias": None}
-
-
-def _with_statistics(function: Function, by_channel: bool) -> Function:
-    """The rule of batch_norm or instance_norm, as torch or as torch.nn.functional orders the arguments."""
-    own = "training" if by_channel else "use_input_stats"
-    name = function.__name__
-    functional = function in (F.batch_norm, F.instance_norm)
-    order = {**_STATISTICS, **_WEIGHTS} if functional else {**_WEIGHTS, **_STATISTICS}
-    order |= {own: name == "instance_norm", "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True}
-
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """batch_norm, instance_norm: of the input's statistics, or of given ones, which makes them affine."""
-        x, *rest = read(args, kwargs, **order)
-        given = dict(zip(order, rest, strict=True))
-        if functional:
-            del given["cudnn_enabled"]
-        weight, bias, eps = given["weight"], given["bias"], given["eps"]
-        if not given[own] and any(isinstance(given[key], DecomposedTensor) for key in _STATISTICS):
-            return own_numbers(func, args, kwargs, _scaled(x, given))
-        given |= {key: _plain(given[key]) for key in _STATISTICS}
-        once = {**given, **_STATISTICS} if given[own] else given  # the running statistics see the value alone
-        shape = tuple(x.shape)
-
-        def call(x: torch.Tensor, weight: Any, bias: Any) -> Any:
-            return function(x, **{**given, "weight": weight, "bias": bias})
-
-        def again(x: torch.Tensor, weight: Any, bias: Any) -> Any:
-            return function(x, **{**once, "weight": weight, "bias": bias})
-
-        def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
-            return (t.transpose(lead, lead + 1) if by_channel else t).flatten(lead + (1 if by_channel else 2))
-
-        def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
-            if not by_channel:
-                return t.reshape((*t.shape[:lead], *shape))
-            return t.reshape((*t.shape[:lead], shape[1], shape[0], *shape[2:])).transpose(lead, lead + 1)
-
-        if not any(isinstance(t, DecomposedTensor) for t in (x, weight, bias)):
-            return call(x, weight, bias)
-        layer = _Layer(name, call, again, rows, shaped, _channels(shape), eps, True)
-        if not given[own]:
-            scale = (given["running_var"].double() + eps).rsqrt().reshape(layer.weight_shape)
-            layer = layer._replace(rows=_same, shaped=_same, centred=False, scale=scale)
-        return _normalise(layer, x, weight, bias)
-
-    return rule
-
-
-def _scaled(x: Any, given: dict[str, Any]) -> Any:
-    """Normalisation by statistics that carry contributions themselves."""
-    shape = [1, -1, *[1] * (x.ndim - 2)]
-    made = (x - given["running_mean"].reshape(shape)) * torch.rsqrt(given["running_var"].reshape(shape) + given["eps"])
-    if given["weight"] is not None:
-        made = made * given["weight"].reshape(shape)
-    return made if given["bias"] is None else made + given["bias"].reshape(shape)
-
-
-def _same(t: torch.Tensor, lead: int) -> torch.Tensor:
-    return t
-
-
-RULES: dict[Function, Function] = {
-    F.layer_norm: by_position(_layer_norm),
-    torch.layer_norm: by_position(_layer_norm),
-    F.rms_norm: by_position(_rms_norm),
-    torch.rms_norm: by_position(_rms_norm),
-    F.group_norm: by_position(_group_norm),
-    torch.group_norm: by_position(_group_norm),
-    F.batch_norm: by_position(_with_statistics(F.batch_norm, True)),
-    torch.batch_norm: by_position(_with_statistics(torch.batch_norm, True)),
-    F.instance_norm: by_position(_with_statistics(F.instance_norm, False)),
-    torch.instance_norm: by_position(_with_statistics(torch.instance_norm, False)),
-}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -19,17 +18,18 @@ from npdec import _fp_errors, _law, _memory, _results, _wrap
 from npdec._arguments import as_flag, as_mask
 from npdec._base import ArrayBase, Poly1dBase
 from npdec._choices import chosen
-from npdec._convert import as_axis, as_dtype, as_shape, as_tensor
+from npdec._convert import as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._like import handed_on
 from npdec._output import dtype_of_out, write_out, writeable_tensor
 from npdec._refusals import refusal
+from npdec._shapes import as_axis, as_shape
 from npdec._signature import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._tags import NoValue, Spec
 from npdec._ufunc import make_gufunc, make_ufunc, ufunc
 from npdec._ufunc_call import choose, deliver_stacks
 
-__all__ = ["Published", "compile_function", "compile_method", "kernels_of"]
+__all__ = ["compile_function", "compile_method"]
 
 _Kind = inspect.Parameter
 
@@ -344,7 +344,7 @@ class _Source:
         return function
 
 
-def _spec(kernel: Callable[..., Any]) -> Spec:
+def spec_of(kernel: Callable[..., Any]) -> Spec:
     spec = getattr(kernel, "__npdec__", None)
     if spec is None:
         raise TypeError(f"{kernel!r} is not declared: decorate it with npdec.public or npdec.ufunc")
@@ -353,7 +353,7 @@ def _spec(kernel: Callable[..., Any]) -> Spec:
 
 def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
     """The public function of a declared kernel: a function, or a ufunc object."""
-    spec = _spec(kernel)
+    spec = spec_of(kernel)
     if spec.loops is not None:
         return make_ufunc(kernel, spec, read_parameters(kernel), module)
     function = _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
@@ -362,9 +362,9 @@ def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
 
 def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The array method of a declared kernel, under one of its names: the same function with the array as `self`."""
-    if _spec(kernel).loops is not None:
+    if spec_of(kernel).loops is not None:
         return _ufunc_method(name, compile_function(kernel))
-    return _Source(kernel, _spec(kernel)).compile(name, f"ndarray.{name}", "npdec", method=True)
+    return _Source(kernel, spec_of(kernel)).compile(name, f"ndarray.{name}", "npdec", method=True)
 
 
 def _ufunc_method(name: str, function: ufunc) -> Callable[..., Any]:
@@ -380,49 +380,3 @@ def _ufunc_method(name: str, function: ufunc) -> Callable[..., Any]:
     method.__doc__ = function.__doc__
     method.__signature__ = inspect.Signature([first.replace(name="self"), *others])  # type: ignore[attr-defined]
     return method
-
-
-def kernels_of(module: ModuleType) -> list[Callable[..., Any]]:
-    """The kernels that a module of `npdec._impl` declares itself (and does not import), in their order."""
-    return [item for item in vars(module).values() if hasattr(item, "__npdec__") and item.__module__ == module.__name__]
-
-
-class Published(Mapping[str, Any]):
-    """The public functions of kernels, by their names and aliases.
-
-    Ufuncs, from which operators are made, are there from the start (`ufuncs`); every other function is compiled when it
-    is first asked for, which keeps the import of npdec short.
-    """
-
-    def __init__(self, namespace: str, *modules: ModuleType) -> None:
-        self._namespace = namespace
-        self.kernels: dict[str, Callable[..., Any]] = {}
-        self._compiled: dict[Callable[..., Any], Any] = {}
-        for module in modules:
-            for kernel in kernels_of(module):
-                spec = _spec(kernel)
-                for name in (spec.name, *spec.aliases):
-                    if name in self.kernels:
-                        raise TypeError(f"{namespace}.{name} is declared twice, the second time in {module.__name__}")
-                    self.kernels[name] = kernel
-        self.ufuncs = {name: self[name] for name, kernel in self.kernels.items() if _spec(kernel).loops is not None}
-
-    def __getitem__(self, name: str) -> Any:
-        kernel = self.kernels[name]
-        function = self._compiled.get(kernel)
-        if function is None:
-            function = self._compiled[kernel] = compile_function(kernel, self._namespace)
-        return function
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.kernels)
-
-    def __len__(self) -> int:
-        return len(self.kernels)
-
-    def resolve(self, name: str, scope: dict[str, Any]) -> Any:
-        """The function that a module was asked for, which then stands in its globals. Raises AttributeError."""
-        if name not in self.kernels:
-            raise AttributeError(f"module {self._namespace!r} has no attribute {name!r}")
-        function = scope[name] = self[name]
-        return function

@@ -19,11 +19,12 @@ import torch
 from npdec._amplified import warn_of_size
 from npdec._graph import wants_graph
 from npdec._impl import _util
+from npdec._nodes import gauss_legendre, last_coefficients
 from npdec._settings import settings
 from npdec._tracing import constant_when_traced, mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["gauss_legendre", "integrate", "last_coefficients"]
+__all__ = ["integrate"]
 
 Function = Callable[..., Any]
 _NODES = 8
@@ -42,21 +43,6 @@ class _Panel(NamedTuple):
     b: float
     low: Sequence[torch.Tensor]
     high: Sequence[torch.Tensor]
-
-
-@constant_when_traced
-@functools.cache
-def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
-    """(node, weight) pairs on [0, 1], exact for polynomials of degree 2n − 1.
-
-    Golub and Welsch, "Calculation of Gauss quadrature rules" (1969): the nodes are the eigenvalues of the Jacobi
-    matrix, the weights the squared first components of its eigenvectors.
-    """
-    k = torch.arange(1, n, dtype=torch.float64, device="cpu")
-    off = k / torch.sqrt(4 * k * k - 1)
-    jacobi = torch.diag(off, 1) + torch.diag(off, -1)
-    nodes, vectors = torch.linalg.eigh(jacobi)
-    return tuple(zip(((nodes + 1) / 2).tolist(), vectors[0].square().tolist(), strict=True))
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -200,21 +186,6 @@ def _together(
         seen.extend([r[i] for r in rates] for i in range(_NODES))
     weights = (b - a) * weights
     return [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
-
-
-@functools.cache
-def last_coefficients(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The numbers, one for each of n nodes, that give of what is known at the nodes the two last coefficients by
-    Legendre's polynomials. The square of what they are of the largest tells how far n nodes are from enough."""
-    rows: list[list[float]] = []
-    for node, weight in gauss_legendre(n):
-        x, before, last = 2 * node - 1, 0.0, 1.0
-        found = []
-        for k in range(n):
-            found.append((2 * k + 1) * weight * last)
-            before, last = last, ((2 * k + 1) * x * last - k * before) / (k + 1)
-        rows.append(found)
-    return tuple(row[-2] for row in rows), tuple(row[-1] for row in rows)
 
 
 def _probe(step: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

@@ -13,10 +13,11 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
-from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
+from npdec._convert import as_dtype, as_tensor, dtype_name
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
 from npdec._output import check_writeable, write
+from npdec._shapes import as_shape
 
 __all__ = ["chosen", "filled", "permutation", "shuffle"]
 

@@ -15,10 +15,11 @@ import torch
 
 from npdec import _wrap
 from npdec._base import ArrayBase
-from npdec._convert import as_dtype, as_shape, as_tensor, dtype_name
+from npdec._convert import as_dtype, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import random_impl
 from npdec._impl._devices import current_device
+from npdec._shapes import as_shape
 from npdec._tracing import at_level_of
 from npdec.exceptions import DecompositionWarning, LinAlgError
 

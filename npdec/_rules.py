@@ -18,8 +18,9 @@ from npdec._axes import lead, narrowed
 from npdec._gradients import is_pulled, no_graph, pulled, scaled
 from npdec._halves import secant_of_halves
 from npdec._jumps import share_of_jump
-from npdec._secant import Slope, derivative, secant
+from npdec._secant import derivative, secant
 from npdec._settings import Settings, current, settings
+from npdec._slope import Slope
 from npdec._steep import tempered, warn_if_infinite
 from npdec._tracing import holding, name_of, refuse_trace, tracing
 

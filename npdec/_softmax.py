@@ -28,8 +28,9 @@ from npdec._decomposed import DecomposedTensor
 from npdec._gradients import is_pulled, no_graph, pulled
 from npdec._impl import _util
 from npdec._impl._util import working_dtype
+from npdec._nodes import gauss_legendre
 from npdec._normalisation import apply_operator
-from npdec._quadrature import gauss_legendre, tolerance
+from npdec._quadrature import tolerance
 from npdec._settings import settings
 from npdec._tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning

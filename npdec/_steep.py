@@ -15,7 +15,8 @@ import torch
 from npdec._amplified import STEEP, change, warn_cancelled, warn_infinite
 from npdec._entries import Entries
 from npdec._jumps import moved, share_of_jump
-from npdec._secant import Slope, derivative
+from npdec._secant import derivative
+from npdec._slope import Slope
 
 __all__ = ["tempered", "warn_if_infinite"]
 

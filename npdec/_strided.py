@@ -9,10 +9,11 @@ import torch
 
 from npdec import _memory, _wrap
 from npdec._composition import Composition
-from npdec._convert import as_axis, as_tensor
+from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._impl import _util
 from npdec._inplace_views import is_laid_out_alike, restrided
+from npdec._shapes import as_axis
 
 __all__ = ["as_strided", "sliding_window_view"]
 

@@ -13,10 +13,11 @@ import torch
 from npdec import _fp_errors, _fp_state, _wrap
 from npdec._arguments import as_value
 from npdec._base import UfuncBase
-from npdec._convert import as_axis, as_dtype, as_tensor
+from npdec._convert import as_dtype, as_tensor
 from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._output import write
+from npdec._shapes import as_axis
 from npdec._tags import NoValue
 from npdec._ufunc_call import as_mask, read_out
 

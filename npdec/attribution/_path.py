@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 
 from npdec._impl import _util
+from npdec._nodes import gauss_legendre, last_coefficients
 from npdec._progress import Progress, Show
-from npdec._quadrature import gauss_legendre, last_coefficients
 from npdec.attribution._problem import Found, Problem
 from npdec.exceptions import DecompositionWarning
 
