@@ -86,7 +86,7 @@ def _cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -
 
 
 def _constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
-    return F.pad(input, tuple(pad))  # the number that it pads with is in the numbers of torch
+    return F.pad(input, tuple(pad), "constant", value)
 
 
 def _cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:

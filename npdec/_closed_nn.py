@@ -196,6 +196,9 @@ def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Padding is linear but for the constant that it pads with, which is no component's."""
     x, pad, mode, value = read(args, kwargs, pad=None, mode="constant", value=None)
     made = _law.TaggedRule.of("Linear")(F.pad, (x, pad, mode), {})
+    if isinstance(value, DecomposedTensor) and mode == "constant":
+        inside = F.pad(torch.ones_like(x.value, dtype=torch.bool), pad)
+        return torch.where(inside, made, value.to(x.dtype))
     if mode == "constant" and value:
         with no_graph(x.whole):
             made = DecomposedTensor(
@@ -219,6 +222,7 @@ def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """rrelu outside training has the slope in the middle; in training it draws one for each negative element."""
     x, lower, upper, training = read(args, kwargs, lower=1 / 8, upper=1 / 3, training=False)
+    lower, upper = chosen("rrelu", lower), chosen("rrelu", upper)
     if not training:
         return F.leaky_relu(x, (lower + upper) / 2)
     with no_graph(x.whole):

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 from npdec import _law
 from npdec._call import Call
+from npdec._choices import chosen
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor, carries
 from npdec._gradients import no_graph
@@ -24,7 +25,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._multipliers import mean_gradients
 from npdec._normalisation import apply_operator
-from npdec._tracing import mapped, tracing
+from npdec._tracing import mapped, name_of, tracing
 from npdec._windows import entries, handed_on
 
 __all__ = ["RULES"]
@@ -80,6 +81,17 @@ def _handed_on(made: DecomposedTensor, dtype: torch.dtype) -> Any:
 def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     with no_graph(x.whole):
         return func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+
+
+def _of_numbers(rule: Function) -> Function:
+    """The rule, with the arguments behind the first (the order of a norm, eps) by their values, which it looks at."""
+
+    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        name = name_of(func)
+        looked = {key: chosen(name, item) for key, item in kwargs.items()}
+        return rule(func, (args[0], *[chosen(name, item) for item in args[1:]]), looked)
+
+    return applied
 
 
 # -- norms -------------------------------------------------------------------------------------------------------------
@@ -244,11 +256,11 @@ _T = torch.Tensor
 _OF_VAR, _OF_STD = by_position(_spread(False)), by_position(_spread(True))
 
 RULES: dict[Function, Function] = {
-    torch.linalg.vector_norm: by_position(_vector_norm),
-    torch.linalg.matrix_norm: by_position(_matrix_norm),
-    torch.linalg.norm: by_position(_norm),
+    torch.linalg.vector_norm: by_position(_of_numbers(_vector_norm)),
+    torch.linalg.matrix_norm: by_position(_of_numbers(_matrix_norm)),
+    torch.linalg.norm: by_position(_of_numbers(_norm)),
     **dict.fromkeys((torch.var, _T.var, torch.var_mean), _OF_VAR),
     **dict.fromkeys((torch.std, _T.std, torch.std_mean), _OF_STD),
-    F.normalize: by_position(_normalize),
+    F.normalize: by_position(_of_numbers(_normalize)),
     torch.cosine_similarity: _cosine_similarity,
 }

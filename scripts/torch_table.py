@@ -54,6 +54,17 @@ Where a selection is made at the value, the residual follows it and need not be 
 training, whose slopes are drawn for what is negative at the value. Dropout draws one mask for value, residual and
 contributions.
 
+Indices that come beside values (`max`, `min`, `topk`, `sort`, `cummax`, `max_pool` with `return_indices`, the pivots of
+`lu_factor`) are those of the value. The values are exact without them; where the baseline has other indices, the
+`DecompositionWarning` comes when the indices are looked at: as an index, in a comparison, a `one_hot`. Printing them,
+`.item()` and `.tolist()` say nothing.
+
+What torch reads as a Python number (`alpha=`, `eps=`, `p=`, `fill_value`) is best a Python number. A decomposed tensor
+without axes in that place, beside decomposed tensors, carries, or a warning or an error says that it does not. Where no
+other argument is decomposed, torch reads the number from memory and asks nobody: `torch.full((2,), s)`,
+`torch.arange(s)`, `torch.scalar_tensor(s)` and `torch.add(x, y, alpha=s)` of plain `x` and `y` have no contributions of
+`s`, without a warning. Write `s.expand(2)`, `x + s * y`, or NumPy's functions (`np.full`, `np.arange`), which carry.
+
 `nn.TransformerEncoderLayer`, `nn.TransformerEncoder` and `nn.MultiheadAttention` have a fused kernel that torch takes
 for plain tensors in evaluation and without gradients only. The value of a decomposed tensor is that of the functions in
 the module, bit for bit (as under `torch.backends.mha.set_fastpath_enabled(False)`), which differs from the fused

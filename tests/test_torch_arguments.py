@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import types
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
+import npdec as np
 from npdec import _dispatch, _law
 from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
-from torch_checks import check, check_forward, flat, is_decomposed, marked
+from torch_checks import carries, check, check_forward, flat, is_decomposed, marked, size_of, worst
 from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
 from torch_signatures import KEYWORD, NOTHING, Signature, bound, by_name, signatures
 
@@ -66,6 +68,56 @@ def _that_run(sample: Sample, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if made.leaves:
         yield made
 
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+QUICK = frozenset("add addcdiv addmm constant_pad_nd nn.functional.normalize nn.functional.pad.constant norm".split())
+
+
+def _numbers(sample: Sample) -> Iterator[tuple[int | str, float]]:
+    """Where a call has a Python number with digits."""
+    items: list[tuple[int | str, Any]] = [*enumerate(sample.args), *sample.kwargs.items()]
+    return ((key, item) for key, item in items if type(item) is float)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in TOLD])
+def test_numbers_that_carry(name: str) -> None:
+    """A decomposed number in the place of a Python number, beside decomposed tensors, carries, or it is said that it
+    does not: a warning, or a refusal. (Beside plain tensors torch reads its memory, and asks nobody.)"""
+    for sample in small(name):
+        for key, number in _numbers(sample):
+            one = torch.tensor(number, dtype=torch.float64)
+            other = one * 0.9 if number else one + 0.1
+
+            def run(x: Any, *tensors: Any, sample: Sample = sample, key: int | str = key) -> list[Any]:
+                args, kwargs = sample.placed(*tensors)
+                where: Any = args if isinstance(key, int) else kwargs
+                where[key] = x
+                torch.manual_seed(7)
+                return list(flat(sample.function(*args, **kwargs)))
+
+            try:
+                wanted = run(float(other), *[x.clone() for x in sample.inputs])
+            except (RuntimeError, ValueError):  # it may not have this value
+                continue
+            x, *tensors = np.decompose((one, *sample.inputs), baseline=(other, *sample.inputs))
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                try:
+                    found = run(x, *tensors)
+                except (NotImplementedError, TypeError):
+                    continue
+            if any(issubclass(w.category, np.DecompositionWarning) for w in told):
+                continue
+            for got, want in zip(found, wanted, strict=True):
+                if carries(want):  # what is plain does not depend on the number
+                    bound = 1e-8 * (1 + size_of(want))
+                    assert worst(got.residual if is_decomposed(got) else got, want) <= bound, key
+                    assert not is_decomposed(got) or worst(got.value, got.c_sum()) <= bound, key
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
 
 KEYWORD_ONLY = frozenset("cfloat cdouble".split())
 RANDOM = frozenset("bernoulli normal nn.functional.rrelu".split())
