@@ -12,19 +12,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from npdec import _memory, _wrap
+from npdec import _memory, _nditer_options, _wrap
 from npdec._composition import Composition
 from npdec._dtypes import dtype as dtype_class
-from npdec._nditer_options import (
-    EXTERNAL_LOOP,
-    Options,
-    as_array,
-    broadcast_operands,
-    converted,
-    iteration_order,
-    laid_out,
-    steps_along,
-)
+from npdec._nditer_options import EXTERNAL_LOOP, Options, as_array, converted
 from npdec._nditer_walk import Walk
 
 __all__ = ["nditer"]
@@ -70,15 +61,15 @@ class nditer(Walk):
         self._operands = converted(given, options, op_dtypes, casting)
         self._copied = any(a is not b for a, b in zip(given, self._operands, strict=True))
         self._buffer = operator.index(buffersize) or _BUFFER
-        self._shape, places = broadcast_operands(self._operands, options, op_axes, itershape)
+        self._shape, places = _nditer_options.broadcast_operands(self._operands, options, op_axes, itershape)
         if math.prod(self._shape) > _LARGEST:
             raise ValueError("iterator is too large")
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
-        self._order, self._backwards = iteration_order(given, places, self._shape, options.order)
-        self._steps = [steps_along(array, place) for array, place in zip(given, places, strict=True)]
+        self._order, self._backwards = _nditer_options.iteration_order(given, places, self._shape, options.order)
+        self._steps = [_nditer_options.steps_along(array, place) for array, place in zip(given, places, strict=True)]
         self._views = [
-            laid_out(array, [place[axis] for axis in self._order], self._lengths)
+            _nditer_options.laid_out(array, [place[axis] for axis in self._order], self._lengths)
             for array, place in zip(self._operands, places, strict=True)
         ]
         self._places = places

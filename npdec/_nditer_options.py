@@ -15,15 +15,9 @@ from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
-    "as_array",
-    "EXTERNAL_LOOP",
-    "Options",
-    "broadcast_operands",
-    "converted",
-    "iteration_order",
-    "laid_out",
+    "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "iteration_order", "laid_out",
     "steps_along",
-]
+]  # fmt: skip
 
 _GLOBAL = frozenset(
     """buffered c_index common_dtype copy_if_overlap delay_bufalloc external_loop f_index grow_inner multi_index ranged
