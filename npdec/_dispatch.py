@@ -46,10 +46,11 @@ from npdec._graph import wants_graph
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._names import in_their_places, out_of_place
 from npdec._numbers import has_discrete, of_numbers
+from npdec._patch_dynamo import patch_dynamo
 from npdec._pulling import answer, has_many_components
 from npdec._scope import scope
 from npdec._signature import read_parameters
-from npdec._tracing import bound_by, constant_when_traced, mend_compiler, name_of, registrations, tracing
+from npdec._tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 from npdec._views import link_results
 
 __all__ = ["default_rule", "dispatch"]
@@ -80,7 +81,7 @@ def _value(arg: Any) -> Any:
 
 def _look_for_compiler(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Tensor._is_view, which the compiler asks of each of its inputs."""
-    mend_compiler()
+    patch_dynamo()
     return _opaque(func, args, kwargs)
 
 

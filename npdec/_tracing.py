@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -27,7 +26,6 @@ __all__ = [
     "differentiated",
     "holding",
     "mapped",
-    "mend_compiler",
     "name_of",
     "note_context",
     "refuse_contexts",
@@ -175,84 +173,6 @@ def restart_trace(reason: str) -> None:
 
     InstructionTranslator.current_tx().speculation_log.clear()  # the trace may go another way
     raise RestartAnalysis(restart_reason=reason)
-
-
-_mended = False
-
-
-@constant_when_traced
-def mend_compiler() -> None:
-    """Let torch.compile look for decomposed tensors in tuples, as in lists: it would take `torch.cat((x, y))` for a
-    function of their values alone. Let it take them for nodes of pytrees in tree_map, as elsewhere, and name in its
-    errors the function whose rule it could not trace. Called when it first looks at one of them, it starts that trace
-    again.
-
-    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/torch_function.py (_flatten_vts)
-    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_dynamo/variables/tensor.py (call_tree_map)
-    """
-    global _mended  # noqa: PLW0603
-    compiler = sys.modules.get("torch._dynamo.variables.torch_function")
-    if _mended or compiler is None:
-        return
-    _mended = True
-    from torch._dynamo.variables.base import VariableTracker
-    from torch._dynamo.variables.lists import TupleVariable
-    from torch.utils._pytree import SUPPORTED_NODES
-
-    flatten: Callable[..., list[Any]] = compiler._flatten_vts
-    subclass: Any = compiler.TensorWithTFOverrideVariable
-    map_leaf: Callable[..., Any] = subclass.call_tree_map
-    call: Callable[..., Any] = subclass.call_torch_function
-
-    def flatten_tuples(variables: Any) -> list[Any]:
-        found: list[Any] = []
-        for variable in flatten(variables):
-            found += flatten_tuples(variable.items) if isinstance(variable, TupleVariable) else [variable]
-        return found
-
-    def map_node(self: Any, *args: Any) -> Any:
-        return (VariableTracker.call_tree_map if self.class_type in SUPPORTED_NODES else map_leaf)(self, *args)
-
-    def map_node_with_path(self: Any, *args: Any) -> Any:
-        known = self.class_type in SUPPORTED_NODES
-        branch: Callable[..., Any] = VariableTracker.call_tree_map_with_path_branch
-        return (VariableTracker._tree_map_with_path_fallback if known else branch)(self, *args)
-
-    def call_or_name(self: Any, tx: Any, fn: Any, *args: Any) -> Any:
-        try:
-            return call(self, tx, fn, *args)
-        except _untraceable() as error:
-            if self.class_type in SUPPORTED_NODES:
-                _name_the_function(error, fn)
-            raise
-
-    compiler._flatten_vts = flatten_tuples  # type: ignore[attr-defined]
-    subclass.call_torch_function = call_or_name
-    subclass.call_tree_map = map_node
-    subclass.call_tree_map_with_path_branch = map_node_with_path
-    if torch._guards.TracingContext.try_get() is not None:
-        restart_trace("decomposed tensors in tuples")
-
-
-def _untraceable() -> tuple[type[Exception], ...]:
-    """What torch.compile raises where it cannot trace something; other exceptions of its are not about that."""
-    from torch._dynamo.exc import TorchRuntimeError, Unsupported, UserError
-    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
-
-    return Unsupported, UserError, TorchRuntimeError, GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
-
-
-def _name_the_function(error: Exception, variable: Any) -> None:
-    function = next((found for name in ("value", "fn") if callable(found := getattr(variable, name, None))), variable)
-    name = torch.overrides.resolve_name(function) or name_of(function)
-    more = (
-        f"{name}: torch.compile cannot trace what this function does with decomposed tensors, for the reason that "
-        "follows. Call it outside of the compiled function, or register a rule for it (np.overrides.register_function)"
-    )
-    message = f"{more}\n{error}"
-    error.args = (message, *error.args[1:])
-    if hasattr(error, "msg"):
-        error.msg = message
 
 
 def refuse_trace(operation: str, instead: str) -> None:

@@ -15,6 +15,7 @@ from torch.utils import _pytree
 
 from npdec._decomposed import DecomposedTensor, Labels, carries
 from npdec._leaf import FromLeaf, with_axis_first
+from npdec._patches import patch
 from npdec._tracing import at_level_of, carrier, differentiated, tracing
 
 __all__ = ["is_decomposed", "register"]
@@ -38,7 +39,7 @@ def register() -> None:
         from_dumpable_context=_read,
         flatten_with_keys_fn=_taken_apart_by_name,
     )
-    _mend_vmap()
+    _patch_vmap()
 
 
 # -- apart and together ------------------------------------------------------------------------------------------------
@@ -146,30 +147,29 @@ def _read_label(label: Any) -> Any:
 # -- torch.vmap --------------------------------------------------------------------------------------------------------
 
 
-def _mend_vmap() -> None:
+def _patch_vmap() -> None:
     """Let torch.vmap look at a decomposed tensor as at any other node: a result that is a tensor it takes for one leaf.
-    And an axis that is counted from the back is that of the tensor, not of the leaves.
+    And an axis that is counted from the back is that of the tensor, not of the leaves."""
 
-    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/vmap.py (_process_batched_inputs, _unwrap_batched)
-    """
-    from torch._functorch import vmap
+    def from_the_front(process: Callable[..., Any]) -> Any:
+        def process_decomposed(in_dims: Any, args: tuple[Any, ...], func: Any) -> Any:
+            return process(_from_the_front(in_dims, args, 0), args, func)
 
-    process: Callable[..., Any] = vmap._process_batched_inputs
-    unwrap: Callable[..., Any] = vmap._unwrap_batched
+        return process_decomposed
 
-    def process_decomposed(in_dims: Any, args: tuple[Any, ...], func: Any) -> Any:
-        return process(_from_the_front(in_dims, args, 0), args, func)
+    def as_node(unwrap: Callable[..., Any]) -> Any:
+        def unwrap_decomposed(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> Any:
+            if is_decomposed(outputs) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+                out_dims = out_dims[0]  # as for a tensor
+            if not any(is_decomposed(leaf) for leaf in _pytree.tree_leaves(outputs, is_leaf=is_decomposed)):
+                return unwrap(outputs, out_dims, level, size, func)
+            dims = _from_the_front((out_dims,), (outputs,), 1)
+            return unwrap((outputs,), dims, level, size, func)[0]
 
-    def unwrap_decomposed(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> Any:
-        if is_decomposed(outputs) and isinstance(out_dims, tuple) and len(out_dims) == 1:
-            out_dims = out_dims[0]  # as for a tensor
-        if not any(is_decomposed(leaf) for leaf in _pytree.tree_leaves(outputs, is_leaf=is_decomposed)):
-            return unwrap(outputs, out_dims, level, size, func)
-        dims = _from_the_front((out_dims,), (outputs,), 1)
-        return unwrap((outputs,), dims, level, size, func)[0]
+        return unwrap_decomposed
 
-    vmap._process_batched_inputs = process_decomposed
-    vmap._unwrap_batched = unwrap_decomposed  # type: ignore[assignment]
+    patch("torch._functorch.vmap._process_batched_inputs", from_the_front)
+    patch("torch._functorch.vmap._unwrap_batched", as_node)
 
 
 def _from_the_front(dims: Any, tree: Any, more: int) -> Any:

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "npdec"
 MAX_LINES = 450
 
-LEAVES = {"_base", "_command", "_signature", "_tags", "exceptions"}
+LEAVES = {"_base", "_command", "_patches", "_signature", "_tags", "exceptions"}
 LAW = {
     "_amplified",
     "_attention",
@@ -68,6 +68,7 @@ LAW = {
     "_numbers",
     "_of_one",
     "_overwriting",
+    "_patch_dynamo",
     "_pulled",
     "_pulling",
     "_quadrature",

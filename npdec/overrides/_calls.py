@@ -23,6 +23,7 @@ import torch
 
 from npdec import _autograd_function, _checking, _law
 from npdec._decomposed import DecomposedTensor, is_reverse
+from npdec._patches import patch
 from npdec._scope import scope
 from npdec._tracing import tracing
 from npdec._views import link_results
@@ -174,8 +175,8 @@ def _script(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _plain_script(self, *args, **kwargs)
 
 
-_Scripted.__call__ = _script
-torch.autograd.Function.apply = classmethod(_apply)  # type: ignore[method-assign, assignment]
+patch("torch.jit.ScriptFunction.__call__", lambda own: _script)
+patch("torch.autograd.Function.apply", lambda own: classmethod(_apply))
 
 
 # -- both --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,74 @@
+"""What npdec replaces in torch is still what it was when the replacement was written."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from npdec import _patches
+
+PACKAGE = Path(__file__).parents[1] / "npdec"
+TESTED = "2.13.0"
+
+# The first digits of the SHA-256 of the source, or of the documentation of what has no source in Python.
+SOURCES = {
+    "torch._dynamo.variables.torch_function._flatten_vts": "d7895c0c57571e7b",
+    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_torch_function": "cf63503435c65b67",
+    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_tree_map": "9a6df7e79b89cd99",
+    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
+    "torch._functorch.vmap._process_batched_inputs": "8ab7dfa423c29212",
+    "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
+    "torch.autograd.Function.apply": "bbc5d31817220a84",
+    "torch.jit.ScriptFunction.__call__": "dec84560538803d3",
+}
+
+
+def digest(found: object) -> str:
+    try:
+        text = inspect.getsource(found)
+    except TypeError:
+        text = repr(type(found)) + str(found.__doc__)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("target", list(_patches.PATCHED))
+@pytest.mark.skipif(not torch.__version__.startswith(TESTED), reason=f"the sources are those of torch {TESTED}")
+def test_upstream_is_what_is_patched(target):
+    assert digest(_patches.original(target)) == SOURCES[target], f"{target} has changed: read its patch again"
+
+
+def test_all_patches_are_listed():
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        for name in re.findall(r"^ *(torch(?:\.\w+)*(?:\.[A-Z]\w+)?\.\w+) = ", text, re.MULTILINE):
+            found[name] = path.name
+    assert not found, f"torch is changed outside of {_patches.__name__}: {found}"
+    assert set(SOURCES) == set(_patches.PATCHED)
+    for _, (why, url) in _patches.PATCHED.items():
+        assert why
+        assert url.startswith(f"https://github.com/pytorch/pytorch/blob/v{TESTED}/")
+
+
+def test_what_is_not_listed_or_patched_twice_is_refused():
+    with pytest.raises(RuntimeError, match="not listed"):
+        _patches.patch("torch.add", lambda own: own)
+    target = "torch.autograd.Function.apply"
+    import npdec.overrides  # noqa: F401
+
+    assert _patches.is_applied(target)
+    with pytest.raises(RuntimeError, match="replaced already"):
+        _patches.patch(target, lambda own: own)
+
+
+def test_nothing_is_patched_before_something_is_decomposed():
+    program = "import npdec as np, npdec._patches as p; np.ones(3) + 1; print(any(map(p.is_applied, p.PATCHED)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
