@@ -26,6 +26,14 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick is what is neither slow nor long."""
+    for item in items:
+        if item.get_closest_marker("slow") is None and item.get_closest_marker("long") is None:
+            item.add_marker("quick")
+
+
 @pytest.fixture(autouse=True)
 def _names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["np"] = npdec

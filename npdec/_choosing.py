@@ -186,6 +186,7 @@ _INDICES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys("max_unpool1d max_unpool2d max_unpool3d".split(), (1, "indices")),
     "bincount": (0, "input"),
     "narrow": (2, 3, "start", "length"),
+    "tensor_split": (1, "tensor_indices_or_sections", "indices_or_sections"),
 }
 
 

@@ -150,7 +150,7 @@ class PythonUfunc(ufunc):
         a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
         dim = _util.normalize_axis(as_axis(axis), a.ndim)
         rows, length = torch.unbind(a, dim), a.shape[dim]
-        starts = as_tensor(indices).tolist()
+        starts = _util.integers(as_tensor(indices))
         results = []
         for start, stop in zip(starts, [*starts[1:], length], strict=True):
             if not 0 <= start < length:

@@ -11,6 +11,7 @@ import torch
 
 from npdec import _wrap
 from npdec._absent import absent
+from npdec._choices import chosen
 from npdec._convert import as_tensor
 from npdec._generic import generic
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
@@ -230,7 +231,7 @@ def _line(key: Any) -> torch.Tensor:
 
 
 def _plain(number: Any) -> Any:
-    return number.item() if isinstance(number, (generic, _wrap.ARRAY)) else number
+    return chosen("a complex step", number._t).item() if isinstance(number, (generic, _wrap.ARRAY)) else number
 
 
 r_ = RClass()

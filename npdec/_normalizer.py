@@ -179,7 +179,7 @@ class _Source:
         if p.plain == "int":
             return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
         if p.plain == "float":
-            return [f"if isinstance({n}, _ArrayBase): {n} = {n}.item()"]
+            return [f"if isinstance({n}, _ArrayBase):", f"    _chosen('float()', {n}._t)", f"    {n} = {n}.item()"]
         if p.plain == "bool" and p.default is not None:
             return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
         return []

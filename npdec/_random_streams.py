@@ -7,7 +7,6 @@ Python's numbers, so that the generators above it do not know which kind of stre
 from __future__ import annotations
 
 import hashlib
-import warnings
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from npdec import _wrap
 from npdec._base import ArrayBase
 from npdec._convert import as_dtype, as_tensor, dtype_name
 from npdec._decomposed import DecomposedTensor
-from npdec._impl import random_impl
+from npdec._impl import _util, random_impl
 from npdec._impl._devices import current_device
 from npdec._shapes import as_shape
 from npdec._tracing import at_level_of
@@ -50,11 +49,10 @@ def plain(name: str, x: Any) -> torch.Tensor:
     """The tensor of an array-like, without its decomposition: random numbers carry no contributions."""
     tensor = as_tensor(x)
     if type(tensor) is DecomposedTensor:
-        warnings.warn(
+        _util.warn(
             f"random.{name}: the contributions of a parameter are dropped; scale and shift standard variates to keep "
             "them (loc + scale * standard_normal(size))",
             DecompositionWarning,
-            stacklevel=5,
         )
         return tensor.value
     return tensor

@@ -19,7 +19,7 @@ def as_axis(obj: Any) -> Any:
     if isinstance(obj, (tuple, list, range)):
         return tuple(map(_integer, obj))
     if getattr(obj, "ndim", 0) == 1:
-        return tuple(map(_integer, obj.tolist()))
+        return tuple(map(_integer, obj))
     return _integer(obj)
 
 

@@ -13,7 +13,7 @@ from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._impl import _util
 from npdec._inplace_views import is_laid_out_alike, restrided
-from npdec._shapes import as_axis
+from npdec._shapes import as_axis, as_shape
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -143,9 +143,7 @@ def sliding_window_view(
     array([[0, 1, 2],
            [1, 2, 3]])
     """
-    window = tuple(window_shape) if hasattr(window_shape, "__iter__") else (window_shape,)
-    array = _array(x)
-    window = tuple(map(operator.index, window))
+    window, array = as_shape(window_shape), _array(x)
     if any(length < 0 for length in window):
         raise ValueError("`window_shape` cannot contain negative values")
     if axis is None:

@@ -287,7 +287,7 @@ def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype:
             "setting an array element with a sequence. The requested array would exceed the maximum number of "
             "dimension of 1."
         )
-    starts, length = [int(i) for i in places.tolist()], a.shape[dim]
+    starts, length = [int(i) for i in _util.integers(places)], a.shape[dim]
     for start in starts:
         if not 0 <= start < length:
             raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")

@@ -10,6 +10,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+import tiers
+from seeds import seed
+
 settings.register_profile("npdec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("npdec-ci", settings.get_profile("npdec"), derandomize=True, database=None, print_blob=True)
 settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
@@ -21,10 +24,14 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # which SciPy reads when it is im
 collect_ignore = ["conftest.py", "conformance/conftest.py"]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    tiers.quick = config.getoption("markexpr") == "quick"
+
+
 @pytest.fixture(autouse=True)
 def _torch_state() -> Iterator[None]:
     """Each test starts from one seed, and none may leave another default dtype behind."""
-    torch.manual_seed(0)
+    seed(0)
     dtype = torch.get_default_dtype()
     yield
     assert torch.get_default_dtype() is dtype, "the test (or the library) changed torch's default dtype"

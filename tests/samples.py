@@ -7,9 +7,10 @@ function, by its dotted name; `NO_SAMPLE` says why a public callable has none.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy
@@ -763,6 +764,23 @@ def aliases() -> dict[str, str]:
 def cases(names: Any = None) -> list[tuple[str, Sample]]:
     """(name, sample) for every function that npdec has."""
     return [(name, s) for name in (names or SAMPLES) if find(npdec, name) is not None for s in SAMPLES[name]]
+
+
+@contextlib.contextmanager
+def named(name: object) -> Iterator[None]:
+    """Failures within say of what they are: for tests that go over several rows of a table."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {name}")
+        raise
+
+
+def check_all(check: Callable[..., None], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Check each row of a table, and say of which it was that the check failed."""
+    for row in rows:
+        with named(", ".join(map(repr, row))):
+            check(*row)
 
 
 def case_id(case: Any) -> str:

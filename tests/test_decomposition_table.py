@@ -17,6 +17,7 @@ import torch
 import npdec as np
 import samples
 from decomposition_cases import CASES, FREEZES, Path, baseline, inexact, leaves, run, single, variants
+from tiers import turns
 
 # Functions without a derivative.
 NOT_DIFFERENTIABLE: dict[str, str] = {
@@ -44,15 +45,19 @@ CHOICES = [
 ]
 
 
+each_name = pytest.mark.parametrize("name", dict(CASES))
+
+
+def choices(function: str) -> list[tuple[str, samples.Sample, tuple[Path, ...]]]:
+    return [choice for choice in CHOICES if choice[0] == function]
+
+
 def choice_id(item: Any) -> str:
     return (
         "+".join("".join(map(str, path)) for path in item)
         if isinstance(item, tuple) and item and isinstance(item[0], tuple)
         else samples.case_id(item)
     )
-
-
-each_choice = pytest.mark.parametrize(("name", "sample", "chosen"), CHOICES, ids=choice_id)
 
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
@@ -98,8 +103,12 @@ def _differs(made: list[Any], wanted: list[Any], bases: dict[Path, Any]) -> bool
     return False
 
 
-@each_choice
-def test_value_is_unchanged_and_complete(name, sample, chosen):
+@each_name
+def test_value_is_unchanged_and_complete(name):
+    samples.check_all(check_value_and_completeness, choices(name))
+
+
+def check_value_and_completeness(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> None:
     plain, _, marked = _decomposed(sample, chosen)
     made, wanted = run(name, sample, marked), run(name, sample, plain)
     assert len(made) == len(wanted)
@@ -123,8 +132,12 @@ def test_value_is_unchanged_and_complete(name, sample, chosen):
         assert not error.size or error.max() <= bound * scale
 
 
-@each_choice
-def test_residual_is_the_function_of_the_baseline(name, sample, chosen):
+@each_name
+def test_residual_is_the_function_of_the_baseline(name):
+    samples.check_all(check_residual, choices(name))
+
+
+def check_residual(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> None:
     if name not in FREEZES and not sample.freezes:
         assert not _residual_differs(name, sample, chosen)
 
@@ -155,12 +168,13 @@ def _total(outputs: list[Any]) -> Any:
     return total
 
 
-@pytest.mark.parametrize(
-    ("name", "sample", "path"),
-    [(*case, path) for case in CASES for path in leaves(case[1])],
-    ids=lambda i: choice_id((i,)) if isinstance(i, tuple) and not isinstance(i, samples.Sample) else samples.case_id(i),
-)
-def test_forward_equals_reverse(name, sample, path):
+@each_name
+def test_forward_equals_reverse(name):
+    samples.check_all(check_reverse_mode, turns([choice for choice in choices(name) if len(choice[2]) == 1], 0, 2))
+
+
+def check_reverse_mode(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> None:
+    (path,) = chosen
     plain, bases, marked = _decomposed(sample, (path,))
     x, base = plain[path], bases[path]
     outputs = run(name, sample, {path: marked[path]})
@@ -214,12 +228,12 @@ def test_gradients_flow_through_plain_arrays(name, sample):
 # -- derived calls -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", dict(CASES))
+@each_name
 def test_derived_calls(name):
     """Axes from both ends, axes that are kept, axes of length zero, arrays that broadcast; in both precisions. All
     floating arrays among the arguments are decomposed together."""
-    for derived in variants(name):
-        for sample in (derived, single(derived)):
+    for i, derived in enumerate(turns(variants(name), list(dict(CASES)).index(name), 3)):
+        for sample in turns((derived, single(derived)), i, 2):
             found = leaves(sample)
             args = [samples.make(np, leaf) for leaf in found.values()]
             bases = tuple(np.array(baseline(leaf, sample.base, path)) for path, leaf in found.items())
@@ -238,6 +252,7 @@ def test_derived_calls(name):
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date():
     """docs/decomposition.md, in a process of its own: tests here publish functions of their own."""
     script = pathlib.Path(__file__).parents[1] / "scripts" / "decomposition_table.py"

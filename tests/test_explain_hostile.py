@@ -25,6 +25,7 @@ import npdec as np
 from explain_cases import EXAMPLES, explain, make_folder
 from npdec.__main__ import main
 from npdec.explain import output
+from tiers import turns
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -334,7 +335,8 @@ def check_cells(text: str) -> None:
 
 @pytest.mark.parametrize("name", NASTY)
 def test_names(name, folder):
-    for header in ([name, "b"], ["b", name]):
+    turn = NASTY.index(name)
+    for header in turns([[name, "b"], ["b", name]], turn, 2):
         code, shown = run_hostile(header, [["1", "2"], ["3", "4"]], [], "total", plot=True)
         assert code == 0, shown.err
         check_cells((folder / "x.csv").read_text("utf-8"))
@@ -342,17 +344,8 @@ def test_names(name, folder):
         assert run_hostile(header, [["1", "2"]], [], "text", plot=False)[0] == 2
         run_hostile(header, [["1", name]], [], "total", plot=False)
         run_hostile(header, [["1", "2"], ["3", name]], ["--drop", header[1]], "total", plot=False)
-        for option in (
-            "--row",
-            "--baseline",
-            "--columns",
-            "--drop",
-            "--target",
-            "--rule",
-            "--mode",
-            "--output",
-            "--top",
-        ):
+        options = "--row --baseline --columns --drop --target --rule --mode --output --top"
+        for option in turns(options.split(), turn, 4):
             run_hostile(header, [["1", "2"]], [option, name], "total", plot=False)
 
 

@@ -225,6 +225,7 @@ def test_command_line(folder: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_without_numpy(folder: Path) -> None:
     """The script says `import numpy` on a machine that has none."""
     block = (

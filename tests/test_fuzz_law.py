@@ -16,12 +16,14 @@ from law_shrink import broken, explore, shortened
 from law_singles import COMPOSED, agrees, drawn
 
 BATCH = 10
-QUICK = 60  # programs among the quick tests
+QUICK, SLOW, LONG = 60, 250, 500  # programs of each kind of tests, with those before
 
 
-@pytest.mark.parametrize(
-    "first", [pytest.param(n, marks=[pytest.mark.slow] * (n >= QUICK)) for n in range(0, 500, BATCH)]
-)
+def _marks(first: int) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.long] if first >= SLOW else [pytest.mark.slow] if first >= QUICK else []
+
+
+@pytest.mark.parametrize("first", [pytest.param(n, marks=_marks(n)) for n in range(0, LONG, BATCH)])
 def test_random_programs(first):
     for seed in range(first, first + BATCH):
         program, failure = explore(seed)

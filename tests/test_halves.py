@@ -8,10 +8,9 @@ precision, at the value and at the residual. Where a warning says that completen
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -22,11 +21,12 @@ from torch import nn
 import npdec as np
 import samples
 from decomposition_cases import CASES, FREEZES, baseline, leaves, run
+from samples import named
 from test_torch_modules import LOOKED_AT, MODES, TABLE
+from tiers import fewer, turns
 from torch_checks import bits_differ, carries, flat, is_decomposed, seeded
 from torch_samples import FREEZES as TORCH_FREEZES
-from torch_samples import LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample
-from torch_samples import samples as torch_samples
+from torch_samples import LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample, first_sample
 
 D = torch.float64
 HALVES = (torch.float16, torch.bfloat16)
@@ -38,16 +38,6 @@ Function = Callable[..., Any]
 
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
-
-
-@contextlib.contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Failures within say of what they are."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in {name}")
-        raise
 
 
 def _narrowed(item: Any, dtype: torch.dtype) -> Any:
@@ -143,25 +133,25 @@ _IN_TABLE = [name for name, op in OPERATORS.items() if op.name not in {*LOOKS, *
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_operators_of_torch(dtype: torch.dtype) -> None:
     checked = 0
-    for name in _IN_TABLE:
-        for sample in torch_samples(name)[:1]:
+    for name in turns(_IN_TABLE, HALVES.index(dtype), 2):
+        for sample in first_sample(name):
             if sum(x.numel() for x in sample.leaves.values()) <= LARGEST:
-                with _named(name):
+                with named(name):
                     checked += _check_sample(sample, dtype, OPERATORS[name].name in TORCH_FREEZES)
-    assert checked > 350, "most operators compute in half precision"
+    assert checked > fewer(350, 2), "most operators compute in half precision"
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_functions_beside_the_table(dtype: torch.dtype) -> None:
-    for name, (function, inputs) in OWN.items():
-        with _named(name):
+    for name, (function, inputs) in turns(OWN.items(), HALVES.index(dtype), 2):
+        with named(name):
             _check_sample(Sample(name, function, inputs), dtype, name in TORCH_FREEZES)
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_modules(dtype: torch.dtype) -> None:
     checked = 0
-    for name, training in MODES:
+    for name, training in turns(MODES, HALVES.index(dtype), 2):
         info = TABLE[name]
         given = info.module_inputs_func(info, device="cpu", dtype=D, requires_grad=False, training=training)[0]
         torch.manual_seed(0)
@@ -175,9 +165,9 @@ def test_modules(dtype: torch.dtype) -> None:
             looked_at=looked,
         )  # fmt: skip
         if sample.leaves and len(half.leaves) == len(sample.leaves):
-            with _named(name):
+            with named(name):
                 checked += _check(half.run, sample.run, half.inputs, [b.to(dtype) for b in sample.bases], dtype)
-    assert checked > 80, "most modules compute in half precision"
+    assert checked > fewer(80, 2), "most modules compute in half precision"
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -218,7 +208,7 @@ def test_slopes_of_long_and_short_steps_are_those_of_double_precision(dtype: tor
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_functions_of_numpy(dtype: torch.dtype) -> None:
     checked = 0
-    for name, sample in CASES:
+    for name, sample in turns(CASES, HALVES.index(dtype), 2):
         found = leaves(sample)
         if name in CANCELS or any(leaf.dtype not in ("float64", "float32") for leaf in found.values()):
             continue
@@ -231,6 +221,6 @@ def test_functions_of_numpy(dtype: torch.dtype) -> None:
 
         inputs = [torch.tensor(leaf.data, dtype=D).to(dtype) for leaf in found.values()]
         bases = [torch.tensor(baseline(leaf, sample.base, path)).to(dtype) for path, leaf in found.items()]
-        with _named(f"{name}{sample}"):
+        with named(f"{name}{sample}"):
             checked += _check(calls, calls, inputs, bases, dtype, name in FREEZES or bool(sample.freezes))
-    assert checked > 800
+    assert checked > fewer(800, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,7 @@ def rank(name: str) -> str:
     return "face" if first.startswith("_") and first != "__main__" else "publisher"
 
 
+@functools.cache
 def imports(path: Path) -> list[Import]:
     """All imports of a file except those under `if TYPE_CHECKING`."""
     return list(_walk(ast.parse(path.read_text("utf-8")), at_import=True))

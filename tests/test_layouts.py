@@ -3,9 +3,8 @@ does, in whatever order and with whatever steps the array lies there; the residu
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -15,25 +14,16 @@ import torch
 import npdec as np
 import samples
 from decomposition_cases import CASES, FREEZES, baseline, inexact, leaves, run
+from samples import named
+from tiers import turns
 from torch_checks import bits_differ, is_decomposed, marked, seeded
 from torch_samples import FREEZES as TORCH_FREEZES
-from torch_samples import LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample
-from torch_samples import samples as torch_samples
+from torch_samples import LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample, first_sample
 
 Function = Callable[..., Any]
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of singular matrices of equal rows, among others
-
-
-@contextlib.contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Failures within say of what they are."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in {name}")
-        raise
 
 
 def _within(x: torch.Tensor, room: Sequence[int], key: Any) -> torch.Tensor:
@@ -147,7 +137,7 @@ def _outcome(name: str, sample: samples.Sample, new: dict[Any, Any]) -> Any:
 
 @each_layout
 def test_functions_of_numpy(layout: str) -> None:
-    for name, sample in CASES:
+    for name, sample in turns(CASES, list(LAYOUTS).index(layout), len(LAYOUTS)):
         found = leaves(sample)
         if layout in EXEMPT.get(name, ((), ""))[0]:
             continue
@@ -160,7 +150,7 @@ def test_functions_of_numpy(layout: str) -> None:
             return {p: np.asarray(_laid(layout, torch.tensor(baseline(leaf, sample.base, p))))
                     for p, leaf in found.items()}  # fmt: skip
 
-        with _named(f"{name}{sample}"):
+        with named(f"{name}{sample}"):
             want, base = _outcome(name, sample, plain()), _outcome(name, sample, bases())
             given = np.decompose(tuple(plain().values()), baseline=tuple(bases().values()))
             made = _outcome(name, sample, dict(zip(found, given, strict=True)))
@@ -213,8 +203,8 @@ _LONG: dict[str, Function] = {
 def test_sums_long_enough_to_tell_the_order(name: str, dtype: str) -> None:
     source = numpy.random.default_rng(5)
     x, r = (torch.tensor(source.standard_normal((61, 83)).astype(dtype)) for _ in range(2))
-    for layout in LAYOUTS:
-        with _named(layout):
+    for layout in turns(LAYOUTS, list(_LONG).index(name), 2):
+        with named(layout):
             want, base = (_LONG[name](np.asarray(_laid(layout, part))) for part in (x, r))
             given = np.decompose(np.asarray(_laid(layout, x)), axis=0, baseline=np.asarray(_laid(layout, r)))
             made = _LONG[name](given)
@@ -249,16 +239,16 @@ _IN_TABLE = [(name, op.name) for name, op in OPERATORS.items() if op.name not in
 
 @each_layout
 def test_functions_of_torch(layout: str) -> None:
-    table = [(name, op, sample) for name, op in _IN_TABLE for sample in torch_samples(name)[:1]]
+    table = [(name, op, sample) for name, op in _IN_TABLE for sample in first_sample(name)]
     table += [(name, name, Sample(name, function, inputs)) for name, (function, inputs) in OWN.items()]
-    for name, op, sample in table:
+    for name, op, sample in turns(table, list(LAYOUTS).index(layout), len(LAYOUTS)):
         if layout in EXEMPT.get(op, ((), ""))[0] or sum(x.numel() for x in sample.leaves.values()) > LARGEST:
             continue
 
         def laid(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
             return [_laid(layout, x) for x in given]
 
-        with _named(name), torch.no_grad():
+        with named(name), torch.no_grad():
             want, base = (_torch_outcome(sample.run, laid(given)) for given in (sample.inputs, sample.bases))
             if want is None or base is None:
                 continue

@@ -221,6 +221,7 @@ except np.DecompositionWarning:
 """
 
 
+@pytest.mark.slow
 def test_special_functions_that_torch_has_too():
     environment = {name: text for name, text in os.environ.items() if name != "SCIPY_ARRAY_API"}
     command = [sys.executable, "-c", UFUNCS]

@@ -27,6 +27,7 @@ spec.loader.exec_module(numpy_table)
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_table_is_up_to_date():
     """In a process of its own: tests here publish functions of their own."""
     done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
@@ -202,6 +203,7 @@ def test_signatures_of_numpy_that_say_otherwise():
         assert not x.flags.writeable
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_installed_package_run():
     code = """
 import npdec as np

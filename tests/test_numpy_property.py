@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import npdec as np
 import samples
+from tiers import fewer
 
 BOOLS, INTEGERS = ("bool",), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS, COMPLEXES = ("float16", "float32", "float64"), ("complex64", "complex128")
@@ -129,7 +130,7 @@ def _special(name: str, dtype: str) -> bool:
 
 
 @pytest.mark.parametrize("name", UFUNCS)
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(data=st.data())
 def test_ufunc(name, data):
     ufunc = getattr(numpy, name)
@@ -147,7 +148,7 @@ def test_ufunc(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in UFUNCS if getattr(numpy, name).nin == 2])
-@settings(max_examples=10)
+@settings(max_examples=fewer(10))
 @given(data=st.data())
 def test_shapes_that_do_not_broadcast(name, data):
     a, b = data.draw(st.sampled_from([((2,), (3,)), ((2, 3), (2,)), ((0,), (2,)), ((1, 4), (3, 3))]))
@@ -156,7 +157,7 @@ def test_shapes_that_do_not_broadcast(name, data):
 
 
 @pytest.mark.parametrize("name", UFUNCS)
-@settings(max_examples=15)
+@settings(max_examples=fewer(15))
 @given(data=st.data())
 def test_ufunc_options(name, data):
     """where=, out=, dtype= and casting=."""
@@ -199,7 +200,7 @@ REDUCING = [n for n in UFUNCS if getattr(numpy, n).nin == 2 and getattr(numpy, n
 
 
 @pytest.mark.parametrize("name", REDUCING)
-@settings(max_examples=15)
+@settings(max_examples=fewer(15))
 @given(data=st.data())
 def test_ufunc_methods(name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
@@ -228,7 +229,7 @@ def _rounding(x: Any) -> float:
 
 
 @pytest.mark.parametrize("name", PLAIN + OVER_NAN + RUNNING)
-@settings(max_examples=50)
+@settings(max_examples=fewer(50))
 @given(data=st.data())
 def test_reduction(name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
@@ -250,7 +251,7 @@ def test_reduction(name, data):
 
 
 @pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile"])
-@settings(max_examples=40)
+@settings(max_examples=fewer(40))
 @given(data=st.data())
 def test_quantiles(name, data):
     dtype = data.draw(st.sampled_from(BOOLS + INTEGERS + FLOATS))
@@ -266,7 +267,7 @@ def test_quantiles(name, data):
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "cumprod", "var", "nansum"])
-@settings(max_examples=20)
+@settings(max_examples=fewer(20))
 @given(data=st.data())
 def test_reduction_in_another_dtype(name, data):
     dtype, target = data.draw(st.sampled_from(DTYPES)), data.draw(st.sampled_from(DTYPES))
@@ -277,7 +278,7 @@ def test_reduction_in_another_dtype(name, data):
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean", "var"])
-@settings(max_examples=20)
+@settings(max_examples=fewer(20))
 @given(data=st.data())
 def test_reduction_of_a_selection(name, data):
     """where= and initial=."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "
 # Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
 EXACT = (samples.MOVEMENT.keys() | samples.SORTING.keys()) - {"pad"}
 CASES = samples.cases()
-each_case = pytest.mark.parametrize(("name", "sample"), CASES, ids=samples.case_id)
+NAMES = list(dict(CASES))
+each_name = pytest.mark.parametrize("name", NAMES)
 FUNCTIONS = [name for name in samples.public_callables() if samples.find(numpy, name) is not None]
 each_function = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -139,9 +141,11 @@ def arrays_in(item: Any) -> Iterator[Any]:
 # -- the samples -------------------------------------------------------------------------------------------------------
 
 
-@each_case
-def test_result_is_numpys(name, sample):
-    compare(run(np, name, sample), run(numpy, name, sample), 0.0 if name in EXACT else None, sample)
+@each_name
+def test_result_is_numpys(name):
+    for sample in samples.SAMPLES[name]:
+        with samples.named(f"{name}{sample}"):
+            compare(run(np, name, sample), run(numpy, name, sample), 0.0 if name in EXACT else None, sample)
 
 
 @pytest.mark.parametrize("name", samples.aliases())
@@ -152,14 +156,15 @@ def test_alias_is_numpys_too(name):
         compare(run(np, name, sample), run(numpy, name, sample), None, sample)
 
 
-@each_case
-def test_inputs_are_unchanged(name, sample):
-    args, kwargs = sample.build(np)
-    given = list(arrays_in([args, list(kwargs.values())]))[1 if sample.writes else 0 :]
-    before = [plain(x).copy() for x in given]
-    samples.find(np, name)(*args, **kwargs)
-    for x, old in zip(given, before, strict=True):
-        numpy.testing.assert_array_equal(plain(x), old)
+@each_name
+def test_inputs_are_unchanged(name):
+    for sample in samples.SAMPLES[name]:
+        args, kwargs = sample.build(np)
+        given = list(arrays_in([args, list(kwargs.values())]))[1 if sample.writes else 0 :]
+        before = [plain(x).copy() for x in given]
+        samples.find(np, name)(*args, **kwargs)
+        for x, old in zip(given, before, strict=True):
+            numpy.testing.assert_array_equal(plain(x), old, err_msg=f"{name}{sample}")
 
 
 def _takes_out(name: str, sample: samples.Sample) -> bool:
@@ -354,13 +359,14 @@ def compare_outcomes(
         compare(got, want, 0.0 if name in EXACT else rtol, sample)
 
 
-NAMES = list(dict(CASES))
-each_name = pytest.mark.parametrize("name", NAMES)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int64", "int8", "uint16", "bool"])
 @each_name
-def test_in_another_dtype(name, dtype):
+def test_in_another_dtype(name):
+    for dtype in ("float32", "float16", "complex64", "int64", "int8", "uint16", "bool"):
+        with samples.named(dtype):
+            check_in_another_dtype(name, dtype)
+
+
+def check_in_another_dtype(name: str, dtype: str) -> None:
     def convert(a: samples.Arr) -> Any:
         if a.dtype != "float64":
             return a
@@ -445,11 +451,11 @@ FORMS: dict[str, Callable[[samples.Arr], Any]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
 @each_name
-def test_in_another_form(name, form):
+def test_in_another_form(name):
     """Arrays of NumPy and of torch, and arrays that are not contiguous, are taken like any."""
-    for sample in samples.SAMPLES[name]:
+    for sample, form in itertools.product(samples.SAMPLES[name], FORMS):
         if not (sample.writes and form in ("numpy", "torch")):
-            converted = in_form(sample, FORMS[form])
-            compare_outcomes(name, converted, sample if form in ("numpy", "torch") else None)
+            with samples.named(f"{name}{sample}, {form}"):
+                converted = in_form(sample, FORMS[form])
+                compare_outcomes(name, converted, sample if form in ("numpy", "torch") else None)

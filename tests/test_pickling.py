@@ -226,6 +226,7 @@ def test_state_dicts():
     assert told(other.extra) == told(net.get_extra_state())
 
 
+@pytest.mark.slow
 def test_a_process_that_has_decomposed_nothing_loads_what_another_saved(tmp_path):
     x = np.exp(np.decompose(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0))
     torch.save({"x": x, "t": x.tensor}, tmp_path / "x.pt")
@@ -273,6 +274,7 @@ def test_labels_of_separate_calls_differ():
     assert made[0].labels[0] != (0,)
 
 
+@pytest.mark.slow
 def test_labels_tell_inputs_apart_in_compiled_code():
     x = np.decompose(torch.tensor([1.0, 2.0]))
     again, other = pickle.loads(pickle.dumps(x)), np.decompose(torch.tensor([1.0, 2.0]))
@@ -286,7 +288,7 @@ def test_labels_tell_inputs_apart_in_compiled_code():
 SENT = {**{name: make for name, make in TABLE.items() if " rows" in name or "reversed" in name}, **CASES}
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
 def test_processes_get_arguments_and_answer(method):
     """An argument, what goes through a pipe and through a queue."""
     context = torch.multiprocessing.get_context(method) if method == "spawn" else mp.get_context(method)

@@ -46,6 +46,7 @@ def test_whole_powers_of_decomposed_complex_numbers_are_complete():
     assert np.allclose(y.components[0], Z**2 - Z)
 
 
+@pytest.mark.slow
 def test_operands_of_different_shapes_do_not_load_symbolic_mathematics():
     program = """
 import sys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -73,19 +74,13 @@ def described(item: Any, shape_only: bool) -> Any:
     return type(item), str(item.dtype), item.shape, len(parts), numbers
 
 
-CASES = [
-    (name, sample, decomposed)
-    for name in sorted({*FUNCTIONS, *UFUNCS} - MADE_FOR_LIKE)
-    for sample in samples.SAMPLES.get(name, ())[:2]
-    for decomposed in (False, True)
-    if given(sample, decomposed) is not None
-]
-
-
-@pytest.mark.parametrize(("name", "sample", "decomposed"), CASES, ids=str)
-def test_numpys_function_gives_what_npdecs_gives(name, sample, decomposed):
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS, *UFUNCS} - MADE_FOR_LIKE))
+def test_numpys_function_gives_what_npdecs_gives(name):
     function = FUNCTIONS.get(name) or UFUNCS[name]
-    assert came_of(function, sample, decomposed) == came_of(samples.find(np, name), sample, decomposed)
+    for sample, decomposed in itertools.product(samples.SAMPLES.get(name, ())[:2], (False, True)):
+        if given(sample, decomposed) is not None:
+            made = came_of(function, sample, decomposed)
+            assert made == came_of(samples.find(np, name), sample, decomposed), (sample, decomposed)
 
 
 def test_decomposed_arrays_stay_so():

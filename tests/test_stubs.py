@@ -81,6 +81,7 @@ np.split(x, 2).shape  # "list[ndarray]" has no attribute "shape"
 """
 
 
+@pytest.mark.slow
 def test_stubs_are_up_to_date() -> None:
     """In a process of its own: tests here publish functions of their own."""
     done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)

@@ -17,7 +17,7 @@ from npdec import _law
 from npdec import overrides as _overrides  # noqa: F401  (torch.autograd.Function looks there for rules)
 from torch_arguments import small
 from torch_checks import bits_differ, carries, check, check_forward, flat, is_decomposed, marked, seeded
-from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, samples
+from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, OWN, REFUSES, Sample, first_sample, samples
 
 _spec = importlib.util.spec_from_file_location("torch_table", Path(__file__).parents[1] / "scripts" / "torch_table.py")
 assert _spec is not None
@@ -46,7 +46,7 @@ def test_operators(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in CHECKED if torch.float32 in OPERATORS[n].dtypes])
 def test_operators_in_single_precision(name: str) -> None:
     op = OPERATORS[name].name
-    for sample in samples(name)[:1]:
+    for sample in first_sample(name):
         inputs = [x.to(torch.float32) if x.dtype is torch.float64 else x for x in sample.inputs]
         bases = [x.to(torch.float32) if x.dtype is torch.float64 else x for x in sample.bases]
         try:
@@ -194,6 +194,7 @@ PROVEN_ELSEWHERE: dict[str, str] = {
 }
 
 
+@pytest.mark.slow
 def test_the_table_is_up_to_date() -> None:
     """In a process of its own: rules that tests register are not in it."""
     script = Path(__file__).parents[1] / "scripts" / "torch_table.py"

@@ -107,6 +107,7 @@ def test_text_of_a_structure():
         pytree.treespec_dumps(pytree.tree_structure(X))
 
 
+@pytest.mark.slow
 def test_nobody_who_decomposes_nothing_has_a_node():
     program = (
         "import torch, npdec as np\n"

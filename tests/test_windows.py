@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import npdec as np
 from npdec import _windows
 from npdec._windows import Windows, known, sparse
+from tiers import fewer
 
 F64 = torch.float64
 X = torch.randn(3, 5, 12, generator=torch.Generator().manual_seed(0), dtype=F64)
@@ -363,7 +364,8 @@ def test_windows_save_memory():
 
 def test_a_long_vector_in_proportion_to_its_length():
     """A hundred thousand components of a hundred thousand numbers are never there as such."""
-    x = np.decompose(np.linspace(0.1, 2.0, 100_000), baseline=0.1)
+    n = fewer(100_000)
+    x = np.decompose(np.linspace(0.1, 2.0, n), baseline=0.1)
     y = np.sqrt(x) * 3.0 + np.exp(-x)
     total = (y / 7.0).sum()
     assert is_lazy(y.tensor)
@@ -373,7 +375,7 @@ def test_a_long_vector_in_proportion_to_its_length():
     assert float(np.abs(np.completeness(y)).max()) < 1e-14
     assert y.groupby(lambda label: label.index[0] % 3).sum().components.shape == (3,)
     assert y.top(2).labels[2] == "other"
-    assert np.attribute(lambda a: (np.sin(a) ** 2).mean(), x.value, mode="forward").attribution.shape == (100_000,)
+    assert np.attribute(lambda a: (np.sin(a) ** 2).mean(), x.value, mode="forward").attribution.shape == (n,)
 
 
 VIEWS = {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 BLOCK = """
 import sys
 
@@ -32,6 +34,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_import_alone_imports_no_numpy():
     program = "import sys, torch; before = 'numpy' in sys.modules; import npdec; print(before, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -67,6 +70,7 @@ def test_computing_and_decomposing():
     assert printed.splitlines() == ["('a', 'b') [1.0, 4.0]", "[[0.5, 0.0], [0.0, 1.5]]"]
 
 
+@pytest.mark.slow
 def test_printing():
     printed = run(
         """
@@ -81,6 +85,7 @@ def test_printing():
         assert text in printed
 
 
+@pytest.mark.slow
 def test_checks_of_decompositions():
     printed = run(
         """
@@ -93,6 +98,7 @@ def test_checks_of_decompositions():
     assert printed.strip() == "1 [1.0, 1.0, 1.0] [0.0, 0.0]"
 
 
+@pytest.mark.slow
 def test_random_numbers():
     assert run("r = np.random.default_rng(0); print(r.normal(size=(2, 3)).shape)").strip() == "(2, 3)"
 
@@ -122,6 +128,7 @@ NEEDS_NUMPY = {
 }
 
 
+@pytest.mark.slow
 def test_what_needs_numpy_says_so():
     printed = run(
         f"""

@@ -16,10 +16,16 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils import rnn
 
+from seeds import seed, seed_all
 from torch_checks import carries
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    from torch.testing._internal import common_utils
+
+    # What torch does before each sample, and before those of an operator, where it looks through the sources of all
+    # that runs for a test whose progress it could note: most of what the tables take, if it is left.
+    common_utils.set_rng_seed, common_utils.extract_test_fn = seed_all, lambda: None
     from torch.testing._internal.common_methods_invocations import op_db
 
 Function = Callable[..., Any]
@@ -229,7 +235,7 @@ def distance(name: str) -> float:
 def samples(name: str, most: int = MOST, largest: int = LARGEST) -> list[Sample]:
     """A few of the operator's samples in double precision that have numbers in them, small ones if there are any."""
     op = OPERATORS[name]
-    torch.manual_seed(0)
+    seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         given = list(op.sample_inputs("cpu", D, requires_grad=False))
@@ -242,6 +248,23 @@ def samples(name: str, most: int = MOST, largest: int = LARGEST) -> list[Sample]
     if len(made) > most:
         made = [made[round(i * (len(made) - 1) / (most - 1))] for i in range(most)]
     return made
+
+
+@functools.cache
+def first_sample(name: str) -> list[Sample]:
+    """The first of its samples, if there is any; the others are not made."""
+    op = OPERATORS[name]
+    seed(0)
+    first = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for s in op.sample_inputs("cpu", D, requires_grad=False):
+            made = Sample(op.name, op.op, (s.input, *s.args), dict(s.kwargs), near=distance(op.name))
+            if made.leaves:
+                first = first or made
+                if sum(x.numel() for x in made.leaves.values()) <= LARGEST:
+                    return [made]
+    return [first] if first else []
 
 
 # -- samples beside torch's --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
@@ -109,6 +110,14 @@ def is_negative(integers: torch.Tensor) -> torch.Tensor:
     if integers.dtype in UNSIGNED:
         return torch.zeros_like(integers, dtype=torch.bool)
     return integers < 0
+
+
+def integers(x: torch.Tensor) -> Any:
+    """The integers of a tensor as Python's, in nested lists, to count or to index by: if they are computed from what
+    carries contributions they are a choice, and each says so (`__index__`)."""
+    if type(x) is torch.Tensor:
+        return x.tolist()
+    return [integers(row) for row in x] if x.ndim else operator.index(x)
 
 
 def is_known_true(condition: torch.Tensor) -> bool:

@@ -186,7 +186,7 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Opaque) -> Array:
     """
     ndim = a.ndim
     # As in NumPy the function itself finds out whether there is such an axis: a number has its first and its last.
-    for axis in axes.reshape(-1).tolist():
+    for axis in _util.integers(axes.reshape(-1)):
         axis = axis + ndim if axis < 0 else axis
         result = _host.as_tensor(func(_host.as_array(a), axis))
         if result.ndim == a.ndim - 1:

@@ -265,7 +265,7 @@ def block(arrays: Any) -> Array:
 def _bounds(size: int, indices_or_sections: Any) -> list[slice]:
     """The slices that cut an axis at the given indices, or into that many parts."""
     if isinstance(indices_or_sections, torch.Tensor) and indices_or_sections.ndim:
-        return _cuts(indices_or_sections.tolist())
+        return _cuts(_util.integers(indices_or_sections))
     sections = int(indices_or_sections)
     if sections <= 0:
         raise ValueError("number sections must be larger than 0.")

@@ -59,7 +59,7 @@ def _pairs(x: torch.Tensor, ndim: int) -> torch.Tensor:
 def _counts(x: torch.Tensor, ndim: int) -> list[tuple[int, int]]:
     if bool(torch.any(x < 0)):
         raise ValueError("index can't contain negative values")
-    pairs = [(before, after) for before, after in _pairs(x, ndim).tolist()]
+    pairs = [(before, after) for before, after in _util.integers(_pairs(x, ndim))]
     return pairs
 
 

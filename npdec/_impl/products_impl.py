@@ -162,7 +162,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
 
 def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if getattr(axes, "ndim", 0):
-        axes = axes.tolist()
+        axes = list(axes)
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
         axes = (range(-count, 0), range(count))

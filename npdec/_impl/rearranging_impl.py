@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _host, _storage, _util, joining_impl, shape_impl
+from npdec._impl import _host, _storage, _util, dtypes_impl, joining_impl, shape_impl
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed
@@ -224,6 +224,8 @@ def _as_index(obj: Any, size: int) -> torch.Tensor:
     index = _host.as_tensor(obj)
     if not index.numel() and isinstance(obj, (list, tuple)):
         return index.to(torch.int64)
+    if type(index) is not torch.Tensor and dtypes_impl.kind(index.dtype) in "iu":
+        return torch.tensor(_util.integers(index), device=index.device)
     return index
 
 

@@ -130,7 +130,7 @@ def _check_kth(kth: torch.Tensor, a: torch.Tensor, axis: int, kind: str, order: 
     if kth.ndim > 1:
         raise ValueError("the partition indices must be an integer or 1-d")
     size = a.shape[axis]
-    for k in kth.reshape(-1).tolist() if a.numel() else ():
+    for k in _util.integers(kth.reshape(-1)) if a.numel() else ():
         if not -size <= k < size:
             raise ValueError(f"kth(={k if k >= 0 else k + size}) out of bounds ({size})")
 

@@ -108,9 +108,11 @@ def same_examples() -> Iterator[None]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") == "not slow":
-        return None  # only to read the suite takes longer than a quick test may
-    return Suite.from_parent(parent, path=file_path)
+    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") in ("quick", "not long"):
+        return None  # only to read the suite takes longer than many tests
+    suite: Suite = Suite.from_parent(parent, path=file_path)
+    suite.add_marker("long")
+    return suite
 
 
 class Conformance:
@@ -127,7 +129,6 @@ class Conformance:
             module = item.getparent(NumpyTests)
             if module is None:
                 continue
-            item.add_marker("slow")
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
             for mark in item.iter_markers("filterwarnings"):  # a warning of NumPy's is npdec's own here
