@@ -18,11 +18,12 @@ PACKAGE = Path(__file__).parents[1] / "npdec"
 TESTED = "2.13.0"
 
 # The first digits of the SHA-256 of the source, or of the documentation of what has no source in Python.
+_DYNAMO = "torch._dynamo.variables.torch_function"
 SOURCES = {
-    "torch._dynamo.variables.torch_function._flatten_vts": "d7895c0c57571e7b",
-    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_torch_function": "cf63503435c65b67",
-    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_tree_map": "9a6df7e79b89cd99",
-    "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
+    f"{_DYNAMO}._flatten_vts": "d7895c0c57571e7b",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_torch_function": "cf63503435c65b67",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map": "9a6df7e79b89cd99",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
     "torch._functorch.vmap._process_batched_inputs": "8ab7dfa423c29212",
     "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
     "torch.autograd.Function.apply": "bbc5d31817220a84",
