@@ -28,9 +28,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick is what is neither slow nor long."""
+    """What is long is slow, and what is not slow is quick."""
     for item in items:
-        if item.get_closest_marker("slow") is None and item.get_closest_marker("long") is None:
+        if item.get_closest_marker("long") is not None:
+            item.add_marker("slow")
+        elif item.get_closest_marker("slow") is None:
             item.add_marker("quick")
 
 

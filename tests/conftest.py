@@ -25,7 +25,7 @@ collect_ignore = ["conftest.py", "conformance/conftest.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    tiers.quick = config.getoption("markexpr") == "quick"
+    tiers.quick = config.getoption("markexpr") in ("quick", "not slow")
 
 
 @pytest.fixture(autouse=True)

@@ -108,7 +108,7 @@ def same_examples() -> Iterator[None]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") in ("quick", "not long"):
+    if file_path != HERE / "suite.toml" or parent.config.getoption("markexpr") in ("quick", "not slow", "not long"):
         return None  # only to read the suite takes longer than many tests
     suite: Suite = Suite.from_parent(parent, path=file_path)
     suite.add_marker("long")
