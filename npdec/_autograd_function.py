@@ -7,6 +7,7 @@ ask its `jvp`, or from `backward` differentiated once more, which is linear in t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch.autograd import forward_ad
 from npdec import _law
 from npdec._call import Call
 from npdec._decomposed import carries
+from npdec._frozen import chosen_by
 from npdec._graph import wants_graph
 from npdec._tracing import mapped, tracing
 
@@ -69,7 +71,7 @@ def operator_rule(operator: Any) -> Function:
         if made.leaves:
             _refuse_graphs(call.__name__)
             if not _has_derivative(operator):
-                return _looked_at(call.__name__, made(*[t.value for t in made.tensors]))
+                return chosen_by(made, functools.partial(_refuse_numbers, call.__name__))
         return _law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
 
     return rule
@@ -90,8 +92,8 @@ def _has_derivative(operator: Any) -> bool:
     return any(found(name, key) for name in names for key in _DIFFERENTIABLE)
 
 
-def _looked_at(name: str, result: Any) -> Any:
-    """The result of an operator without a derivative, if it can carry no contributions anyway."""
+def _refuse_numbers(name: str, result: Any) -> None:
+    """Raise NotImplementedError if the result of an operator without a derivative could carry contributions."""
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     if any(isinstance(out, torch.Tensor) and carries(out.dtype) for out in outputs):
         quantized = "quantised kernels have none. Use the modules before they are converted"
@@ -100,7 +102,6 @@ def _looked_at(name: str, result: Any) -> Any:
             + (quantized if name.startswith("quantized") else "register one (torch.library.register_autograd)")
             + ", or a rule for it (np.overrides.register_function)"
         )
-    return result
 
 
 def _refuse_graphs(name: str) -> None:

@@ -49,7 +49,9 @@ def _are_equal(a: Any, b: Any) -> bool:
         return bool(torch.equal(a, b)) or bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
     if isinstance(a, (tuple, list)):
         return len(a) == len(b) and all(map(_are_equal, a, b))
-    return bool(a == b) or bool(cmath.isnan(a) and cmath.isnan(b))
+    if isinstance(a, (float, complex)) and isinstance(b, (float, complex)) and cmath.isnan(a):
+        return cmath.isnan(b)
+    return bool(a == b)
 
 
 def chosen(name: str, tensor: Any) -> Any:

@@ -21,10 +21,12 @@ def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return chosen_by(call) if call.leaves else func(*call.args, **call.kwargs)
 
 
-def chosen_by(call: Call) -> Any:
-    """What a function chooses at the value, which is frozen there."""
+def chosen_by(call: Call, check: Function | None = None) -> Any:
+    """What a function chooses at the value, which is frozen there; `check` may refuse it."""
     with no_graph(call.whole):
         value = call(*[t.value for t in call.tensors])
+        if check is not None:
+            check(value)
         if is_watched():
             compare_choices(name_of(call.func), value, _at_the_baseline(call))
     return value

@@ -34,7 +34,8 @@ REFUSED: dict[str, str] = {
             quantize_per_tensor quantize_per_tensor_dynamic quantize_per_channel dequantize int_repr q_scale
             q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme
             fused_moving_avg_obs_fake_quant
-            choose_qparams_optimized quantized_batch_norm quantized_lstm_cell quantized_gru_cell
+            choose_qparams_optimized quantized_batch_norm quantized_lstm quantized_gru quantized_lstm_cell
+            quantized_gru_cell
             quantized_rnn_relu_cell quantized_rnn_tanh_cell quantized_max_pool1d quantized_max_pool2d
             quantized_max_pool3d fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation
             fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
