@@ -46,8 +46,9 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
         moved_b, fixed_b = _path(low, ~at, ~before)
         real = value.abs().dtype if value.is_complex() else dtype
         share = (at.to(real) + before.to(real)) / 2
+        rise = torch.where(at | before, moved_a, 0) - torch.where(at & before, 0, moved_b)
         weights = [
-            torch.where(at | before, moved_a, 0) - torch.where(at & before, 0, moved_b),
+            torch.where((at == before) & ~torch.isfinite(rise), 0, rise),  # of what has not moved there is nothing
             torch.where(fixed_a, 0, share),
             torch.where(fixed_b, 0, 1 - share),
         ]

@@ -258,6 +258,8 @@ def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 
 
 _SCATTERED = _law.TaggedRule.of("Linear", None, "Opaque", "Linear")
+_SCATTERED.by_key["src"] = "Linear"
+_scatter.by_key = _SCATTERED.by_key  # type: ignore[attr-defined]
 
 
 def _floor_divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -306,6 +308,7 @@ def by_position(rule: Function) -> Function:
             args = (kwargs.pop("input"),)
         return rule(func, args, kwargs)
 
+    applied.by_key = getattr(rule, "by_key", None)  # type: ignore[attr-defined]
     return applied
 
 

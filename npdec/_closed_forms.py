@@ -183,7 +183,12 @@ def _heaviside(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 def _heaviside_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     x, values = read(args or (kwargs["input"],), kwargs, values=None)
-    return own_numbers(func, args, kwargs, _law.TaggedRule.of("Stepwise", "Stepwise")(_heaviside, (x, values), {}))
+    return own_numbers(func, args, kwargs, _STEPPED(_heaviside, (x, values), {}))
+
+
+_STEPPED = _law.TaggedRule.of("Stepwise", "Stepwise")
+_STEPPED.by_key["values"] = "Stepwise"
+_heaviside_rule.by_key = _STEPPED.by_key  # type: ignore[attr-defined]
 
 
 def _special(f: Function) -> Function:

@@ -66,6 +66,7 @@ def _added(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 _ADDED = _law.TaggedRule(read_parameters(addmm))
+_added.by_key = _ADDED.by_key  # type: ignore[attr-defined]
 _PRODUCT = _Product.of("Multilinear", "Multilinear")
 _T = torch.Tensor
 RULES: dict[Function, Function] = {

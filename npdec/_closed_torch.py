@@ -349,6 +349,7 @@ def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 _INDEXED = _law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 _INDEXED.by_key["source"] = "Linear"
+_with_index.by_key = _INDEXED.by_key  # type: ignore[attr-defined]
 
 
 def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -409,8 +410,8 @@ RULES: dict[Function, Function] = {
     **dict.fromkeys([torch.cummax, torch.Tensor.cummax], _running(1)),
     **dict.fromkeys([torch.cummin, torch.Tensor.cummin], _running(-1)),
     **dict.fromkeys([torch.logcumsumexp, torch.Tensor.logcumsumexp], by_formula(_logcumsumexp)),
-    **dict.fromkeys([torch.scatter_reduce, torch.Tensor.scatter_reduce], by_formula(_scatter_reduce)),
-    **dict.fromkeys([torch.index_reduce, torch.Tensor.index_reduce], by_formula(_index_reduce)),
+    **dict.fromkeys([torch.scatter_reduce, torch.Tensor.scatter_reduce], by_formula(_scatter_reduce, "input", "src")),
+    **dict.fromkeys([torch.index_reduce, torch.Tensor.index_reduce], by_formula(_index_reduce, "input", "source")),
     torch.segment_reduce: by_formula(_segment_reduce),
     **dict.fromkeys([torch._unique2, _V.unique_dim,
                      _V.unique_consecutive], _unique),

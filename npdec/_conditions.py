@@ -201,7 +201,7 @@ def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> An
     if not x.discrete and conditions_are_frozen():
         return value
     made = as_numbers(x) if x.discrete else torch.trunc(x.real if x.is_complex() else x)
-    if not tracing() and not is_same(value, made):
+    if not tracing() and not is_same(value, residual, made):
         dropped(torch.Tensor.to, Call(torch.Tensor.to, None, (x,), {}))
         return value
     return with_numbers(value, residual, made)

@@ -325,7 +325,7 @@ def _for_discrete(rule: Function) -> Function:
         or any(getattr(rule, trait, False) for trait in ("opaque", "passes", "delegates"))
     ):
         return rule
-    return functools.partial(of_numbers, rule, None)
+    return functools.partial(of_numbers, rule, getattr(_law.innermost(rule), "by_key", None))
 
 
 _load_rules()

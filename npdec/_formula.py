@@ -6,6 +6,7 @@ the residuals.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,14 +24,18 @@ __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws"
 Function = Callable[..., Any]
 
 
-def by_formula(formula: Function) -> Function:
+def by_formula(formula: Function, *numbers: str) -> Function:
     """The rule of a function that computes what `formula` does, which takes the same arguments. Of numbers of half
-    precision the formula is computed in single precision."""
+    precision the formula is computed in single precision. `numbers` are the parameters that integers beside decomposed
+    ones are numbers in, and no indices."""
 
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return own_numbers(func, args, kwargs, formula(*widened(tuple(args)), **widened(kwargs)))
 
     rule.formula = formula  # type: ignore[attr-defined]
+    if numbers:
+        places = {name: place for place, name in enumerate(inspect.signature(formula).parameters)}
+        rule.by_key = {key: "Smooth" for name in numbers for key in (name, places[name])}  # type: ignore[attr-defined]
     return rule
 
 

@@ -116,22 +116,42 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
         return arg
 
     made = rule(func, [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()})
-    if tracing() or is_same(value, made):
+    if tracing() or is_same(value, residual, made):
         return with_numbers(value, residual, made)
     if isinstance(value, torch.Tensor) and value.dtype is torch.bool:  # "or" is the sum of booleans
-        return with_numbers(value, residual, made != 0)
+        made = made != 0
+    residual = _chosen(residual, made)
+    if is_same(value, residual, made):
+        return with_numbers(value, residual, made)
     dropped(func, call)
     return value
 
 
-def is_same(value: Any, made: Any) -> bool:
+def _chosen(residual: Any, made: Any) -> Any:
+    """The residual of numbers, in the dtype of the one that the function itself has: that of a choice which is frozen
+    at the value is another one."""
+    if isinstance(made, DecomposedTensor):
+        return made.residual.to(residual.dtype)
+    if isinstance(residual, (tuple, list)):
+        parts = [_chosen(r, m) for r, m in zip(residual, made, strict=True)]
+        return type(residual)(*parts) if hasattr(residual, "_fields") else type(residual)(parts)
+    return residual
+
+
+def is_same(value: Any, residual: Any, made: Any) -> bool:
     """Whether numbers do what the integers do: these may overflow, and a sum of booleans is "or"."""
     if isinstance(value, torch.Tensor) and isinstance(made, DecomposedTensor) and not mapped():
-        number = made.value.to(torch.complex128 if made.value.is_complex() else torch.float64)
-        return bool(torch.allclose(value.to(number.dtype), number, rtol=1e-3, atol=1e-6, equal_nan=True))
+        return _agree(value, made.value) and _agree(residual, made.residual)
     if isinstance(value, (tuple, list)):
-        return all(is_same(v, m) for v, m in zip(value, made, strict=True))
+        return all(is_same(v, r, m) for v, r, m in zip(value, residual, made, strict=True))
     return True
+
+
+def _agree(found: torch.Tensor, number: torch.Tensor) -> bool:
+    number = number.to(torch.complex128 if number.is_complex() else torch.float64)
+    if found.shape != number.shape:
+        return False
+    return bool(torch.allclose(found.to(number.dtype), number, rtol=1e-3, atol=1e-6, equal_nan=True))
 
 
 def dropped(func: Function, call: Call) -> None:

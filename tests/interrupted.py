@@ -46,7 +46,8 @@ def _parts(obj: Any) -> tuple[Any, ...]:
     parts = [held]
     labels: Any = None
     if isinstance(held, DecomposedTensor):
-        parts = [held.value, held.residual, held.components]
+        # Zeros among components have the sign that the way to compute them gives: with windows, or without.
+        parts = [held.value, held.residual, held.components + 0]
         labels = held.labels, held.whole
     texts = [part.detach().resolve_conj().resolve_neg().contiguous().numpy().tobytes() for part in parts]
     own = obj._d if isinstance(obj, np.ndarray) else None

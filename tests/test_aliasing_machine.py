@@ -22,6 +22,8 @@ from aliasing import (
     bilinear,
     builtin,
     constant,
+    into,
+    modulus,
     of,
     quotient,
     secant,
@@ -46,18 +48,20 @@ def no_nan(x):
     return {"residual": numpy.nan_to_num(x["residual"])} | made
 
 
-def chosen(bound):
-    """The law for x[x > bound] = y, which is x + (x > bound) (y - x): linear in the condition and in the numbers."""
+def chosen(bound, measure):
+    """The law for x[measure(x) > bound] = y, which is x + (measure(x) > bound) (y - x): linear in the condition and in
+    the numbers."""
 
     def law(x, y):
-        before, after = x["residual"] > bound, x["value"] > bound
+        size, y = measure(x), into(x["value"].dtype, y)
+        before, after = size["residual"] > bound, size["value"] > bound
         jump = after.astype(float) - before
-        jump = numpy.where(jump == 0, 0, jump / numpy.where(jump == 0, 1, x["value"] - x["residual"]))
+        jump = numpy.where(jump == 0, 0, jump / numpy.where(jump == 0, 1, size["value"] - size["residual"]))
         rise = ((y["value"] - x["value"]) + (y["residual"] - x["residual"])) / 2
         made = {"residual": numpy.where(before, y["residual"], x["residual"])}
         for label in LABELS:
             halves = [numpy.where(mask, y[label], x[label]) / 2 for mask in (before, after)]
-            made[label] = halves[0] + halves[1] + numpy.where(jump == 0, 0, jump * x[label] * rise)
+            made[label] = halves[0] + halves[1] + numpy.where(jump == 0, 0, jump * size[label] * rise)
         return made
 
     return law
@@ -148,7 +152,7 @@ class Aliasing(Arrays):
         """The same memory as integers, which carry no contributions: what is written so drops those that it covers."""
         rng = numpy.random.default_rng(seed)
         pair = self.pick(rng)
-        if pair.is_decomposed or not pair.carries or not pair.value.flags.writeable or rng.integers(0, 2):
+        if pair.is_decomposed or pair.integral or not pair.value.flags.writeable or rng.integers(0, 2):
             return
         self.settle()
         dtype = {4: "int32", 8: "int64"}[pair.value.real.itemsize]
@@ -260,21 +264,21 @@ class Aliasing(Arrays):
 
     @rule(seed=SEEDS)
     def assign_by_value(self, seed):
-        """Where a condition holds, which carries what has moved the numbers across the bound. (Of complex numbers,
-        where it holds of the values.)"""
+        """Where a condition holds, which carries what has moved the numbers across the bound."""
         rng = numpy.random.default_rng(seed)
         pair = self.pick(rng)
         bound = int(rng.integers(-3, 4))
-        array, carries = pair.array, pair.value.dtype.kind == "f"
-        mask = pair.value > bound if carries else abs(pair.value) > bound
+        array, measured = pair.array, pair.value.dtype.kind == "c"
+        mask = abs(pair.value) > bound if measured else pair.value > bound
         number = self.operand(rng, (), pair)
         if numpy.ndim(number.value) and numpy.size(number.value) == mask.sum():
             return  # one for each place: the law below is that of one number
 
         def step(lib, x, y):
-            x[mask if lib is numpy else array > bound if carries else lib.array(mask)] = y
+            x[mask if lib is numpy else abs(array) > bound if measured else array > bound] = y
 
-        self.write("x[x > bound] = y", step, pair, number, law=chosen(bound) if carries else None)
+        law = chosen(bound, modulus if measured else lambda x: x)
+        self.write("x[x > bound] = y", step, pair, number, law=law)
 
     @rule(seed=SEEDS)
     def swap(self, seed):
@@ -317,7 +321,7 @@ class Aliasing(Arrays):
         rng = numpy.random.default_rng(seed)
         pair = self.pick(rng)
         value = self.operand(rng, pair.value.shape, pair)
-        if kind in (7, 8) and not pair.carries and not numpy.isfinite(value.value).all():
+        if kind in (7, 8) and pair.integral and not numpy.isfinite(value.value).all():
             return  # what becomes of them as integers is up to the processor
         mask = numpy.asarray(rng.integers(0, 2, pair.value.shape).astype(bool))
         steps = [
@@ -332,7 +336,8 @@ class Aliasing(Arrays):
             lambda lib, x, y: lib.add(x, y, out=(x,), casting="unsafe"),
             lambda lib, x, y: lib.subtract(x, y, out=x[::-1] if x.ndim else x),
         ]
-        self.write(f"add {kind}", steps[kind], pair, value)
+        law = (lambda x, y: into(pair.value.dtype, {name: x[name] + y[name] for name in PARTS})) if kind == 8 else None
+        self.write(f"add {kind}", steps[kind], pair, value, law=law)
 
     @rule(seed=SEEDS, kind=st.integers(0, 7))
     def scale(self, seed, kind):
@@ -399,6 +404,8 @@ class Aliasing(Arrays):
         dtype, shape = pair.value.dtype, pair.value.shape
         a = self.fresh(rng, shape, None if rng.integers(0, 4) == 0 else dtype, 1, 6)
         b = self.fresh(rng, shape[int(rng.integers(0, 2)) :], dtype, 1, 4)
+        if kind == 6 and a.integral:  # 1 // a, through which contributions do not pass
+            a = source(rng, shape, a.value.dtype, (), 1, 6)
         masked = rng.integers(0, 2) == 0
         mask = numpy.asarray(rng.integers(0, 2, shape).astype(bool)) if masked else None
         where = (lambda lib: {"where": lib.array(mask)}) if masked else (lambda lib: {})
@@ -480,7 +487,8 @@ class Aliasing(Arrays):
             return  # the model drops the contributions in all of an array of another dtype, and x[:2] is a part of it
         if kind == 13 and not pair.value.flags.c_contiguous:
             return
-        self.write(f"out= {kind}", step, pair, *others, exact=False)
+        law = (lambda x, y: into(dtype, {name: y[name].mean(0) for name in PARTS})) if kind == 1 else None
+        self.write(f"out= {kind}", step, pair, *others, law=law, exact=False)
 
     @rule(seed=SEEDS, kind=st.integers(0, 9))
     def put(self, seed, kind):
@@ -551,7 +559,7 @@ class Aliasing(Arrays):
             lambda lib, x: setattr(x, "flat", x[::-1].copy()),
             lambda lib, x: lib.nan_to_num(x, copy=False),
         ]
-        if (kind == 4 and rng.integers(0, 3)) or (kind == 6 and not pair.carries):
+        if (kind == 4 and rng.integers(0, 3)) or (kind == 6 and pair.integral):
             return
         if kind == 6 and pair.value.dtype.kind == "c" and numpy.isnan(pair.value).any():
             return  # of a product that is no number, both parts are none, or one is
