@@ -90,7 +90,7 @@ def check(call, *args):
     try:
         wanted, base = call(*plain), call(*bases)
     except (RuntimeError, TypeError):
-        pytest.skip("torch has no such function of this dtype")
+        return  # torch has no such function of this dtype
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         found = call(*args)
