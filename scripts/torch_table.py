@@ -73,8 +73,9 @@ their layers have torch's own numbers on the CPU; kernels of other devices draw 
 of the steps.
 
 A program of `torch.export` that was made with plain tensors checks that it is given such, and takes a decomposed one
-for several. Without that check it runs decomposed: `module = program.module()`, then
-`module._forward_pre_hooks.clear()`. Modules of `torch.fx` and `torch.jit.trace` run as they are.
+for several: "Trying to flatten user inputs with exported input tree spec". Torch has a switch for the check, and
+without it the program runs decomposed: `module = program.module()`, then `module.validate_inputs = False`. Modules of
+`torch.fx` and `torch.jit.trace` run as they are.
 
 A large linear layer (`torch.nn.functional.linear`, `torch.matmul` with a matrix) on tensors of three axes or more need
 not make its contributions at once: they are made when they are read. Before that a row, some rows or their mean may be
