@@ -25,7 +25,7 @@ from npdec._tracing import name_of, tracing
 from npdec._windowed import total
 from npdec._windows import handed_on, sparse
 
-__all__ = ["RULES", "chosen_by", "fit_masked", "masked", "plain_index", "plain_indices"]
+__all__ = ["RULES", "chosen_by", "masked", "plain_index", "plain_indices"]
 
 Function = Callable[..., Any]
 
@@ -133,49 +133,50 @@ def plain_index(name: str, index: Any) -> Any:
 
 
 def masked(
-    target: torch.Tensor, index: Any, select: Function = operator.getitem
-) -> tuple[DecomposedTensor | None, Any]:
-    """Of an assignment `target[index] = ...` with one decomposed mask among slices and integers: the mask, in axes with
-    which it broadcasts against `target[place]`, and the place, which is without it, with the number of axes behind the
-    mask. None if that is not what it is. `select` takes what a plain key says."""
+    target: torch.Tensor, index: Any, source: Any, select: Function = operator.getitem
+) -> tuple[DecomposedTensor, tuple[Any, ...], Any] | None:
+    """Of an assignment `target[index] = source` with one decomposed mask among slices and integers: the mask, the place
+    without it (all of the target, if that is empty), and the source, of which the first and the last broadcast against
+    `target[place]`. None if that is not what it is, or if the source has an element of its own for each of those that
+    the mask chooses, as many as at the value. `select` takes what a plain key says."""
     items = index if isinstance(index, tuple) else (index,)
     at = [i for i, item in enumerate(items) if isinstance(item, DecomposedTensor)]
     if len(at) != 1 or conditions_are_frozen() or not all(i in at or _is_basic(item) for i, item in enumerate(items)):
-        return None, index
+        return None
     mask = items[at[0]]
     if mask.value.dtype is not torch.bool:
-        return None, index
+        return None
     before, behind = items[: at[0]], items[at[0] + 1 :]
-    place = (*before, *[slice(None)] * mask.value.ndim, *behind)
+    axes = mask.value.ndim
+    place = (*before, *[slice(None)] * axes, *behind)
     seen = select(value_of(target), place) if place else value_of(target)
     if any(item is Ellipsis for item in before):
         trailing = sum(type(item) is not int for item in behind)
     else:
-        trailing = seen.ndim - mask.value.ndim - sum(type(item) is not int for item in before)
-    if trailing < 0 or seen.shape[seen.ndim - trailing - mask.value.ndim : seen.ndim - trailing] != mask.value.shape:
-        return None, index
-    return mask.reshape((*mask.value.shape, *[1] * trailing)), (place, trailing)
+        trailing = seen.ndim - axes - sum(type(item) is not int for item in before)
+    if trailing < 0 or seen.shape[seen.ndim - trailing - axes : seen.ndim - trailing] != mask.value.shape:
+        return None
+    if isinstance(source, torch.Tensor):
+        shape = _over_mask(tuple(source.shape), axes, trailing)
+        if shape is None:
+            return None
+        source = source.reshape(shape)
+    return mask.reshape((*mask.value.shape, *[1] * trailing)), place, source
 
 
 def _is_basic(item: Any) -> bool:
     return item is None or item is Ellipsis or type(item) in (int, slice)
 
 
-def fit_masked(source: Any, mask: DecomposedTensor, trailing: int) -> Any:
-    """What is assigned to the elements under a mask, in axes with which it broadcasts where the mask is; None if it has
-    an element of its own for each of them, as many as the value's mask chooses."""
-    if not isinstance(source, torch.Tensor):
-        return source
-    shape = tuple(source.shape)
+def _over_mask(shape: tuple[int, ...], axes: int, trailing: int) -> tuple[int, ...] | None:
+    """The shape in which a source, whose axis of what a mask chooses stands before `trailing` others, broadcasts where
+    the mask has its axes; None if that axis is longer than one."""
     while len(shape) > trailing + 1 and shape[0] == 1:
         shape = shape[1:]
     if len(shape) <= trailing:
-        return source.reshape(shape)
+        return shape
     count = len(shape) - trailing - 1
-    if shape[count] != 1:
-        return None
-    axes = mask.value.ndim - trailing
-    return source.reshape(shape[:count] + (1,) * axes + shape[count + 1 :])
+    return shape[:count] + (1,) * axes + shape[count + 1 :] if shape[count] == 1 else None
 
 
 # Where functions whose rules go by no tags take indices.

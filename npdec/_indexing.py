@@ -101,19 +101,16 @@ def _has_decomposed(key: Any) -> bool:
 
 def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
     """Assign where a decomposed mask says: a choice between the value and what is there. False if that is not it."""
-    from npdec._choosing import fit_masked, masked
+    from npdec._choosing import masked
 
     items = tuple(
         item._t if isinstance(item, ArrayBase) and type(item._t) is DecomposedTensor else item
         for item in (key if type(key) is tuple else (key,))
     )
-    mask, place = masked(array._t, items, getitem_impl.getitem)
-    if mask is None:
+    found = masked(array._t, items, as_value(value, array._d), getitem_impl.getitem)
+    if found is None:
         return False
-    place, trailing = place
-    fitted = fit_masked(as_value(value, array._d), mask, trailing)
-    if fitted is None:
-        return False
+    mask, place, fitted = found
     seen = getitem(array, place) if place else array
     write("setitem", seen, fitted, mask=mask)
     return True

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._axes import lead
-from npdec._choosing import chosen_by, fit_masked, masked, plain_index
+from npdec._choosing import chosen_by, masked, plain_index
 from npdec._decomposed import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._interrupts import Step, commit, each
@@ -182,14 +182,12 @@ def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     target, index, source = args
     if isinstance(source, torch.Tensor) and source.dtype is not target.dtype:
         _value(target).detach().clone()[_values_in(index)] = _value(source).detach()  # torch refuses some
-    condition, place = masked(target, index)
-    if condition is not None:
-        place, trailing = place
-        fitted = fit_masked(source, condition, trailing)
-        if fitted is not None:
-            seen = target[place] if place else target
-            assign(seen, chosen_by(condition, fitted, seen).to(target.dtype))
-            return
+    found = masked(target, index, source)
+    if found is not None:
+        condition, place, fitted = found
+        seen = target[place] if place else target
+        assign(seen, chosen_by(condition, fitted, seen).to(target.dtype))
+        return
     index = plain_index("__setitem__", index)
     items = index if isinstance(index, tuple) else (index,)
     source = _fitting(target, source)
