@@ -21,6 +21,7 @@ from npdec._decomposed import DecomposedTensor, align, carries
 from npdec._gradients import guarded, no_graph
 from npdec._numbers import residual_of, value_of
 from npdec._settings import conditions_are_frozen
+from npdec._sizes import check
 from npdec._tracing import name_of, tracing
 from npdec._windowed import total
 from npdec._windows import handed_on, sparse
@@ -88,6 +89,7 @@ def _times(
                 return made
         components = components.dense()
     components = lead(components, value.ndim)
+    check((len(components), *value.shape), components.numel())
     components = components if components.is_complex() or not dtype.is_complex else components.to(dtype)
     if part.whole and not (tracing() or torch._C._are_functorch_transforms_active()):
         return guarded(components, weight).to(dtype)

@@ -12,14 +12,17 @@ from npdec import _law
 from npdec._amplified import STEEP, warn_infinite, warn_of_size
 from npdec._axes import lead
 from npdec._choices import compare_choices, is_watched, places_beside
-from npdec._decomposed import DecomposedTensor, carries, expand_components
+from npdec._decomposed import DecomposedTensor, align, carries
+from npdec._entries import Entries
 from npdec._gradients import guarded, no_graph, read_only
 from npdec._graph import wants_graph
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._multipliers import combined
+from npdec._sizes import check, check_pairs
 from npdec._tracing import mapped, name_of, tracing
-from npdec._windows import handed_on, weighted
+from npdec._windowed import total
+from npdec._windows import entries, handed_on, weighted
 
 __all__ = ["CLOSED_FORMS", "MAGNITUDES", "by_position", "read", "routed"]
 
@@ -38,10 +41,7 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         made = _law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
         if not tracing() and not mapped() and _is_small(y):
             if bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0:
-                still = lead(x.components, made.value.ndim) == 0
-                made.components = torch.where(still, 0, made.components)
-                if not bool(torch.isfinite(made.components).all()):
-                    warn_infinite("divide", made.value, made.residual)
+                _without_still(x, made)
             elif not made.whole and len(made.labels) > 1:
                 warn_of_size("divide", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], whole=False)
         return made
@@ -68,17 +68,39 @@ def _is_small(divisor: Any) -> bool:
     return not least >= 1 / STEEP  # NaN may hide a zero
 
 
-def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> torch.Tensor:
+def _without_still(x: DecomposedTensor, made: DecomposedTensor) -> None:
+    """Nothing comes of what does not move, though it be divided by zero."""
+    given, found = entries(x), entries(made)
+    if isinstance(given, Entries) and isinstance(found, Entries) and len(given.numbers) == len(found.numbers):
+        numbers = torch.where(lead(given.numbers, made.value.ndim) == 0, 0, found.numbers)
+        made.windows = found.like(numbers)
+    else:
+        numbers = torch.where(lead(x.components, made.value.ndim) == 0, 0, made.components)
+        made.components = numbers
+    if not bool(torch.isfinite(numbers).all()):
+        warn_infinite("divide", made.value, made.residual)
+
+
+def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> Any:
     """The components of x · (1 / y), each zero where those of x and of 1 / y are."""
-    made = torch.zeros_like(product.components)
     with no_graph(product.whole):
         half_y = (x.value + x.residual) / 2 if isinstance(x, DecomposedTensor) else x
         halves = ((x, (inverse.value + inverse.residual) / 2), (inverse, half_y))
-    for part, half in halves:
-        if isinstance(part, DecomposedTensor):
-            moved = lead(expand_components(part.components, part.labels, product.labels), product.value.ndim)
-            made = made + (_apart(moved, half) if product.whole else torch.where(moved == 0, 0, moved * half))
-    return made
+    parts = [(part, half) for part, half in halves if isinstance(part, DecomposedTensor)]
+    ndim = product.value.ndim
+    _, components = align([part for part, _ in parts], None if product.whole else entries)
+    terms: list[Any] = []
+    for c, (_, half) in zip(components, parts, strict=True):
+        if isinstance(c, Entries):
+            numbers = lead(c.numbers, ndim)
+            check_pairs(len(numbers) * product.value.numel(), c.made() + product.value.numel())
+            terms.append(c.like(torch.where(numbers == 0, 0, numbers * half)))
+        else:
+            moved = lead(c, ndim)
+            check((len(moved), *product.value.shape), moved.numel())
+            made = _apart(moved, half) if product.whole else torch.where(moved == 0, 0, moved * half)
+            terms.append(made.expand(len(made), *product.value.shape))
+    return total(terms)
 
 
 def _apart(component: torch.Tensor, half: Any) -> torch.Tensor:
@@ -232,7 +254,9 @@ _LINEAR = _law.TaggedRule.of("Linear")
 def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
     x = args[0]
-    components = x.components if x.whole or wants_graph() else x.components.detach()
+    components = x.components if x.whole or wants_graph() else handed_on(x)
+    if not x.whole and not wants_graph() and getattr(components, "requires_grad", False):
+        components = x.components.detach()
     return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.whole)
 
 

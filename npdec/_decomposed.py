@@ -265,7 +265,7 @@ def under_labels_of(parts: Sequence[DecomposedTensor]) -> DecomposedTensor | Non
         return None
     labels, like = union(parts), next((part for part in parts if not part.discrete), parts[0])
     nothing = like.value.new_empty(0)
-    components = nothing.new_empty((len(labels), 0), dtype=like.components.dtype)
+    components = nothing.new_empty((len(labels), 0), dtype=_windows.component_dtype(like))
     return DecomposedTensor(nothing, nothing, components, labels, like.whole)
 
 

@@ -9,6 +9,7 @@ that what fills up with zeros fills up with nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ import torch
 import torch.nn.functional as F
 
 from npdec._kinds import Decomposed
-from npdec._sizes import is_large, zeros
+from npdec._sizes import check_pairs, is_large, zeros
 from npdec._stored import Stored, safe
 
 __all__ = ["Entries"]
+
+_FEW = 8  # pairs of an element
 
 
 @safe
@@ -73,8 +76,16 @@ class Entries:
         return Entries(numbers, owners, self.count)
 
     def times(self, factor: torch.Tensor) -> Entries:
-        """Each element times a number of its own; the factor has the shape of the value."""
-        return self.like(self.numbers * factor)
+        """Each element times a number of its own; the factor has the shape of the value, or more axes before those."""
+        numbers, missing = self.numbers, factor.ndim + 1 - self.numbers.ndim
+        if missing > 0:
+            numbers = numbers.reshape(len(numbers), *[1] * missing, *numbers.shape[1:])
+        check_pairs(len(numbers) * factor.numel(), self.made() + factor.numel())
+        return self.like(numbers * factor)
+
+    def made(self) -> int:
+        """How many pairs there are in memory: those of what broadcasts once."""
+        return math.prod([n for n, step in zip(self.numbers.shape, self.numbers.stride(), strict=True) if step])
 
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""
@@ -158,7 +169,33 @@ class Entries:
         if keepdim:
             shape = [1 if axis in axes else n for axis, n in enumerate(self.numbers.shape[1:])]
             numbers, owners = (t.reshape(len(t), *shape) for t in (numbers, owners))
-        return Entries(numbers, owners, self.count).wider(max(1, len(numbers))).smallest()
+        return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed().smallest()
+
+    def _trimmed(self) -> Entries:
+        """The same without pairs that stand for nothing at all elements, if there are few to look at."""
+        if not 1 < len(self.owners) <= _FEW:
+            return self
+        used = [i for i, row in enumerate(self.owners) if bool(row.any())] or [0]
+        if len(used) == len(self.owners):
+            return self
+        return Entries(self.numbers[used], self.owners[used], self.count)
+
+    def gathered_up(self, index: torch.Tensor, size: int) -> Entries | None:
+        """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
+        place beside each other. None if there are places of so many that most pairs would stand for nothing."""
+        places = index.expand(self.numbers.shape).reshape(-1)
+        each = torch.bincount(places, minlength=size)
+        width = max(1, int(each.amax())) if len(each) else 1
+        if width * size > 4 * (len(places) + size):
+            return None
+        order = torch.argsort(places)
+        places = places[order]
+        rank = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places]
+        numbers, owners = (
+            part.new_zeros((width, size)).index_put_((rank, places), part.reshape(-1)[order])
+            for part in (self.numbers, self.owners)
+        )
+        return Entries(numbers, owners, self.count)
 
     def to(self, dtype: torch.dtype) -> Entries:
         """The same in another dtype."""
@@ -186,6 +223,8 @@ class Entries:
         mine, its = self.owners, other.owners
         if mine.shape == its.shape and (mine is its or torch.equal(mine, its)):
             return self.like(self.numbers + other.numbers)
+        pairs, each = (len(mine) + len(its)) * mine[0].numel(), mine[0].numel()
+        check_pairs(pairs, self.made() + other.made() + each)
         dtype = torch.promote_types(self.dtype, other.dtype)
         numbers = torch.cat([self.numbers.to(dtype), other.numbers.to(dtype)])
         return Entries(numbers, torch.cat([mine, its]), self.count).smallest()

@@ -14,7 +14,7 @@ from npdec._axes import lead
 from npdec._call import Call
 from npdec._entries import Entries
 from npdec._leading import named
-from npdec._sizes import is_large
+from npdec._sizes import check_pairs, is_large
 from npdec._windowed import ARITHMETIC, MEANS, PRODUCTS, given_beside, linked, reduced_axes
 from npdec._windows import Windows
 
@@ -34,11 +34,13 @@ _MOVES = frozenset(
             "atleast_1d atleast_2d atleast_3d meshgrid flip fliplr flipud rot90 roll tile repeat repeat_interleave "
             "diagonal diag diag_embed diagflat tril triu unfold pixel_shuffle pixel_unshuffle channel_shuffle "
             "cat concat concatenate stack hstack vstack row_stack dstack column_stack block_diag combinations "
-            "where masked_fill masked_scatter index_copy index_fill put select_scatter slice_scatter diagonal_scatter "
-            "scatter"
+            "where masked_fill masked_scatter index_copy index_fill index_put put select_scatter slice_scatter "
+            "diagonal_scatter scatter"
         ),
     }
 )
+_PUTTING = frozenset(named("put index_put"))
+_ADDING = frozenset(named("index_add scatter_add"))
 _SCALED = frozenset(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__ neg negative positive"))
 _EACH = frozenset(
     named("clone contiguous alias to double float half bfloat16 type type_as real imag conj resolve_conj resolve_neg "
@@ -67,7 +69,9 @@ def _moved(
         return None
     given = [c.entries() if isinstance(c, Windows) else c for c in components]
     first = given[0]
-    if func in _MOVES:
+    if func in _ADDING:
+        return _added_up(call, given, value, places, held)
+    if func in _MOVES and not _accumulates(call):
         width = max(len(c.numbers) for c in given)
         given = [c.wider(width) for c in given]
         numbers = dense(call, function, [c.numbers for c in given], value, places, held)
@@ -80,6 +84,7 @@ def _moved(
         if func in _EACH and value.device == first.numbers.device:
             return first.like(dense(call, function, [first.numbers], value, places, held))
         if (func in _SCALED or func in ARITHMETIC) and isinstance(value, torch.Tensor):
+            check_pairs(len(first.numbers) * value.numel(), first.made() + value.numel())
             return first.like(dense(call, function, [first.numbers], value, places, held))
         if func in _SUMS:
             return _summed(call, first)
@@ -95,6 +100,33 @@ def _moved(
             terms.append(c.like(made.expand(len(made), *value.shape)))
         return terms[0].plus(terms[1])
     return None
+
+
+def _added_up(
+    call: Call, given: Sequence[Entries], value: torch.Tensor, places: Sequence[int], held: Sequence[Any]
+) -> Any:
+    """index_add, scatter_add of vectors: what comes to one place, beside each other."""
+    terms = []
+    for i, c in zip(places, given, strict=True):
+        others = given_beside(call, i, held)
+        if others is None or value.ndim != 1 or {"alpha", 4} & set(others):
+            return None
+        index = others.get(2, others.get("index"))
+        if call.leaves[i].key in (0, "input", "self"):
+            terms.append(c)
+            continue
+        if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.numbers.shape[1:]:
+            return None
+        made = c.gathered_up(index, value.shape[0])
+        if made is None:
+            return None
+        terms.append(made)
+    return terms[0] if len(terms) == 1 else terms[0].plus(terms[1])
+
+
+def _accumulates(call: Call) -> bool:
+    """Whether what is put at a place is added to what is there."""
+    return call.func in _PUTTING and bool(call.kwargs.get("accumulate", len(call.args) > 3 and call.args[3]))
 
 
 def _of_integers(call: Call) -> Call:

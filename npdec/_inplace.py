@@ -149,6 +149,12 @@ def _steps(
     plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
     held = ready(target, its, _plain_over(target, args) if plain else ())
     steps: list[Step]
+    shared = None if tracing() or held.views is None else held.views.shared
+    if shared is not None:
+        shared.write(held, its, writing_components)
+        ends = (source, source) if its is None else (its.value, its.residual)
+        steps = [writing(part, end) for part, end in zip((held.value, held.residual), ends, strict=True)]
+        return steps + due(held), held.value
     if its is None:
         steps = [writing(held.value, source), writing(held.residual, source), writing_components(held.components, None)]
     else:

@@ -3,6 +3,7 @@ face: the parts become what the out-of-place function makes of them."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,10 +13,14 @@ import torch
 from npdec import _law
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
+from npdec._entries import Entries
 from npdec._interrupts import Step, commit
 from npdec._laying_out import seen_alike
+from npdec._pulled import Pulled
+from npdec._sizes import has_many
 from npdec._tracing import mapped, tracing
-from npdec._windows import Windows
+from npdec._views import is_unmade
+from npdec._windows import Windows, handed_on
 
 __all__ = ["RULES", "is_laid_out_alike", "restrided"]
 
@@ -41,22 +46,36 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
             f"{name}: the shape of a decomposed tensor does not change in place in code that torch.compile traces or "
             f"torch.func transforms: use {name[:-1]}, which gives a view"
         )
-    components, windows = view.components, view.windows
     for member in [] if target.views is None else target.views.living():
-        if isinstance(member.windows, Windows) and member.windows.source is target:
-            member.components  # noqa: B018  (they are made as a view of these, in the shape that these have now)
+        if isinstance(member.windows, (Windows, Entries)) and member.windows.source is target:
+            member.windows = _of_its_own(member)
+    if has_many(len(view.labels)) and "components" not in vars(view):
+        its = handed_on(view)
+        held: dict[str, Any] = {"components": its} if isinstance(its, torch.Tensor) else {"windows": its}
+    else:
+        components, windows = view.components, view.windows
+        kept = windows if isinstance(windows, Windows) and windows.source is None else None
+        held = {"components": components, "windows": kept}
     parts = {
         "value": view.value,
         "residual": view.residual,
-        "components": components,
-        "windows": windows if isinstance(windows, Windows) and windows.source is None else None,
         "origin": None,
         "writes": target.writes + 1,
+        **held,
     }
     # Not a write of numbers: what autograd has kept of them stays good.
     reshaped: Step = (torch._C._disabled_torch_function_impl, _set_data.__set__, (), (target, view.value.detach()), {})
-    commit([reshaped, (vars(target).update, parts)])
+    commit([reshaped, (dict.pop, vars(target), "components", None), (vars(target).update, parts)])
     return target
+
+
+def _of_its_own(member: DecomposedTensor) -> Any:
+    """What stands for the components of a view, of a tensor whose shape changes: many of them as they are, others are
+    made as a view of its components, in the shape that these have now."""
+    if has_many(len(member.labels)) and isinstance(member.windows, Entries):
+        return handed_on(member)
+    member.components  # noqa: B018
+    return member.windows
 
 
 # -- views by steps ----------------------------------------------------------------------------------------------------
@@ -64,27 +83,50 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
 
 def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
     """Whether the parts lie in memories of their own as the value does in its."""
-    value, residual, components = tensor.value, tensor.residual, tensor.components
-    length = value.untyped_storage().nbytes()
-    return (
-        residual.stride() == value.stride() == components.stride()[1:]
-        and residual.storage_offset() == value.storage_offset()
-        and residual.untyped_storage().nbytes() == length
-        and components.stride(0) * components.element_size() == length
-        and components.storage_offset() == value.storage_offset()
+    value, residual = tensor.value, tensor.residual
+    length, many = value.untyped_storage().nbytes(), _many(tensor)
+    if residual.stride() != value.stride() or residual.storage_offset() != value.storage_offset():
+        return False
+    if residual.untyped_storage().nbytes() != length:
+        return False
+    parts = [tensor.components] if many is None else _parts_of(many)
+    return all(
+        part.stride()[1:] == value.stride()
+        and part.stride(0) * value.element_size() == length
+        and part.storage_offset() == value.storage_offset()
+        for part in parts
     )
+
+
+def _many(tensor: DecomposedTensor) -> Entries | Pulled | None:
+    """What stands for the tensor's components, if those are too many to be made."""
+    its, kept = tensor.value, tensor.windows
+    if "components" in vars(tensor) or not is_unmade(its, tensor.labels, tensor.whole):
+        return None
+    return kept if isinstance(kept, (Entries, Pulled)) else None
+
+
+def _parts_of(many: Entries | Pulled) -> list[torch.Tensor]:
+    return [many.numbers, many.owners] if isinstance(many, Entries) else [many.total[None]]
 
 
 def restrided(
     tensor: DecomposedTensor, size: Sequence[int], steps: Sequence[int], offset: int | None = None
 ) -> DecomposedTensor:
     """The view of memories in which the parts lie alike, by steps from a place on (by default the tensor's first)."""
-    value, residual, components = tensor.value, tensor.residual, tensor.components
-    wide = (components.shape[0], *size), (components.stride(0), *steps)
+    value, residual, many = tensor.value, tensor.residual, _many(tensor)
+    parts = [tensor.components] if many is None else _parts_of(many)
+    with contextlib.nullcontext() if many is None else torch.enable_grad():
+        seen = [part.as_strided((len(part), *size), (part.stride(0), *steps), offset) for part in parts]
+    components: Any = seen[0]
+    if isinstance(many, Entries):
+        components = Entries(seen[0], seen[1], many.count)
+    elif many is not None:
+        components = Pulled(seen[0].squeeze(0), many.sources, many.count)
     return DecomposedTensor(
         value.as_strided(size, steps, offset),
         residual.as_strided(size, steps, offset),
-        components.as_strided(*wide, offset),
+        components,
         tensor.labels,
         tensor.whole,
     )

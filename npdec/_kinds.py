@@ -57,13 +57,14 @@ class Views(list["ref[Any]"]):
     products that are yet to be made of them (`npdec._deferred`).
     """
 
-    __slots__ = ("__weakref__", "borrowers", "due", "lazy", "limit", "loose", "others")
+    __slots__ = ("__weakref__", "borrowers", "due", "lazy", "limit", "loose", "others", "shared")
 
     def __init__(self, members: Iterable[Any]) -> None:
         super().__init__(map(ref, members))
         self.limit, self.loose, self.lazy = 16, False, False
         self.borrowers: WeakSet[Any] | None = None
         self.due: Sequence[Step] = ()
+        self.shared: Any = None  # npdec._shared_entries.Shared: what the write changes, if that is not components
         self.others: Sequence[Any] = ()
 
     def lend(self, product: LazyComponents) -> None:

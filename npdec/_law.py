@@ -20,6 +20,7 @@ from npdec._call import Call
 from npdec._choices import places_beside
 from npdec._decomposed import DecomposedTensor, Labels, align, carries
 from npdec._deferred import lazy
+from npdec._entries import Entries
 from npdec._equal_rows import of_the_residuals, spread
 from npdec._frozen import chosen_by
 from npdec._gradients import guarded, is_pulled, no_graph
@@ -41,9 +42,10 @@ from npdec._scope import scope
 from npdec._secant import derivative
 from npdec._settings import conditions_are_frozen
 from npdec._signature import LAW_TAGS, Parameter
+from npdec._sizes import check
 from npdec._tracing import mapped, name_of, tracing
 from npdec._windowed import total
-from npdec._windows import sparse
+from npdec._windows import entries, sparse
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["TaggedRule", "pack", "quadrature", "register_ufunc", "ruled"]
@@ -199,25 +201,22 @@ def two_orders(call: Call) -> Any:
     """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
     once, and the two orders are averaged, which is the Shapley value of the two."""
     a, b = call.tensors
-    labels, (c_a, c_b) = align([a, b])
+    labels, (c_a, c_b) = align([a, b], None if call.whole else entries)
     name = name_of(call.func)
     with no_graph(call.whole):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
         only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
-    def share(
-        t: DecomposedTensor, components: torch.Tensor, first: torch.Tensor, last: torch.Tensor, f: Function
-    ) -> torch.Tensor:
+    def share(t: DecomposedTensor, components: Any, first: torch.Tensor, last: torch.Tensor, f: Function) -> Any:
         with no_graph(call.whole):
             difference, step = (first + last) / 2, change(t.value, t.residual)
         sizes = t.value.abs() + t.residual.abs()
-        parts = lead(components, value.ndim)
-        made: torch.Tensor = share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
-        return made
+        parts = lead(components, value.ndim) if isinstance(components, torch.Tensor) else components
+        return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
 
     of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: call(u, b.value))
     of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: call(a.value, u))
-    return pack(value, residual, of_a + of_b, labels, call.whole)
+    return pack(value, residual, total([of_a, of_b]), labels, call.whole)
 
 
 def pointwise_in_all(call: Call) -> Any:
@@ -245,14 +244,18 @@ def pointwise_in_all(call: Call) -> Any:
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
             means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
             means = [mean.reshape(value.shape) for mean in means]
-    labels, components = align(tensors)
-    parts = [lead(c, value.ndim) for c in components]
+    labels, components = align(tensors, None if call.whole else entries)
+    if not all(isinstance(c, Entries) for c in components):
+        labels, components = align(tensors)
+        components = [lead(c, value.ndim) for c in components]
+        check((len(labels), *value.shape), max(c.numel() for c in components))
     steps = [x - r for x, r in zip(*ends, strict=True)]
     difference = fx - fr
-    made = combined(parts, means, steps, difference).to(value.dtype)
+    made = combined(components, means, steps, difference).to(value.dtype)
     known = bool(torch.isfinite(difference.sum()))
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
-        warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
+        given = [c.numbers if isinstance(c, Entries) else c for c in (made, *components)]
+        warn_of_size(name_of(func), given[:1], given[1:], [value], [residual], call.whole)
     return pack(value, residual, made, labels, call.whole)
 
 
@@ -331,7 +334,7 @@ _MOST_ARGUMENTS = 64  # that a tag on *args reaches
 class TaggedRule:
     """The rule of a function whose arguments carry tags, by position and by name."""
 
-    __slots__ = ("by_key", "optional")
+    __slots__ = ("by_key", "elementwise", "optional")
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.by_key: dict[int | str, str] = {}
@@ -348,6 +351,8 @@ class TaggedRule:
             self.by_key[p.name] = p.tag
             if p.default is None:
                 self.optional |= {i, p.name}
+        tags = LAW_TAGS & set(self.by_key.values())
+        self.elementwise = bool(tags) and tags <= {"Pointwise", "Stepwise"}
 
     @classmethod
     def of(cls, *tags: str | None) -> TaggedRule:

@@ -19,9 +19,11 @@ from npdec._decomposed import DecomposedTensor, Labels, carries, expand_componen
 from npdec._impl._storage import has_overlap
 from npdec._interrupts import Step, commit, undisturbed
 from npdec._kinds import Views
-from npdec._sizes import zeros
+from npdec._shared_entries import Shared, gathered
+from npdec._sizes import has_many, zeros
 from npdec._tracing import tracing
-from npdec._views import family, is_settled
+from npdec._views import family, is_settled, is_unmade
+from npdec._windows import component_dtype
 
 __all__ = ["due", "each_once", "laid_out", "ready", "seen_alike", "settle", "together"]
 
@@ -56,11 +58,13 @@ def ready(
     missing = source is not None and not target.covers(source.labels)
     if not missing and is_settled(target):
         return target
-    if len(members) > 1 or any(other is not target for other in others) or has_overlap(target.value):
+    labels = target.labels if source is None else union([target, source])
+    large = has_many(len(labels)) and not tracing() and is_unmade(target.value, labels, target.whole)
+    if large or len(members) > 1 or any(other is not target for other in others) or has_overlap(target.value):
         return laid_out([target, *others], target if source is None else source, known)
     if missing:
         _check_alone(members, known)
-    return _own(target, target.labels if source is None else union([target, source]))
+    return _own(target, labels)
 
 
 def _own(target: DecomposedTensor, labels: Labels) -> DecomposedTensor:
@@ -108,28 +112,34 @@ def laid_out(
     values = undisturbed(_values, members)
     changes: list[tuple[torch.Tensor, dict[str, Any]]] = []
     held = None
-    for member, value, (residual, components) in zip(
-        members, values, _parts(members, values, labels, like, apart), strict=True
-    ):
+    parts, shared = _parts(members, values, labels, like, apart)
+    for member, value, (residual, components) in zip(members, values, parts, strict=True):
         _check_class(member)
-        attributes = {"value": value, "residual": residual, "components": components, "labels": labels}
-        attributes |= {"whole": like.whole, "discrete": not carries(value.dtype), "origin": None, "windows": None}
+        made = {"components": components, "windows": None} if shared is None else {"windows": components}
+        attributes = {"value": value, "residual": residual, "labels": labels, **made}
+        attributes |= {"whole": like.whole, "discrete": not carries(value.dtype), "origin": None}
         changes.append((member, attributes | {"writes": vars(member).get("writes", 0) + 1}))
         if member is tensors[0]:
             held = DecomposedTensor(value, residual, components, labels, like.whole)
     assert held is not None
-    return _standing_in(held, tensors[0], changes)
+    return _standing_in(held, tensors[0], changes, shared)
 
 
 def _standing_in(
-    held: DecomposedTensor, target: torch.Tensor, changes: Sequence[tuple[torch.Tensor, dict[str, Any]]]
+    held: DecomposedTensor,
+    target: torch.Tensor,
+    changes: Sequence[tuple[torch.Tensor, dict[str, Any]]],
+    shared: Shared | None = None,
 ) -> DecomposedTensor:
     """The tensor that stands in for the target until a write, with which others get attributes and are decomposed."""
     held.views = views = Views([held])
+    changes = [(member, {**attributes, "views": views, "awaited": None}) for member, attributes in changes]
     views.due = [(views.extend, [ref(member) for member, _ in changes])]
-    views.due += [
-        (dict.update, vars(member), {**attributes, "views": views, "awaited": None}) for member, attributes in changes
-    ]
+    if shared is not None:
+        views.shared, shared.changes = shared, [(attributes["value"], attributes) for _, attributes in changes]
+        views.due += [(dict.pop, vars(member), "components", None) for member, _ in changes]
+        views.due.append((setattr, views, "shared", None))
+    views.due += [(dict.update, vars(member), attributes) for member, attributes in changes]
     views.due += [(setattr, member, "__class__", DecomposedTensor) for member, _ in changes]
     views.due.append((setattr, views, "due", ()))
     if torch._C._functorch.is_functorch_wrapped_tensor(held.value):  # no view of it would be known
@@ -275,28 +285,40 @@ def _parts(
     labels: Labels,
     like: DecomposedTensor,
     apart: bool,
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """A residual and components for each value: views of two tensors laid out as the storage of the values is."""
+) -> tuple[list[tuple[torch.Tensor, Any]], Shared | None]:
+    """A residual and components for each value: views of two tensors laid out as the storage of the values is. Too
+    many components are not made: then they are what the second result has in their place."""
     largest = max(values, key=lambda value: (value.untyped_storage().nbytes(), value.dtype.itemsize))
     length = largest.untyped_storage().nbytes() // largest.dtype.itemsize
     memory = largest.detach()
     memory = memory.conj() if memory.is_conj() else memory
     memory = torch._neg_view(memory) if memory.is_neg() else memory
     residual = memory.as_strided((length,), (1,), 0).clone()
-    components = zeros(residual, (len(labels), length), _component_dtype(residual.dtype, like))
+    dtype = _component_dtype(residual.dtype, like)
+    shared = gathered(members, values, labels, like, length, dtype, each_once)
+    components = zeros(residual, (len(labels), length), dtype) if shared is None else None
     decomposed = [member for member in members if isinstance(member, DecomposedTensor)]
     for part in sorted(decomposed, key=lambda member: member.value.numel()):
         place = each_once(part.value)
-        its = _counterpart(residual, part.value), _counterpart(components, part.value)
-        full = expand_components(part.components, part.labels, labels)
-        its[0][place].copy_(part.residual[place])
-        its[1][(slice(None), *place)].copy_(full[(slice(None), *place)])
-        if not apart and has_overlap(part.value) and not (_agree(its[0], part.residual) and _agree(its[1], full)):
+        its = _counterpart(residual, part.value)
+        its[place].copy_(part.residual[place])
+        if components is not None:
+            full = expand_components(part.components, part.labels, labels)
+            there = _counterpart(components, part.value)
+            there[(slice(None), *place)].copy_(full[(slice(None), *place)])
+        if apart or not has_overlap(part.value):
+            continue
+        alike = shared.agrees(part) if components is None and shared is not None else _agree(there, full)
+        if not (_agree(its, part.residual) and alike):
             raise RuntimeError(
                 "writing into a decomposed tensor of which several elements are one in memory (it was expanded), "
                 "though they have contributions of their own. Write into a copy (.clone())"
             )
-    return [(_counterpart(residual, value), _counterpart(components, value)) for value in values]
+    residuals = [_counterpart(residual, value) for value in values]
+    if components is not None:
+        return [(r, _counterpart(components, value)) for r, value in zip(residuals, values, strict=True)], None
+    assert shared is not None
+    return [(r, shared.seen(value)) for r, value in zip(residuals, values, strict=True)], shared
 
 
 def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -307,7 +329,7 @@ def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:
     """The dtype of the components of a value: its own, or for booleans and integers that of what is written."""
     if carries(dtype):
         return dtype
-    return like.components.dtype if like.discrete else like.value.dtype.to_real()
+    return component_dtype(like) if like.discrete else like.value.dtype.to_real()
 
 
 def each_once(view: torch.Tensor) -> tuple[slice, ...]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._entries import Entries
 from npdec._impl import _util
 from npdec._nodes import gauss_legendre, last_coefficients
 from npdec._quadrature import tolerance
@@ -27,7 +28,7 @@ _NODES = 8
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 _DEEPEST = 50  # halvings: narrower panels differ by rounding only
 _MOST = 64  # panels for each row, on average
-_BLOCK = 2**21  # numbers that are looked at together
+_BLOCK = 2**16  # numbers that are looked at together
 
 
 class _Panels(NamedTuple):
@@ -225,16 +226,21 @@ def mean_gradients(
 
 
 def combined(
-    components: Sequence[torch.Tensor],
+    components: Sequence[Any],
     means: Sequence[torch.Tensor],
     steps: Sequence[torch.Tensor],
     change: torch.Tensor,
-) -> torch.Tensor:
-    """The components of an elementwise function, from those of its arguments and its mean gradients.
+) -> Any:
+    """The components of an elementwise function, from those of its arguments (tensors, or all entries) and its mean
+    gradients.
 
     What does not move an argument contributes nothing through it, though the gradient be infinite; and an infinite step
     has the whole change of the function to itself (several of them share it).
     """
+    if all(isinstance(c, Entries) for c in components):
+        if all(bool(torch.isfinite(mean).all()) for mean in means):
+            return functools.reduce(Entries.plus, [c.times(mean) for c, mean in zip(components, means, strict=True)])
+        components = [c.dense() for c in components]
     terms = [c * mean for c, mean in zip(components, means, strict=True)]
     if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
         return functools.reduce(torch.add, terms)

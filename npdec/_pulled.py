@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._sizes import zeros
+from npdec._sizes import check, zeros
 
 __all__ = ["Pulled", "Source"]
 
@@ -75,6 +75,7 @@ class Pulled:
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
+        check(self.shape)
         slopes = self._slopes() if 0 < self.count < self.total.numel() and self.total.requires_grad else None
         if slopes is not None:
             return torch.stack(list(self._columns(*slopes)))

@@ -15,13 +15,14 @@ import torch
 from npdec._decomposed import DecomposedTensor, Labels, places_of, union
 from npdec._gradients import derived_twice
 from npdec._kinds import Views
+from npdec._pieces import in_pieces
 from npdec._pulled import Pulled, Source
 from npdec._rules import is_linear
 from npdec._sizes import TooLarge, has_many, in_rule, is_large
 from npdec._tracing import name_of, tracing
 from npdec._windows import sparse, summed
 
-__all__ = ["answer", "has_many_components"]
+__all__ = ["answer", "as_whole", "has_many_components", "may_be_pulled"]
 
 Rule = Callable[..., Any]
 _ALL = ("all inputs",)
@@ -42,13 +43,14 @@ def has_many_components(args: Sequence[Any]) -> bool:
 def answer(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The rule's answer to a call of which an argument has many components."""
     leaves = list(_leaves((*args, *kwargs.values())))
-    if not is_linear() or _is_inplace(func, kwargs) or not all(map(_may_be_pulled, leaves)):
+    if not is_linear() or _is_inplace(func, kwargs) or not all(map(may_be_pulled, leaves)):
         return _named(rule, func, args, kwargs)
     if not any(type(leaf.windows) is Pulled and is_large(leaf.windows.shape) for leaf in leaves):
         drawn = torch.get_rng_state()
         token = in_rule.set(True)
         try:
-            return rule(func, args, kwargs)
+            made = in_pieces(rule, func, args, kwargs)
+            return rule(func, args, kwargs) if made is None else made
         except TooLarge:
             torch.set_rng_state(drawn)  # a rule that draws numbers draws the same again
         finally:
@@ -88,7 +90,7 @@ def _leaves(args: Sequence[Any]) -> Any:
             yield from _leaves(arg)
 
 
-def _may_be_pulled(tensor: DecomposedTensor) -> bool:
+def may_be_pulled(tensor: DecomposedTensor) -> bool:
     """Whether the components of what follows from a tensor may be found backwards: nothing else differentiates."""
     if tensor.whole or tensor.value.is_inference() or torch.is_inference_mode_enabled():
         return False
@@ -106,7 +108,7 @@ def _in_reverse(
     made: dict[int, tuple[DecomposedTensor, list[Source]]] = {}
     for leaf in leaves:
         if id(leaf) not in made:
-            made[id(leaf)] = _as_whole(leaf, labels)
+            made[id(leaf)] = as_whole(leaf, labels)
     sources = {id(source.sum): source for _, its in made.values() for source in its}
 
     def replaced(arg: Any) -> Any:
@@ -119,13 +121,15 @@ def _in_reverse(
     token = derived_twice.set(True)
     try:
         with torch.enable_grad():
-            result = rule(func, [replaced(arg) for arg in args], {key: replaced(arg) for key, arg in kwargs.items()})
+            given = [replaced(arg) for arg in args], {key: replaced(arg) for key, arg in kwargs.items()}
+            result = in_pieces(rule, func, *given)
+            result = rule(func, *given) if result is None else result
     finally:
         derived_twice.reset(token)
     return _restored(result, list(sources.values()), labels)
 
 
-def _as_whole(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
+def as_whole(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
     """The tensor in reverse mode, and what the graph of its components begins at."""
     kept: Any = tensor.windows
     equal = tensor.labels == labels

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import torch
 
-__all__ = ["TooLarge", "check", "has_many", "in_rule", "is_large", "zeros"]
+__all__ = ["TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
 
 _MANY = 2**12  # components, from which on they may be too large
 _LARGE = 2**20  # numbers, from which on components are
@@ -35,6 +35,13 @@ def check(shape: Sequence[int], there: int = 0) -> None:
     """Raise TooLarge if components of the shape need not be made, and are twice the numbers that are there."""
     if is_large(shape) and math.prod(shape) > 2 * there and in_rule.get():
         raise TooLarge(message(shape))
+
+
+def check_pairs(pairs: int, there: int) -> None:
+    """Raise TooLarge if entries need not be made, and are many times the numbers that are there: elements broadcast
+    that are sums of many."""
+    if pairs > _LARGE and pairs > 4 * there and in_rule.get():
+        raise TooLarge(f"{pairs:,} entries of {there:,} numbers")
 
 
 def zeros(like: torch.Tensor, shape: Sequence[int], dtype: torch.dtype | None = None) -> torch.Tensor:

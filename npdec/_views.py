@@ -16,6 +16,7 @@ from npdec._decomposed import DecomposedTensor, is_broadcast
 from npdec._impl._storage import has_overlap, shares_memory
 from npdec._interrupts import undisturbed
 from npdec._kinds import Views
+from npdec._sizes import has_many, is_large
 from npdec._tracing import tracing
 
 __all__ = [
@@ -116,10 +117,19 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
         return part.clone()
 
 
+def is_unmade(value: torch.Tensor, labels: Sequence[Any], whole: bool) -> bool:
+    """Whether a write does without the components of all numbers in a memory, as they would be too large."""
+    if whole or torch._C._functorch.is_functorch_wrapped_tensor(value):
+        return False
+    return is_large((len(labels), value.untyped_storage().nbytes() // value.dtype.itemsize))
+
+
 def is_settled(tensor: DecomposedTensor) -> bool:
     """Whether the parts can be written where they are: views have them in common as they have their values, and those
     elements are one with another that are in the value."""
     views = tensor.views
+    if has_many(len(tensor.labels)) and not tracing() and is_unmade(tensor.value, tensor.labels, tensor.whole):
+        return views is not None and views.shared is not None
     if views is not None and not tracing():
         if views.lazy:
             views.loose |= not all(_has_like(tensor, member) for member in views.living())

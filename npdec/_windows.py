@@ -26,6 +26,7 @@ __all__ = [
     "Layout",
     "Windows",
     "blocks",
+    "component_dtype",
     "entries",
     "handed_on",
     "is_worth",
@@ -346,6 +347,8 @@ def sparse(tensor: Decomposed) -> Windows | Entries | None:
         return given
     components: torch.Tensor | None = tensor.__dict__.get("components")
     found = blocks(given) if len(given.numbers) == 1 else None
+    if found is None and not few:
+        return given
     if found is None and components is None:
         tensor.components = given.dense()
     elif found is not None and components is not None:
@@ -379,6 +382,13 @@ def handed_on(tensor: Decomposed) -> Any:
         if type(tensor.windows) is Pulled:
             return tensor.windows
     return tensor.components
+
+
+def component_dtype(tensor: Decomposed) -> torch.dtype:
+    """The dtype of the tensor's components, which are not made to tell it."""
+    found = unmade(tensor)
+    dtype: torch.dtype = tensor.components.dtype if found is None else found.dtype
+    return dtype
 
 
 def weighted(tensor: Decomposed, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -91,8 +94,29 @@ def broadcast_shapes(*given: Iterable[int]) -> tuple[int, ...]:
 # --- warnings, and conditions on values -------------------------------------------------------------------------------
 
 
+# What was said of a call that is computed in pieces; its numbers are those of the first piece that it holds for.
+_said: ContextVar[set[str] | None] = ContextVar("npdec.said", default=None)
+_NUMBER = re.compile(r"[0-9.]+(e[+-][0-9]+)?")
+
+
+@contextlib.contextmanager
+def saying_once() -> Iterator[None]:
+    """Context manager: of warnings that differ in numbers only the first is given."""
+    token = _said.set(set() if _said.get() is None else _said.get())
+    try:
+        yield
+    finally:
+        _said.reset(token)
+
+
 def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn at the line of the caller's own code, however many frames of this package and of torch's lie between."""
+    said = _said.get()
+    if said is not None:
+        kind = _NUMBER.sub("", message)
+        if kind in said:
+            return
+        said.add(kind)
     level = 1
     while True:
         try:

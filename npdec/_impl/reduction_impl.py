@@ -6,6 +6,7 @@ torch; the rest is in `_reduce`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -161,14 +162,19 @@ def var(
     if isinstance(ddof, torch.Tensor) and not _util.carries(ddof):
         ddof = ddof.item()
     if (
-        dtype is None and keepdims is NoValue and where is NoValue and mean is NoValue and a.dtype in _SQUARED
+        dtype is None and where is NoValue and mean is NoValue and a.dtype in _SQUARED
         and not isinstance(ddof, torch.Tensor)
     ):  # fmt: skip
-        if axis is None:
+        if axis is None and keepdims is NoValue:
             if a.numel() > ddof:
                 return torch.var(a, correction=ddof)
-        elif axis.__class__ is int and -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.numel():
-            return torch.var(a, axis, correction=ddof)
+        elif axis.__class__ is int and keepdims is NoValue:
+            if -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.numel():
+                return torch.var(a, axis, correction=ddof)
+        elif a.numel() and a.ndim:
+            axes = _reduce.mean_axes(axis, a.ndim, where)
+            if math.prod([a.shape[i] for i in axes]) > ddof and axes:
+                return torch.var(a, axes, correction=ddof, keepdim=keepdims is not NoValue and bool(keepdims))
     axes = _reduce.mean_axes(axis, a.ndim, where)
     count = _reduce.count_items(a, axes, where, True)
     freedom = count - ddof
