@@ -9,11 +9,13 @@ import torch
 
 from npdec import _closed_forms, _law
 from npdec._call import Call
+from npdec._choices import compare_choices, is_watched
 from npdec._closed import read
 from npdec._decomposed import DecomposedTensor
 from npdec._formula import with_numbers
 from npdec._gradients import no_graph
-from npdec._tracing import tracing
+from npdec._impl._linalg import OF_THE_BASELINE
+from npdec._tracing import name_of, tracing
 
 __all__ = ["RULES"]
 
@@ -168,15 +170,44 @@ def _has_equal(numbers: torch.Tensor) -> bool:
     return int(pairs.sum()) > numbers.numel()
 
 
-def _away_from_equal(func: Function, found: Any, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> Function:
+def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
     """The function, or where two of its numbers are equal at an end of the path, its form that has a derivative there.
-    `found` is what it makes of the value."""
+    `found` and `base` are what it makes of the value and of the residual."""
     if func not in _APART:
         return func
     apart, place = _APART[func]
-    if _has_equal(found[place].detach()) or _has_equal(func(x.residual.detach(), *args, **kwargs)[place]):
-        return apart
-    return func
+    return apart if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
+
+
+def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> tuple[Any, Any]:
+    """What the function makes of the value and of the residual."""
+    with no_graph(x.whole):
+        found = func(x.value, *args, **kwargs)
+        try:
+            return found, func(x.residual.detach(), *args, **kwargs)
+        except torch.linalg.LinAlgError as error:
+            raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
+
+
+def _tuple_of(found: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+def _kept(found: Any, whole: bool) -> list[torch.Tensor]:
+    """The results by which signs and orders are chosen: in reverse mode copies, for gradients come back along the path
+    when the results may have been written to."""
+    return [out.detach().clone() if whole else out.detach() for out in _tuple_of(found)]
+
+
+def _compare(name: str, signs: Function, base: Any, like: Sequence[torch.Tensor]) -> None:
+    """Warn if at the baseline the signs or the order are others than the value's, which the residual has."""
+    if not is_watched():
+        return
+    for turned, own in zip(_tuple_of(signs(base, like)), _tuple_of(base), strict=True):
+        within = 64 * max(own.shape) * torch.finfo(own.dtype).eps * own.abs().max()  # columns added to a basis
+        if not bool(((turned - own).abs() <= within).all()):
+            compare_choices(name, turned, own)
+            return
 
 
 def _aligned(func: Function, signs: Function, like: Any) -> Function:
@@ -201,14 +232,13 @@ def _with_signs(signs: Function, inner: Function) -> Function:
         if not isinstance(x, DecomposedTensor) or tracing() or not x.value.numel():
             return inner(func, args, kwargs)
         if x.value.is_complex():
-            if func is not torch.linalg.svd:  # of which the phases are free
-                with no_graph(x.whole):
-                    func = _away_from_equal(func, func(x.value, *args[1:], **kwargs), x, args[1:], kwargs)
+            if func in _APART and func is not torch.linalg.svd:  # of which the phases are free
+                func = _away_from_equal(func, *_ends(func, x, args[1:], kwargs))
             return inner(func, args, kwargs)
-        with no_graph(x.whole):
-            found = func(x.value, *args[1:], **kwargs)
-            like = [out.detach() for out in (found if isinstance(found, tuple) else (found,))]
-            func = _away_from_equal(func, found, x, args[1:], kwargs)
+        found, base = _ends(func, x, args[1:], kwargs)
+        like = _kept(found, x.whole)
+        _compare(name_of(func), signs, base, like)
+        func = _away_from_equal(func, found, base)
         made = inner(_aligned(func, signs, like), args, kwargs)
         # The value as it lies in memory where nothing was turned or put in another order.
         residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
@@ -221,15 +251,20 @@ def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     return _law.quadrature(Call(func, None, args, kwargs))
 
 
+def _thin(made: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    u, s, vh = made
+    return u[..., : s.shape[-1]], s, vh[..., : s.shape[-1], :]
+
+
 def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """svd: of the vectors that complete a basis torch has no derivative, and any will do."""
     x, full = read(args or (kwargs["A"],), kwargs, full_matrices=True)
     if not full or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
         return _svd_reduced(func, (x, full), {})
-    with no_graph(x.whole):
-        value = func(x.value)
-        small = _away_from_equal(func, value, x, (), {"full_matrices": False})
-    thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, [out.detach() for out in value])
+    value, base = _ends(func, x, (), {})
+    like, small = _kept(value, x.whole), _away_from_equal(func, value, base)
+    _compare(name_of(func), lambda made, like: _svd_signs(_thin(made), like), base, like)
+    thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, like)
     thin.__name__ = func.__name__
     made = _by_quadrature(thin, (x,), {})
     return type(value)(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import warnings
 from typing import Any
 
 import numpy
 import pytest
 
 import npdec as np
+from decomposition_cases import CASES, FREEZES, baseline, inexact, leaves, run
 from writes import KEYS, TARGETS, WHOLE, R, X, contributions, is_numpys, keyed, keyed_cases, weighted, whole
 
 pytestmark = pytest.mark.filterwarnings("error::npdec.exceptions.DecompositionWarning")
@@ -89,6 +91,48 @@ def check_derivatives(program: Any) -> None:
     close(np.vmap(np.grad(number))(np.stack([x, x])), [gradient, gradient])
     second = np.grad(lambda x: np.grad(lambda z: number(z) ** 2)(x).sum())(x)
     numpy.testing.assert_allclose(second, 2 * gradient * gradient.sum(), rtol=1e-10, atol=1e-9)
+
+
+# -- what is written after it was computed with --------------------------------------------------------------------
+
+
+def _is_finite(sample: Any) -> bool:
+    return all(numpy.isfinite(numpy.array(leaf.data, leaf.dtype)).all() for leaf in leaves(sample).values())
+
+
+FIRST = {
+    name: sample
+    for name, sample in reversed(CASES)
+    if name not in FREEZES and not sample.freezes and _is_finite(sample)
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_result_is_written_before_gradients_go_back(name):
+    """Each result is copied and then overwritten. What the inputs contribute adds up to the change all the same."""
+    sample = FIRST[name]
+    found = leaves(sample)
+    inputs = [np.array(leaf.data, leaf.dtype) for leaf in found.values()]
+    bases = [np.array(baseline(leaf, sample.base, path)) for path, leaf in found.items()]
+
+    def total(*arrays: Any) -> Any:
+        made = run(name, sample, dict(zip(found, [x + 0 for x in arrays], strict=True)))
+        numbers = [out for out in made if inexact(out) and out.size]
+        kept = [out + 0 for out in numbers]
+        for out in numbers:
+            if isinstance(out, np.ndarray) and out.flags.writeable:
+                out[...] = 7.5
+        return sum((weighted(np, out) for out in kept), np.zeros(())[()])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ends = [float(total(*arrays)) for arrays in (inputs, bases)]
+        got = np.attribute(total, *inputs, baseline=tuple(bases) if len(bases) > 1 else bases[0])
+    assert float(got.value) == ends[0]
+    shares = got.attribution if isinstance(got.attribution, tuple) else (got.attribution,)
+    moved = sum(float(share.real.sum()) for share in shares)
+    size = sum(abs(number) for number in ends) + sum(float(abs(share).sum()) for share in shares)
+    assert abs(moved - (ends[0] - float(got.residual))) <= 1e-5 * size  # some are of single precision
 
 
 # -- the reports, and what is beside the tables ------------------------------------------------------------------------
