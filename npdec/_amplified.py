@@ -9,10 +9,20 @@ from typing import Any
 import torch
 
 from npdec._impl import _util
-from npdec._tracing import mapped, tracing
+from npdec._tracing import mapped, name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["STEEP", "change", "is_large", "warn_cancelled", "warn_infinite", "warn_of_size"]
+__all__ = [
+    "STEEP",
+    "change",
+    "is_large",
+    "warn_cancelled",
+    "warn_infinite",
+    "warn_of_factors",
+    "warn_of_size",
+    "watch_factors",
+]
+
 
 STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
 
@@ -49,9 +59,12 @@ def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.
 def is_large(factor: Any) -> bool:
     """Whether what is multiplied with a factor, a number or a tensor of them, may become a million times as large."""
     if isinstance(factor, torch.Tensor):
-        if not factor.numel() or not (factor.is_floating_point() or factor.is_complex()):
+        if not factor.numel() or not (factor.is_floating_point() or factor.is_complex()) or factor.is_meta:
             return False
-        factor = float(torch.linalg.vector_norm(factor.detach(), math.inf))
+        # The length takes a fraction of the time of the largest magnitude, and mostly says enough.
+        if float(torch.linalg.vector_norm(factor.detach())) <= STEEP:
+            return False
+        factor = float(factor.detach().abs().max())
     return not isinstance(factor, (tuple, list)) and STEEP < abs(factor) < math.inf
 
 
@@ -85,8 +98,43 @@ def warn_of_size(
         if not math.isfinite(most):
             warn_infinite(name, value.detach(), residual.detach())
         elif most > STEEP * given and bool((sizes > STEEP * (value.abs() + residual.abs() + given)).any()):
-            _util.warn(
-                f"{name}: contributions are more than a million times as large as the value, the residual and what "
-                "they are made of: they cancel, and few of their digits are left in what they add up to",
-                DecompositionWarning,
-            )
+            _warn_large(name)
+
+
+def _warn_large(name: str) -> None:
+    _util.warn(
+        f"{name}: contributions are more than a million times as large as the value, the residual and what "
+        "they are made of: they cancel, and few of their digits are left in what they add up to",
+        DecompositionWarning,
+    )
+
+
+def warn_of_factors(
+    name: str, gross: torch.Tensor, changes: torch.Tensor, value: torch.Tensor, residual: torch.Tensor
+) -> None:
+    """Warn where what the factors of a product contribute cancels to a millionth of its size.
+
+    `gross` (*S) are the magnitudes of what the factors contribute, together, and `changes` those of the change of each.
+    The largest of these may be the large factor's own (1/x from a baseline next to zero), and measures nothing.
+    """
+    given = changes.sum() - changes.max()
+    if bool((torch.isfinite(gross) & (gross > STEEP * (value.abs() + residual.abs() + given))).any()):
+        _warn_large(name)
+
+
+def watch_factors(
+    call: Any,
+    factors: Sequence[int],
+    nodes: Sequence[tuple[Sequence[torch.Tensor], float]],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+) -> None:
+    """The same of a call whose tensors `factors` enter linearly each, with the points of the path at which the others
+    are held, and their weights."""
+    with torch.no_grad():
+        steps = [change(call.tensors[i].value, call.tensors[i].residual) for i in factors]
+        gross: Any = 0
+        for points, weight in nodes:
+            for i, step in zip(factors, steps, strict=True):
+                gross = gross + weight * call.linear_part(*points[:i], step, *points[i + 1 :]).abs()
+        warn_of_factors(name_of(call.func), gross, torch.stack([s.abs().sum() for s in steps]), value, residual)

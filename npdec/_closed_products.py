@@ -15,6 +15,7 @@ from typing import Any, cast
 import torch
 
 from npdec import _law
+from npdec._amplified import change, is_large, warn_of_factors
 from npdec._call import Call
 from npdec._closed import by_position, read
 from npdec._decomposed import DecomposedTensor
@@ -102,6 +103,10 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         reach = float(powers.abs().amax() + total.abs().amax()) if k and total.numel() and not tracing() else 0.0
         plain = not tracing() and reach < _most(total)
         multiplier = others * shrink * (grown[0] * grown[1])[..., None] if plain else others
+        if plain and not x.whole and len(x.labels) > 1 and is_large(multiplier):
+            steps = change(factors.value, factors.residual)
+            sizes = (steps * multiplier).abs().sum(-1)
+            warn_of_factors("prod", sizes, steps.abs().reshape(-1, k).sum(0), value, base)
     if plain:
         components = weighted(factors, multiplier, [-1])
     else:  # step by step, so that nothing leaves the range on the way

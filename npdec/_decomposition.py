@@ -15,6 +15,7 @@ from npdec._checking import missing
 from npdec._components import NewLabels
 from npdec._convert import as_tensor
 from npdec._decomposed import DecomposedTensor, Labels, carries, copy_of, is_broadcast
+from npdec._halves import warn_beyond_range
 from npdec._impl import _util
 from npdec._impl._storage import has_overlap
 from npdec._input_labels import Index, Indices, input_labels
@@ -339,5 +340,9 @@ def _make(value: torch.Tensor, residual: torch.Tensor, member: torch.Tensor, lab
     change = value - residual
     member, count = member.to(device=change.device, dtype=torch.int64), len(labels)
     if _windows.is_worth(change, member, count):
-        return DecomposedTensor(value, residual, _windows.marked(change, member, count), labels)
-    return DecomposedTensor(value, residual, _windows.scattered(change, member, count), labels)
+        made = DecomposedTensor(value, residual, _windows.marked(change, member, count), labels)
+    else:
+        made = DecomposedTensor(value, residual, _windows.scattered(change, member, count), labels)
+    if change.dtype is torch.float16 and bool(torch.isfinite(value - value + residual - residual).all()):
+        warn_beyond_range(decompose, (), made)
+    return made

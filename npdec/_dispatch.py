@@ -43,6 +43,7 @@ from npdec._call import Call
 from npdec._decomposed import DecomposedTensor, is_reverse
 from npdec._decomposed import dispatch as dispatched
 from npdec._graph import wants_graph
+from npdec._halves import warn_beyond_range
 from npdec._impl import torch_linear_impl, torch_opaque_impl, torch_pointwise_impl
 from npdec._names import in_their_places, out_of_place
 from npdec._numbers import has_discrete, of_numbers
@@ -311,6 +312,7 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         result = rule(func, args, kwargs)
     if not tracing():
         link_results(result, args, kwargs)
+        warn_beyond_range(func, args, result)
     if _checking.is_on(func):
         _checking.check(func, args, result)
     return result

@@ -5,17 +5,21 @@ The ten bits of float16, or seven of bfloat16, leave a quotient of differences h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
+from npdec._amplified import warn_infinite
 from npdec._close import is_of_torch
+from npdec._decomposed import DecomposedTensor
 from npdec._impl._util import single, working_dtype
 from npdec._secant import secant
 from npdec._slope import Slope
+from npdec._tracing import mapped, name_of, tracing
 
-__all__ = ["is_known_in_single", "secant_of_halves", "widened"]
+__all__ = ["is_known_in_single", "secant_of_halves", "warn_beyond_range", "widened"]
 
 _Function = Callable[..., torch.Tensor]
 
@@ -62,3 +66,36 @@ def _wide(f: _Function, dtype: torch.dtype) -> _Function:
 
     wide.function = function  # type: ignore[attr-defined]
     return wide
+
+
+# -- the end of float16 ------------------------------------------------------------------------------------------------
+
+
+def warn_beyond_range(func: Callable[..., Any], args: Any, result: Any) -> None:
+    """Warn where contributions in float16, which ends at 65504, have become infinite or NaN in an operation."""
+    if type(result) is not DecomposedTensor:
+        if isinstance(result, (tuple, list)):
+            for item in result:
+                warn_beyond_range(func, args, item)
+        return
+    if result.value.dtype is not torch.float16 or tracing() or mapped() or result.value.is_meta:
+        return
+    if not _is_finite(result) and all(map(_is_finite, _decomposed(args))):
+        warn_infinite(name_of(func), result.value.detach(), result.residual.detach())
+
+
+def _decomposed(args: Any) -> Iterator[DecomposedTensor]:
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            yield arg
+        elif isinstance(arg, (tuple, list)):
+            yield from _decomposed(arg)
+
+
+def _is_finite(tensor: DecomposedTensor) -> bool:
+    """Whether the contributions are finite; those that are still to be made count as such."""
+    given = tensor.windows
+    numbers = tensor.components if given is None else getattr(given, "parts", getattr(given, "numbers", None))
+    if numbers is None or not numbers.numel():
+        return True
+    return numbers.dtype is not torch.float16 or all(map(math.isfinite, torch.aminmax(numbers.detach())))

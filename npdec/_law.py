@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from npdec import _batched, _checking, _reverse
-from npdec._amplified import STEEP, change, is_large, warn_infinite, warn_of_size
+from npdec._amplified import STEEP, change, is_large, warn_infinite, warn_of_size, watch_factors
 from npdec._axes import lead
 from npdec._call import Call
 from npdec._choices import places_beside
@@ -24,7 +24,7 @@ from npdec._entries import Entries
 from npdec._equal_rows import of_the_residuals, spread
 from npdec._frozen import chosen_by
 from npdec._gradients import guarded, is_pulled, no_graph
-from npdec._halves import is_known_in_single, widened
+from npdec._halves import is_known_in_single, warn_beyond_range, widened
 from npdec._impl import _util
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
@@ -142,13 +142,17 @@ def multilinear(call: Call) -> Any:
     if len(factors) < len(tensors):
         nothing = [torch.zeros_like(t.value) for t in tensors]
         terms = [moving(i, nothing) for i in range(len(tensors)) if i not in factors]
-    for node, weight in gauss_legendre((len(factors) + 1) // 2):
-        points = [_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)]
+    nodes = [
+        ([_between(t, node) if i in factors else nothing[i] for i, t in enumerate(tensors)], weight)
+        for node, weight in gauss_legendre((len(factors) + 1) // 2)
+    ]
+    for points, weight in nodes:
         terms += [_scaled(moving(i, points), weight) for i in factors]
     made = total(terms)
     seen = not (call.whole or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
-    if seen and any(map(is_large, points)):
+    if seen and any(is_large(point) for points, _ in nodes for point in points):
         warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
+        watch_factors(call, factors, nodes, value, residual)
     return pack(value, residual, made, labels, call.whole)
 
 
@@ -395,6 +399,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
             result = answer(rule, kernel, args, kwargs)
         else:
             result = rule(kernel, args, kwargs)
+        warn_beyond_range(kernel, args, result)
         if _checking.is_on(kernel):
             _checking.check(kernel, args, result)
         return result

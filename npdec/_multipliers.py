@@ -244,7 +244,8 @@ def combined(
     terms = [c * mean for c, mean in zip(components, means, strict=True)]
     if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
         return functools.reduce(torch.add, terms)
-    still = [torch.where(c == 0, 0, term) for c, term in zip(components, terms, strict=True)]
+    # The gradient is zero there as well, which zero times an infinite one would not be.
+    still = [c * torch.where((c == 0) & ~torch.isfinite(m), 0, m) for c, m in zip(components, means, strict=True)]
     infinite = sum((torch.isinf(c).to(change.real.dtype) for c in components), torch.zeros_like(change.real))
     shares = infinite / infinite.sum(0).clamp(min=1)
     endless = functools.reduce(torch.logical_or, [torch.isinf(step) for step in steps])

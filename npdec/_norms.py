@@ -25,6 +25,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._multipliers import mean_gradients
 from npdec._normalisation import apply_operator
+from npdec._numbers import with_numbers
 from npdec._tracing import mapped, name_of, tracing
 from npdec._windows import entries, handed_on
 
@@ -215,7 +216,11 @@ def _spread(root: bool) -> Function:
 def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Vectors over their length, or over eps where that is larger."""
     x, order, dim, eps, _out = read(args, kwargs, p=2.0, dim=1, eps=1e-12, out=None)
-    if order != 2 or x.value.is_complex() or not carries(x.value.dtype) or not x.value.numel():
+    if order == 2 and x.value.is_complex():  # a real vector of both parts of its numbers has its length
+        axes = [*_axes(dim, x.ndim), -1] if x.ndim else [-1]
+        made = torch.view_as_complex(F.normalize(torch.view_as_real(x), 2.0, axes, eps))  # type: ignore[arg-type]
+        return with_numbers(*_ends(func, x, args, kwargs), made)
+    if order != 2 or not carries(x.value.dtype) or not x.value.numel():
         return x / torch.linalg.vector_norm(x, order, dim, True).clamp_min(eps).expand_as(x)
     value, residual = _ends(func, x, args, kwargs)
     axes = _axes(dim, x.ndim)

@@ -224,3 +224,49 @@ def test_functions_of_numpy(dtype: torch.dtype) -> None:
         with named(f"{name}{sample}"):
             checked += _check(calls, calls, inputs, bases, dtype, name in FREEZES or bool(sample.freezes))
     assert checked > fewer(800, 2)
+
+
+# -- the end of float16 ------------------------------------------------------------------------------------------------
+
+BEYOND: dict[str, Function] = {
+    "sum": lambda x: x.sum(),
+    "cumsum": np.cumsum,
+    "add": lambda x: x + x,
+    "multiply": lambda x: x * 3,
+    "square": lambda x: np.square(x / 100),
+    "power": lambda x: np.abs(x / 1000) ** (np.abs(x) / 10000),
+    "matmul": lambda x: x @ x / 1000,
+    "prod": lambda x: np.prod(x / 1000),
+    "nanprod": lambda x: np.nanprod(x / 1000),
+    "polyval": lambda x: np.polyval(x / 1000, x / 1000),
+    "dot": lambda x: np.dot(x, np.ones_like(x)),
+    "cumprod": lambda x: np.cumprod(x / 1000),
+    "convolve": lambda x: np.convolve(x, x),
+    "astype": lambda x: (x.astype("float32") * 3).astype("float16"),
+    "exp": lambda x: np.exp(x / 1000),
+    "einsum": lambda x: np.einsum("i,j->ij", x, x),
+    "clip": lambda x: np.clip(x * 3, -1, 1),
+    "norm": lambda x: np.linalg.norm(x, 1),
+    "torch.addmm": lambda x: np.asarray(torch.addmm(x.tensor, x.tensor[:, None], x.tensor[None])),
+    "linear": lambda x: np.asarray(F.linear(x.tensor, x.tensor[None])),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_contributions_beyond_the_range_are_said(name: str) -> None:
+    """Of numbers around the largest ones, 65504, some results or their contributions are infinite: then it is said."""
+    source, infinite = np.random.default_rng(5), 0
+    for scale in (6e4, 3e4, 1e4, 1e2):
+        for _ in range(6):
+            x, r = (np.array(source.uniform(-1, 1, 4) * scale, "float16") for _ in range(2))
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", np.DecompositionWarning)
+                made = BEYOND[name](np.decompose(x, baseline=r))
+            finite = bool(np.isfinite(made.components).all())
+            infinite += not finite
+            assert finite or any("infinite" in str(one.message) for one in said)
+            assert scale > 1e2 or name in GROWING or not said
+    assert infinite
+
+
+GROWING = frozenset({"convolve", "einsum", "torch.addmm", "linear"})

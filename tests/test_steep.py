@@ -7,6 +7,7 @@ import itertools
 import math
 import warnings
 
+import numpy
 import pytest
 import torch
 
@@ -241,3 +242,96 @@ def test_reverse_mode_says_that_contributions_cancel():
     assert said[0][0].startswith("ceil")
     assert forward.attribution.sum() == 1.0
     assert abs(forward.attribution).max() <= 1.0
+
+
+# -- products whose factors are large ----------------------------------------------------------------------------------
+
+# From a baseline next to a singularity a factor is large there, and what it and the others contribute cancels.
+VALUE, NEAR = numpy.array([0.7, -1.2, 0.4]), numpy.array([1e-17, -2e-17, 3e-17])
+CANCELLING = {
+    "quotient of the length": lambda x: x / np.sqrt(np.sum(x * x)),
+    "quotient of the square": lambda x: x[0] * x[1] / (x * x),
+    "product with the reciprocal": lambda x: np.reciprocal(x) * np.tanh(x[::-1]),
+    "matmul": lambda x: np.reshape(1 / x, (1, 3)) @ np.sin(np.stack([x, x])).T,
+    "einsum": lambda x: np.einsum("i,i,j->j", 1 / x, np.tanh(x[::-1]), np.exp(x)),
+    "prod of many": lambda x: np.prod(np.concatenate([np.exp(40 * x), np.exp(-40 * x)])),
+    "multiply.reduce": lambda x: np.multiply.reduce(np.concatenate([np.exp(40 * x), np.exp(-40 * x)])),
+    "corrcoef": lambda x: np.corrcoef(np.stack([x + 0.1, x[::-1] + 0.1])),
+    "addcmul": lambda x: np.asarray(torch.addcmul(x.tensor, (1 / x).tensor, torch.tanh(x.tensor.flip(0)))),
+    "bmm": lambda x: np.asarray(torch.bmm((1 / x).tensor[None, None], torch.tanh(x.tensor.flip(0))[None, :, None])),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_large_factors_are_moderate_or_said(name):
+    f, changes = CANCELLING[name], float(abs(VALUE - NEAR).sum())
+    made, said = heard(lambda: f(np.decompose(np.array(VALUE), baseline=np.array(NEAR))))
+    there = abs(made.value) + abs(made.residual) + changes
+    assert said or bool((abs(made.components).max(0) <= 2.0**20 * there).all())
+    found, said = heard(lambda: np.attribute(lambda x: f(x).sum(), np.array(VALUE), baseline=np.array(NEAR)))
+    there = abs(float(found.value)) + abs(float(found.residual)) + changes
+    assert said or float(abs(found.attribution).max()) <= 2.0**20 * there
+
+
+USUAL = {
+    "product": lambda x: x * np.exp(x),
+    "quotient": lambda x: x / (1 + np.square(x)),
+    "matmul": lambda x: x @ (1e7 * x),
+    "prod": lambda x: np.prod(1e3 * x),
+    "variance": lambda x: (x - x.mean()) / np.sqrt(x.var() + 1e-5),
+}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+@pytest.mark.parametrize("name", USUAL)
+def test_factors_that_do_not_cancel_say_nothing(name, scale):
+    x = np.decompose(np.array(VALUE * scale), baseline=np.array([-1.0, 2.0, 0.5]))
+    assert not heard(USUAL[name], np.tanh(x) if name == "product" else x)[1]
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_complex_vectors_over_their_length_are_real_vectors_of_both_parts(dim):
+    source = torch.Generator().manual_seed(1)
+    x, r = (torch.randn(3, 4, dtype=torch.complex128, generator=source) for _ in range(2))
+    made, said = heard(torch.nn.functional.normalize, np.decompose(x, axis=dim, baseline=0 * r), 2.0, dim)
+    assert not said
+    assert float(made.components.abs().max()) < 100
+    made = torch.nn.functional.normalize(np.decompose(x, axis=dim, baseline=r), 2.0, dim)
+    t = (torch.arange(4000, dtype=torch.float64)[:, None, None] + 0.5) / 4000
+    u, d = r + t * (x - r), x - r
+    length = u.abs().square().sum(dim + 1, keepdim=True).sqrt()
+    for k in range(x.shape[dim]):
+        part = torch.zeros_like(d)
+        part.select(dim, k).copy_(d.select(dim, k))
+        grown = (u.conj() * part).real.sum(dim + 1, keepdim=True) / length
+        wanted = (part / length - u * grown / length.square()).mean(0)
+        torch.testing.assert_close(made.components[k], wanted, rtol=0, atol=1e-5)
+
+
+# -- infinite slopes of what does not move -----------------------------------------------------------------------------
+
+# Of x − x no input moves anything, though reverse mode sees the infinite slope twice, with both signs.
+STILL = {
+    "power": lambda a, b: (a - a) ** (b + 0.5),
+    "float_power": lambda a, b: np.float_power(a - a, b + 0.3),
+    "sqrt": lambda a, b: np.sqrt(a - a),
+    "hypot": lambda a, b: np.hypot(a - a, a - a),
+    "arctan2": lambda a, b: np.arctan2(a - a, b - b),
+    "cbrt": lambda a, b: np.cbrt(a - a) * b,
+    "arcsin": lambda a, b: np.arcsin(1 + (a - a)) * 1.0,
+    "norm": lambda a, b: np.linalg.norm(a - a) + 0 * b,
+    "torch.pow": lambda a, b: np.asarray(torch.pow((a - a).tensor, (b + 0.5).tensor)),
+}
+
+
+@pytest.mark.parametrize("name", STILL)
+def test_what_does_not_move_contributes_nothing(name):
+    def f(a, b):
+        return STILL[name](a, b).sum() + (a * b).sum()
+
+    a, b = np.array([0.7, 2.0]), np.array([0.2, 0.4])
+    for mode in ("forward", "reverse"):
+        found = np.attribute(f, a, b, mode=mode)
+        assert found.value == pytest.approx(0.94 + (np.pi if name == "arcsin" else 0))
+        for shares in found.attribution:
+            numpy.testing.assert_allclose(numpy.asarray(shares), [0.07, 0.4], rtol=1e-12)
