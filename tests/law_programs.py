@@ -68,7 +68,8 @@ class Program:
     def run(self, arrays: Sequence[Any], moved: Callable[[str, Any], Any] | None = None) -> dict[str, Any]:
         """The names after the program, which begins with these arrays.
 
-        `moved(name, x)` stands in place of each variable wherever it is used and of each result, if they are no views.
+        `moved(name, x)` stands in place of each variable wherever it is used and of each result, if they are no views,
+        with an empty name where the result has none.
         """
         scope = self.scope(arrays)
         known = numbers(scope)
@@ -106,11 +107,18 @@ def widened(text: str) -> str:
     return text
 
 
+def _moved(name: str, node: ast.AST) -> ast.Call:
+    return ast.Call(ast.Name("moved", ast.Load()), [ast.Constant(name), node], [])
+
+
 class _Moving(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if len(node.id) > 1 or isinstance(node.ctx, ast.Store):
             return node
-        return ast.Call(ast.Name("moved", ast.Load()), [ast.Constant(node.id), node], [])
+        return _moved(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return _moved("", self.generic_visit(node))
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return node
@@ -118,7 +126,7 @@ class _Moving(ast.NodeTransformer):
 
 @functools.lru_cache(4096)
 def moving(line: str, place: int) -> Any:
-    """The line with `moved('x', x)` in place of each variable x."""
+    """The line with `moved('x', x)` in place of each variable x, and `moved('', y)` of each result y of a call."""
     tree = _Moving().visit(ast.parse(line))
     return compile("\n" * place + ast.unparse(tree), FILE, "exec")
 

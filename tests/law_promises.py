@@ -156,10 +156,14 @@ class Check:
     def _mover(self, source: random.Random) -> Any:
         def moved(name: str, x: Any) -> Any:
             parts = self.made.get(name)
-            if parts is None or parts.dtype is torch.bool or x.shape != parts.sizes.shape:
+            if name and (parts is None or parts.dtype is torch.bool or x.shape != parts.sizes.shape):
                 return x
+            if not isinstance(x, (np.ndarray, np.generic)) or not np.issubdtype(x.dtype, np.inexact):
+                return x
+            # Of what a call gives to another one in its line, which has no name, only the value is known.
+            sizes = abs(_wide(x.tensor)) if parts is None else parts.sizes
             signs = numpy.reshape([source.choice((-1.0, 1.0)) for _ in range(x.size)], x.shape)
-            return x + np.array(signs * parts.sizes * self.coarsest)
+            return x + np.array(signs * sizes * self.coarsest)
 
         return moved
 
@@ -186,8 +190,12 @@ class Check:
             if got.bits != want.bits:
                 off = numpy.nanmax(abs(got.value - want.value)) if got.value.dtype.kind in "fc" else numpy.nan
                 raise Broken("value", name, f"is not the plain run's bit for bit: off by {off:.1e}")
-            if got.decomposed and got.dtype is not torch.bool and got.tensor.components.dtype is not got.dtype:
-                raise Broken("value", name, f"of {got.dtype} has components of {got.tensor.components.dtype}")
+            if not got.decomposed:
+                continue
+            # What integers and booleans carry are numbers: of a count (np.histogram), say, the part of a step.
+            dtype = got.tensor.components.dtype
+            if not (dtype.is_floating_point if got.tensor.discrete else dtype is got.dtype):
+                raise Broken("value", name, f"of {got.dtype} has components of {dtype}")
 
     def _finite(self, parts: Parts) -> Any:
         return numpy.isfinite(parts.value) & numpy.isfinite(parts.residual)
