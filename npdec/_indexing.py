@@ -111,6 +111,9 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
     if found is None:
         return False
     mask, place, fitted = found
+    if type(fitted) is not DecomposedTensor:
+        del found  # a view of what is written, or of a copy that stands for it, would miss contributions
+        fitted = fitted.clone()
     seen = getitem(array, place) if place else array
     write("setitem", seen, fitted, mask=mask)
     return True

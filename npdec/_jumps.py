@@ -140,4 +140,4 @@ def _shares(dense: torch.Tensor, others: torch.Tensor, step: torch.Tensor, bound
 
 
 def _forward(moves: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    return torch.where(step == 0, moves.abs(), (moves * torch.sign(step.detach())).clamp(min=0))
+    return torch.where(step == 0, moves.abs(), (moves * torch.sgn(step.detach()).conj()).real.clamp(min=0))

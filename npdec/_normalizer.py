@@ -231,6 +231,8 @@ class _Source:
                 test = f"type({p.name}) is not _Array and isinstance({p.name}, _Poly1d)"
                 given = ", ".join(q.name for q in self.parameters)
                 lines.append(f"if {test}: return {p.name}._through({self.spec.name!r}, ({given},))")
+        if any(p.tag == "InPlace" for p in self.arrays):  # of views of what is written the arrays stay known
+            lines += [f"_given_{p.name} = {p.name}" for p in self.arrays if p.tag != "InPlace"]
         for p in self.parameters:
             if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
                 lines.append(f"{p.name} = self._t")

@@ -1,5 +1,5 @@
 """What `put`, `place`, `putmask`, `put_along_axis` and `fill_diagonal` write: arrays cast by a rule, numbers in lists
-have to fit."""
+have to fit. And what is written of the array itself, where a condition says."""
 
 import warnings
 
@@ -77,3 +77,44 @@ def test_values_of_no_elements(shape, given):
         return "written"
 
     assert outcome(npdec) == outcome(numpy)
+
+
+# -- of the array itself -----------------------------------------------------------------------------------------------
+
+KEPT = [3.0, 4.0, 5.0]
+THEMSELVES = {
+    "x[0-d] = x": lambda np, x, m: x.__setitem__(m[0], x),
+    "x[0-d] = part": lambda np, x, m: x.__setitem__(m[0], x[:1]),
+    "x[0-d] = reversed": lambda np, x, m: x.__setitem__(m[0], x[::-1]),
+    "x[0-d] = reshaped": lambda np, x, m: x.__setitem__(m[0], x.reshape(1, 3)),
+    "x[m] = element": lambda np, x, m: x.__setitem__(m, x[0]),
+    "x[m] = part": lambda np, x, m: x.__setitem__(m, x[1:2]),
+    "x.T[0-d] = reshaped": lambda np, x, m: x.T.__setitem__(m[0], x.reshape(-1)),
+    "x[:2][0-d] = part": lambda np, x, m: x[:2].__setitem__(m[0], x[1:]),
+    "x[..., m] = element": lambda np, x, m: x.__setitem__((..., m), x[2]),
+    "copyto": lambda np, x, m: np.copyto(x, x, where=m),
+    "copyto reversed": lambda np, x, m: np.copyto(x, x[::-1], where=m),
+    "copyto part": lambda np, x, m: np.copyto(x, x[:1], where=m),
+    "copyto into a part": lambda np, x, m: np.copyto(x[1:], x[:2], where=m[:2]),
+    "putmask": lambda np, x, m: np.putmask(x, m, x[::-1]),
+    "putmask part": lambda np, x, m: np.putmask(x, m, x[:1]),
+    "add out": lambda np, x, m: np.add(x, x[::-1], out=x, where=m),
+    "multiply out": lambda np, x, m: np.multiply(x, x[:1], out=x, where=m),
+    "fill_diagonal": lambda np, x, m: np.fill_diagonal(x[None], m[0] * x[:1]),
+    "put": lambda np, x, m: np.put(x, [0, 2], m[:2] * x[1:]),
+    "where": lambda np, x, m: x.__setitem__(slice(None), np.where(m, x[::-1], x)),
+}
+
+
+@pytest.mark.parametrize("name", THEMSELVES)
+def test_views_of_what_is_written(name):
+    def program(lib, given):
+        x = lib.array(KEPT)
+        THEMSELVES[name](lib, x, given > 0)
+        return x
+
+    value, base = numpy.array([0.5, -1.0, 2.0]), numpy.array([-1.0, 1.0, 3.0])
+    made = program(npdec, npdec.decompose(npdec.array(value), baseline=npdec.array(base)))
+    assert made.value.tolist() == program(numpy, value).tolist()
+    assert made.residual.tolist() == program(numpy, base).tolist()
+    assert abs(npdec.completeness(made)).max() <= 1e-12

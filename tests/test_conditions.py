@@ -404,3 +404,25 @@ def test_integers_hold_the_steps_of_what_is_written(name, dtype):
     change = wanted[0].astype(float) - wanted[1].astype(float)
     numpy.testing.assert_allclose(made.components.sum(0).tolist(), change.tolist(), atol=1e-12)
     assert view.components.tolist() == made.components[:, ::-1].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.* cancel to less than:npdec.exceptions.DecompositionWarning")
+@pytest.mark.parametrize("name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isclose"])
+def test_complex_numbers_compare_where_what_moves_them_cancels(name):
+    x = np.decompose(np.array([0.1, 0.2, -0.3])).sum() * np.array([1 + 1j, 1, 1j])
+    for other in (0.0, x[::-1], x * np.array([1, 1j, -1])):
+        made = getattr(np, name)(x, other)
+        assert np.isfinite(made.components).all()
+        assert abs(np.completeness(made)).max() <= 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_weights_are_added_up_in_the_order_of_the_plain_run(dtype):
+    source = np.random.default_rng(2)
+    for count in (3, 20, 100):
+        x, r, w = (source.normal(size=count) for _ in range(3))
+        weights = w.astype(dtype)
+        for edges in (3, 8, [-1.0, 0.0, 0.5]):
+            for given in (weights, np.decompose(weights, groups=np.zeros(count, int))):
+                made = np.histogram(np.decompose(x, baseline=r, groups=np.zeros(count, int)), edges, weights=given)[0]
+                assert made.value.tobytes() == np.histogram(x, edges, weights=weights)[0].tobytes()

@@ -23,8 +23,13 @@ def _add_up(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
     if weights is not None:
         weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
     if type(index) is not torch.Tensor:  # its contributions say how far each element was moved to another bin
-        hits = index.unsqueeze(-1) == torch.arange(size, device=index.device)
-        return torch.sum(hits if weights is None else hits * weights.unsqueeze(-1), 0)
+        bins = torch.arange(size, device=index.device)
+        hits = index.unsqueeze(-1) == bins
+        if weights is None:
+            return torch.sum(hits, 0)
+        added = torch.where(hits, weights.unsqueeze(-1), torch.zeros_like(weights).unsqueeze(-1))
+        # Added up one after the other, as below: that is the value to the last bit.
+        index, weights = bins.expand(added.shape).reshape(-1), added.reshape(-1)
     if weights is None:
         return torch.bincount(index, minlength=size)
     return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
