@@ -50,6 +50,9 @@ SWAPS: dict[type[ast.AST], str] = {
     ast.And: "or", ast.Or: "and",
 }  # fmt: skip
 
+# Functions of which the order of arguments does not matter, or the other order is no call.
+SYMMETRIC = frozenset("min max minimum maximum equal add multiply hypot isinstance hasattr getattr".split())
+
 
 class Fault(NamedTuple):
     """One edit of a file: the text from one offset to another becomes `text`."""
@@ -126,7 +129,7 @@ def faults(path: Path) -> Iterator[Fault]:
         elif isinstance(node, ast.Call) and len(node.args) >= 2:
             first, second = node.args[:2]
             if not any(isinstance(a, ast.Starred) for a in (first, second)) and text(first) != text(second):
-                if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "hasattr", "getattr"):
+                if ast.unparse(node.func).rpartition(".")[2] in SYMMETRIC:
                     continue
                 swapped = text(second) + source[span(first)[1] : span(second)[0]] + text(first)
                 yield Fault("arguments", path, span(first)[0], span(second)[1], swapped)
