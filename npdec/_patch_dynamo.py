@@ -1,5 +1,5 @@
 """The patch of torch.compile: it sees decomposed tensors in tuples, takes them for nodes of pytrees, and names in its
-errors the function whose rule it could not trace. Which functions of torch are replaced, and why: `npdec._patches`."""
+errors the function whose rule it could not trace. `npdec._patches` lists what is replaced, and why."""
 
 from __future__ import annotations
 

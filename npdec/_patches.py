@@ -1,7 +1,6 @@
 """What of torch is replaced: all of it stands here, with the reason and the upstream source.
 
-A replacement is made of the original, which it calls. `tests/test_patches.py` holds the originals to what they were
-when the replacements were written.
+A replacement is made of the original, which it calls. `tests/test_patches.py` holds the originals to their sources.
 """
 
 from __future__ import annotations

@@ -74,8 +74,9 @@ def integrate_traced(
     base: Sequence[torch.Tensor],
     bound: float,
 ) -> list[torch.Tensor]:
-    """The components of each output, as `npdec._quadrature.integrate` gives them. `rate(points, tangents)` is the tuple
-    of the directional derivatives; `nodes` are those of a panel."""
+    """The components of each output, as `npdec._quadrature.integrate` gives them.
+
+    `rate(points, tangents)` is the tuple of the directional derivatives; `nodes` are those of a panel."""
 
     def at(t: torch.Tensor, *tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
         made: tuple[torch.Tensor, ...] = rate(

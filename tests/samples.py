@@ -701,7 +701,7 @@ NO_SAMPLE = {
     "seterr": "changes the state of the thread: tests/test_errstate.py",
     "seterrcall": "changes the state of the thread: tests/test_errstate.py",
     "printoptions": "a context manager: tested by its effect on printing",
-    **dict.fromkeys(["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"], "npdec's own: tests/test_func.py"),
+    **dict.fromkeys(["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"], "npdec's own: test_func.py"),
     "decompose": "npdec's own: tests of the law",
     "attribute": "npdec's own: tests of the law",
     "completeness": "npdec's own: tests of its checks",

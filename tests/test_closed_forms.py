@@ -205,7 +205,7 @@ def rebuilt(name: str, x):
     ],
 )
 def test_factors_keep_their_signs_and_order_along_the_path(name, kind, seed):
-    """LAPACK's change anywhere: warned of are only those that are others at the baseline (tests/test_equal_spectra.py),
+    """LAPACK's change anywhere: warned of are only those that are others at the baseline (see test_equal_spectra.py),
     and the product of the residuals is the baseline."""
     x, base = matrices(kind, seed)
     with warnings.catch_warnings():

@@ -12,6 +12,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -379,7 +380,8 @@ WORKERS = """if True:
 def test_workers(ways, tmp_path):
     """One input that two workers were given is one input; inputs that they decompose are several."""
     (tmp_path / "workers.py").write_text(WORKERS.replace("\n    ", "\n").removeprefix("if True:"))
-    places = os.pathsep.join([os.path.dirname(__file__), os.path.dirname(os.path.dirname(np.__file__))])
+    shared, package = Path(__file__).parent, Path(np.__file__).parents[1]
+    places = os.pathsep.join([str(shared), str(package)])
     done = subprocess.run(
         [sys.executable, str(tmp_path / "workers.py"), *ways],
         capture_output=True,
