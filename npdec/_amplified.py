@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar, Token
+from typing import Any, TypeVar
 
 import torch
 
@@ -16,6 +17,7 @@ __all__ = [
     "STEEP",
     "change",
     "is_large",
+    "of_what_stays",
     "warn_cancelled",
     "warn_infinite",
     "warn_of_factors",
@@ -23,6 +25,9 @@ __all__ = [
     "watch_factors",
 ]
 
+T = TypeVar("T")
+# What is to be said of infinite results, until it is known which of the results are chosen.
+_held: ContextVar[list[str] | None] = ContextVar("npdec.held", default=None)
 
 STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
 
@@ -49,11 +54,30 @@ def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.
     place = "at the baseline" if at_baseline else "at the value" if at_value else "between"
     if residual is None:
         place += " or at the value"
-    _util.warn(
-        f"{name}: infinite or not a number {place}, and so are contributions"
-        + (": choose another baseline" if at_baseline else ""),
-        DecompositionWarning,
-    )
+    said = f"{name}: infinite or not a number {place}, and so are contributions"
+    said += ": choose another baseline" if at_baseline else ""
+    waiting = None if tracing() else _held.get()
+    if waiting is None:
+        _util.warn(said, DecompositionWarning)
+    else:
+        waiting.append(said)
+
+
+def of_what_stays(compute: Callable[[], T], parts: Callable[[T], Iterable[torch.Tensor]]) -> T:
+    """What `compute` gives, which chooses among results. That some are infinite is said if one of them is chosen: if
+    the parts of what it gives are not all finite."""
+    said: list[str] = []
+    tokens: list[Token[list[str] | None]] = []
+    try:
+        tokens.extend(map(_held.set, (said,)))  # in one: an interrupt would lose the token
+        made = compute()
+    finally:
+        for token in tokens:
+            _held.reset(token)
+    if said and not all(bool(torch.isfinite(part).all()) for part in parts(made)):
+        for one in dict.fromkeys(said):
+            _util.warn(one, DecompositionWarning)
+    return made
 
 
 def is_large(factor: Any) -> bool:

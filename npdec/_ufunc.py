@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
 import torch
 
 from npdec import _fp_errors, _fp_state, _law, _ufunc_at, _ufunc_call, _ufunc_methods, _ufunc_types, _wrap
+from npdec._amplified import of_what_stays
 from npdec._base import ArrayBase, UfuncBase
 from npdec._choices import chosen as looked_at
 from npdec._convert import as_tensor
+from npdec._decomposed import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._impl.slopes_impl import MEANS
 from npdec._signature import LAW_TAGS, Parameter
 from npdec._tags import NoValue, Spec
+from npdec._tracing import tracing
 
 __all__ = ["make_ufunc", "ufunc"]
 
@@ -220,8 +223,13 @@ class ufunc(UfuncBase):
         call = _ufunc_call.read(self, inputs, out, more, options)
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
         found: set[str] | None = set() if _fp_state.watching else None
-        result = self.compute(operands, call.dtype, call.casting, call.chosen, found, call.mask)
-        given = _ufunc_call.deliver(self, call, result if isinstance(result, tuple) else (result,), found)
+
+        def delivered() -> Any:
+            result = self.compute(operands, call.dtype, call.casting, call.chosen, found, call.mask)
+            return _ufunc_call.deliver(self, call, result if isinstance(result, tuple) else (result,), found)
+
+        masked = call.mask is not None and any(type(x) is DecomposedTensor for x in operands)
+        given = of_what_stays(delivered, _parts) if masked and not tracing() else delivered()
         if found:
             _fp_state.report(found, self.__name__)
         return given
@@ -242,6 +250,14 @@ def _look(
         _fp_state.report(errors, function.__name__)
     else:
         found |= errors
+
+
+def _parts(given: Any) -> Iterator[torch.Tensor]:
+    """The residuals and components of what a ufunc gives; in reverse mode, where a component is known by its graph, the
+    values."""
+    for one in given if isinstance(given, tuple) else (given,):
+        if type(one._t) is DecomposedTensor:
+            yield from (one._t.residual, one._t.value if one._t.whole else one._t.components)
 
 
 def _common_device(operands: tuple[Any, ...]) -> torch.device | None:

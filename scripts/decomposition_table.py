@@ -264,6 +264,11 @@ equality or a size that depends on values, as Python's own `if` does: completene
 choice at the value. Where the baseline would choose otherwise, a `DecompositionWarning` says so and names the line
 (`np.rule(conditions="frozen")` freezes conditions as well, and says nothing). A path that meets a singularity gives a
 `DecompositionWarning` with the error, as does whatever has to drop contributions.
+
+A branch that is infinite where it is not chosen does no harm. `np.where(d != 0, x / d, 0)` from a baseline of zero
+warns all the same: the quotient is there before it is known what is chosen of it. A guard that the operation knows of
+says nothing: `np.divide(x, d, where=d != 0, out=np.zeros(n))`, or a divisor that is never zero,
+`np.where(d != 0, x / np.where(d != 0, d, 1), 0)`.
 """
 
 MORE = """## Beyond these tables

@@ -114,6 +114,37 @@ def test_once_for_a_line_where_warnings_are_shown_once():
     assert len(met) == 1
 
 
+# -- what is not chosen ------------------------------------------------------------------------------------------------
+
+D, ONES = np.array([2.0, 0.0, -4.0]), np.array([1.0, 1.0, 1.0])
+GUARDED = {
+    "divide": (lambda d, out: np.divide(ONES, d, where=d != 0, out=out), [0.5, 0.0, -0.25]),
+    "divide, a mask": (lambda d, out: np.divide(ONES, d, where=np.array([True, False, True]), out=out), None),
+    "without out": (lambda d, out: np.log(d * d, where=d != 0, out=None), [math.log(4), 0.0, math.log(16)]),
+    "log": (lambda d, out: np.log(np.abs(d), where=np.abs(d) > 0, out=out), [math.log(2), 0.0, math.log(4)]),
+    "two results": (lambda d, out: np.modf(1 / np.where(d != 0, d, 1.0))[0], [0.5, 0.0, -0.25]),
+    "of a safe divisor": (lambda d, out: np.where(d != 0, ONES / np.where(d != 0, d, 1.0), 0.0), [0.5, 0.0, -0.25]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:'where' used without 'out'")
+@pytest.mark.parametrize("mode", ["decomposed", "reverse"])
+@pytest.mark.parametrize("name", GUARDED)
+def test_what_is_infinite_where_it_is_not_chosen_is_not_said(name, mode):
+    f, wanted = GUARDED[name]
+    if mode == "decomposed":
+        made, said = heard(lambda: f(np.decompose(D), np.zeros(3)))
+    else:
+        made, said = heard(np.attribute, lambda d: f(d, np.zeros(3)).sum(), D)
+    if wanted is None:  # the mask chooses infinite ones at the baseline
+        assert any("infinite or not a number at the baseline" in text for text, _ in said)
+        assert all(file == __file__ for _, file in said)
+        return
+    assert not said
+    found = made.components.sum(0) if mode == "decomposed" else made.attribution
+    assert np.allclose(found, wanted, rtol=1e-14)
+
+
 # -- factors that are large --------------------------------------------------------------------------------------------
 
 AMPLIFIERS = {
