@@ -226,8 +226,22 @@ class Entries:
         pairs, each = (len(mine) + len(its)) * mine[0].numel(), mine[0].numel()
         check_pairs(pairs, self.made() + other.made() + each)
         dtype = torch.promote_types(self.dtype, other.dtype)
+        if mine.shape[1:] == its.shape[1:] and len(mine) * len(its) <= _FEW:
+            return self._with_rows_of(other, dtype).smallest()
         numbers = torch.cat([self.numbers.to(dtype), other.numbers.to(dtype)])
         return Entries(numbers, torch.cat([mine, its]), self.count).smallest()
+
+    def _with_rows_of(self, other: Entries, dtype: torch.dtype) -> Entries:
+        """The sum, in which numbers of the same components at all elements are one."""
+        numbers, owners = list(self.numbers.to(dtype)), list(self.owners)
+        for number, owner in zip(other.numbers.to(dtype), other.owners, strict=True):
+            at = next((i for i, known in enumerate(owners) if torch.equal(known, owner)), None)
+            if at is None:
+                numbers.append(number)
+                owners.append(owner)
+            else:
+                numbers[at] = numbers[at] + number
+        return Entries(torch.stack(numbers), torch.stack(owners), self.count)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Entries, (Stored(self.numbers), Stored(self.owners), self.count)

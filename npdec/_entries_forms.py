@@ -96,7 +96,8 @@ def _moved(
         for i, c in enumerate(given):
             numbers = lead(c.numbers, ndim)
             none = numbers.new_zeros(())
-            made = function(*((numbers, none) if i == 0 else (none, numbers)))
+            same = i == 0 and not call.kwargs and numbers.dtype is value.dtype and func is not torch.Tensor.__rsub__
+            made = numbers if same else function(*((numbers, none) if i == 0 else (none, numbers)))
             terms.append(c.like(made.expand(len(made), *value.shape)))
         return terms[0].plus(terms[1])
     return None

@@ -1,0 +1,40 @@
+"""A hundred thousand elements with a component each cost no more than twenty times the memory of the plain array."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import memory_cases
+import npdec as np
+import tiers
+
+pytestmark = [
+    pytest.mark.usefixtures("decomposition_warnings_alone"),
+    pytest.mark.filterwarnings("ignore::npdec.DecompositionWarning", "ignore::RuntimeWarning"),
+]
+
+N = 100_000
+BOUND = 20
+
+
+@pytest.mark.parametrize("case", tiers.turns(memory_cases.CASES, 3, 7))
+def test_memory(case: str) -> None:
+    assert memory_cases.factor(case, N) <= BOUND
+
+
+def test_the_measure_sees_components_that_are_made():
+    """An array of them would be thousands of times as large."""
+    assert memory_cases.factor("x[:600].components.sum()", 5000) > 500
+
+
+def test_what_is_added_at_a_place_keeps_its_component():
+    """torch.put and index_put with accumulate=True, of which entries knew the sum of the components' numbers."""
+    a = numpy.linspace(0.1, 0.9, 5000)
+    x = np.decompose(torch.tensor(a))
+    at = torch.tensor([0, 1])
+    for made in (torch.put(x, at, x[2:4], accumulate=True), torch.index_put(x, (at,), x[2:4], accumulate=True)):
+        expected = numpy.zeros(5000)
+        expected[[0, 2]] = a[[0, 2]]
+        numpy.testing.assert_allclose(made[0].components.numpy(), expected, rtol=1e-12)
