@@ -2,8 +2,7 @@
 
 Prints for each case of tests/memory_cases.py that contains the pattern (a regular expression) how many times the memory
 of the plain arrays torch's tensors take at once, the largest last. The exit status is 1 if one takes more than
-`--bound`
-times.
+`--bound` times.
 """
 
 from __future__ import annotations
