@@ -135,7 +135,7 @@ def stacked(
     front = None if tracing() else in_front(call, value)
     if front is not None:
         made = front(components[0])
-        return _single_views(call, made, components[0]) if isinstance(made, (tuple, list)) else made
+        return _single_views(call, made, components) if isinstance(made, (tuple, list)) else made
     if len(components) == 1 and not tracing() and is_among(call.func, "MATRIX_PRODUCTS"):
         product = _of_matrices(call, components[0], places[0], held)
         if product is not None:
@@ -144,21 +144,26 @@ def stacked(
         # squeeze and unsqueeze, whose gradients are views (that of an index is a copy)
         one = function(*[c.squeeze(0) for c in components])
         if isinstance(one, (tuple, list)):
-            return _single_views(call, [t.unsqueeze(0) for t in one], components[0])
+            return _single_views(call, [t.unsqueeze(0) for t in one], components)
         return one.unsqueeze(0)
     result = torch.vmap(function)(*components)
     return list(result) if isinstance(result, (tuple, list)) else result
 
 
-def _single_views(call: Call, made: Sequence[torch.Tensor], components: torch.Tensor) -> list[torch.Tensor]:
+def _single_views(call: Call, made: Sequence[torch.Tensor], components: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """What a function of several results made of the components. In reverse mode they have a graph, and of views that
     were made together autograd lets nobody write to one."""
     if not call.whole or tracing():
         return list(made)
-    return [
-        components.as_strided(one.shape, one.stride(), one.storage_offset()) if shares_memory(one, components) else one
-        for one in made
-    ]
+    # Of several tensors (broadcast_tensors) each result is a view of its own one, be they over one memory or not.
+    own = {leaf.key if leaf.place is None else leaf.place: c for leaf, c in zip(call.leaves, components, strict=True)}
+    views = []
+    for i, one in enumerate(made):
+        source = components[0] if len(components) == 1 else own.get(i)
+        if source is not None and shares_memory(one, source):
+            one = source.as_strided(one.shape, one.stride(), one.storage_offset())
+        views.append(one)
+    return views
 
 
 def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequence[Any]) -> torch.Tensor | None:

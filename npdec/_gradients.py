@@ -72,8 +72,10 @@ def read_only(components: torch.Tensor) -> torch.Tensor:
 
 
 def overwritten(error: RuntimeError) -> bool:
-    """Whether torch says that a graph needs what was written over."""
-    return "has been modified by an inplace operation" in str(error)
+    """Whether torch says that a graph needs what was written over, or a write (`npdec._laying_out`) that one may keep
+    a view of what it is to write over."""
+    text = str(error)
+    return "has been modified by an inplace operation" in text or "its base, what a graph keeps" in text
 
 
 def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
@@ -152,13 +154,13 @@ class _Guarded(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
-        ctx.shape, ctx.multiplier = components.shape, multiplier
+        ctx.shape, ctx.multiplier, ctx.is_complex = components.shape, multiplier, components.is_complex()
         return torch.where(components == 0, 0, components * multiplier)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         grad: torch.Tensor = scaled(ctx.multiplier.conj())(grads[0])
-        return grad.sum_to_size(ctx.shape), None
+        return (grad if ctx.is_complex else grad.real).sum_to_size(ctx.shape), None
 
 
 def guarded(components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:

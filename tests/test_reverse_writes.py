@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 from decomposition_cases import CASES, FREEZES, baseline, inexact, leaves, run
@@ -133,6 +134,85 @@ def test_a_result_is_written_before_gradients_go_back(name):
     moved = sum(float(share.real.sum()) for share in shares)
     size = sum(abs(number) for number in ends) + sum(float(abs(share).sum()) for share in shares)
     assert abs(moved - (ends[0] - float(got.residual))) <= 1e-5 * size  # some are of single precision
+
+
+PRODUCTS = {
+    "multiply": lambda np, y, a: y * a,
+    "outer": lambda np, y, a: np.outer(y, a),
+    "linalg.outer": lambda np, y, a: np.linalg.outer(y, a),
+    "multiply.outer": lambda np, y, a: np.multiply.outer(y, a),
+    "einsum": lambda np, y, a: np.einsum("i,j->ij", y, a),
+    "kron": lambda np, y, a: np.kron(y, a),
+    "tensordot": lambda np, y, a: np.tensordot(y, a, 0),
+    "inner": lambda np, y, a: np.inner(y, a),
+    "vdot": lambda np, y, a: np.vdot(y, a),
+    "cross": lambda np, y, a: np.cross(y, a),
+    "correlate": lambda np, y, a: np.correlate(y, a),
+    "multi_dot": lambda np, y, a: np.linalg.multi_dot([y, np.outer(a, np.ones(3)), y]),
+    "matmul of views": lambda np, y, a: y[None] @ np.stack([a, a]).T,
+    "quotient": lambda np, y, a: a / y[::-1],
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_constant_factor_is_written_before_gradients_go_back(name):
+    """The products are linear: what an input contributes is what the program gives for it alone, less for none."""
+
+    def f(lib, x):
+        y = lib.array([5.0, 6.0, 7.0])
+        made = PRODUCTS[name](lib, y, x)
+        y[0] = x[1]
+        return made.sum() + y.sum()
+
+    x = numpy.array([1.0, 2.0, 3.0])
+    wanted = [f(numpy, part) - f(numpy, 0 * x) for part in numpy.diag(x)]
+    for mode in ("forward", "reverse"):
+        found = np.attribute(lambda x: f(np, x), np.array(x), mode=mode).attribution
+        numpy.testing.assert_allclose(numpy.asarray(found), wanted, rtol=1e-13)
+
+
+def test_a_function_that_gives_another_number_each_time_is_refused():
+    state = np.ones(2)
+
+    def f(x):
+        y = np.ones(2)
+        made = np.outer(y, x) * state[0]
+        state[0] = state[0] + 1
+        y[0] = x[1]
+        return made.sum() + y.sum()
+
+    with pytest.raises(ValueError, match="gave another value"):
+        np.attribute(f, np.array([1.0, 2.0]))
+
+
+# Views that are made together, of tensors over one memory.
+TOGETHER = {
+    "broadcast_tensors": lambda b: torch.broadcast_tensors(b[:2], b[1:]),
+    "of a number": lambda b: torch.broadcast_tensors(b[0], b),
+    "with a plain one": lambda b: torch.broadcast_tensors(torch.ones(3, dtype=torch.float64), b),
+    "with itself": lambda b: torch.broadcast_tensors(b, b),
+    "meshgrid": lambda b: torch.meshgrid(b[:2], b[1:], indexing="ij"),
+    "atleast_1d": lambda b: torch.atleast_1d(b[:1], b[1], b[1:]),
+    "split": lambda b: torch.split(b[1:], 1),
+    "unbind": lambda b: torch.unbind(b[1:]),
+    "mse_loss": lambda b: [torch.nn.functional.mse_loss(b[0], b) * 3],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("name", TOGETHER)
+def test_views_that_are_made_together_are_each_of_their_own(name):
+    x = torch.tensor([-0.5, 0.25, 2.0], dtype=torch.float64)
+    for i in range(len(TOGETHER[name](x))):
+
+        def number(b: Any, i: int = i) -> Any:
+            made = TOGETHER[name](b)[i]
+            return (made * torch.arange(1.0, 1 + made.numel(), dtype=torch.float64).reshape(made.shape)).sum()
+
+        got = np.attribute(number, x).attribution
+        nodes = [0.5 - 0.5 / 3**0.5, 0.5 + 0.5 / 3**0.5]  # exact for squares
+        wanted = sum(torch.autograd.functional.jacobian(number, node * x) for node in nodes) / 2 * x
+        torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-14)
 
 
 # -- the reports, and what is beside the tables ------------------------------------------------------------------------

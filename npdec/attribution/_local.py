@@ -37,18 +37,22 @@ class _Run(NamedTuple):
 def reverse(problem: Problem, progress: Show) -> Found:
     """One pass with all contributions as one, differentiated with the multipliers held fixed.
 
-    Where the function writes over what the way back needs (a buffer that it has multiplied with), autograd says so, and
-    the function is called once more, with copies of all that is kept.
+    Where the function writes over what the way back needs (a buffer that it has multiplied with), autograd says so, or
+    the write finds a view that the graph keeps, and the function is called once more, with copies of all that is kept.
     """
     state = torch.random.get_rng_state()
-    run = _run(problem)
+    run = None
     try:
+        run = _run(problem)
         return _differentiated(problem, run, progress)
     except RuntimeError as error:
         if not overwritten(error):
             raise
-    torch.random.set_rng_state(state)
     with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda kept: kept):
+        if run is None:
+            torch.random.set_rng_state(state)
+            run = _run(problem)
+        torch.random.set_rng_state(state)
         again = _run(problem)
     if not all(_same(plain(a), plain(b)) for a, b in zip(run.chosen, again.chosen, strict=True)):
         raise ValueError(
