@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._entries import Entries
+from npdec._gradients import guarded
 from npdec._impl import _util
 from npdec._nodes import gauss_legendre, last_coefficients
 from npdec._quadrature import tolerance
@@ -244,13 +245,21 @@ def combined(
     terms = [c * mean for c, mean in zip(components, means, strict=True)]
     if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
         return functools.reduce(torch.add, terms)
-    # The gradient is zero there as well, which zero times an infinite one would not be.
-    still = [c * torch.where((c == 0) & ~torch.isfinite(m), 0, m) for c, m in zip(components, means, strict=True)]
+    still = [_or_nothing(c, mean) for c, mean in zip(components, means, strict=True)]
     infinite = sum((torch.isinf(c).to(change.real.dtype) for c in components), torch.zeros_like(change.real))
     shares = infinite / infinite.sum(0).clamp(min=1)
     endless = functools.reduce(torch.logical_or, [torch.isinf(step) for step in steps])
     moved = torch.where(shares == 0, 0, change * shares)
     return torch.where(endless, moved, functools.reduce(torch.add, still))
+
+
+def _or_nothing(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    """Components times a gradient that may be infinite or NaN: nothing of what does not move, nor back from where
+    nothing comes, as zero times the gradient would be NaN."""
+    mean = torch.where((components == 0) & ~torch.isfinite(mean), 0, mean)
+    if components.requires_grad and not mean.requires_grad:
+        return guarded(components, mean)
+    return components * mean
 
 
 def _warn_missing(name: str, missing: torch.Tensor, result: torch.Tensor, base: torch.Tensor) -> None:

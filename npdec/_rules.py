@@ -15,7 +15,7 @@ import torch
 
 from npdec._amplified import change
 from npdec._axes import lead, narrowed
-from npdec._gradients import is_pulled, no_graph, pulled, scaled
+from npdec._gradients import guarded, is_pulled, no_graph, pulled, scaled
 from npdec._halves import secant_of_halves
 from npdec._jumps import share_of_jump
 from npdec._secant import derivative, secant
@@ -225,8 +225,12 @@ def affine_in_reverse(
         warn_if_infinite(name_of(getattr(f, "function", f)), value, residual, f_value, f_residual)
     if slope.shares_finite() or f_value.shape != value.shape:
         return f_residual, slope.apply(components)
-    if f_value.dtype is not components.dtype or f_value.is_complex():
+    if f_value.dtype is not components.dtype:
         return f_residual, slope.apply(components)
+    if f_value.is_complex():
+        if slope.extreme is not None or slope.singular is not None or bool(torch.isfinite(multiplier.sum())):
+            return f_residual, slope.apply(components)
+        return f_residual, guarded(components, multiplier)
     if slope.singular is not None:  # an infinite derivative of what does not move
         multiplier = torch.where(slope.singular, 0, multiplier)
         difference = change(f_value.detach(), f_residual.detach())

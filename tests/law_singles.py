@@ -36,6 +36,9 @@ COMPOSED: dict[str, str] = {
     **dict.fromkeys("remainder divmod fmod unwrap".split(), "jumps"),
 }
 
+# Keywords with which a function is.
+COMPOSED_BY = {"cov": "aweights"}
+
 # -- drawing -----------------------------------------------------------------------------------------------------------
 
 
@@ -62,6 +65,8 @@ def drawn(seed: int) -> Program | None:
     place, sample = source.choice(TABLE[name])
     leaves = decomposition_cases.leaves(sample)
     paths = list(leaves)
+    if COMPOSED_BY.get(name) in sample.kwargs:
+        return None
     if sample.writes or sample.freezes or not 0 < len(paths) <= 3 or len({id(leaves[p]) for p in paths}) < len(paths):
         return None
     names = dict(zip(paths, "abc", strict=False))

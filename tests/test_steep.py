@@ -366,3 +366,47 @@ def test_what_does_not_move_contributes_nothing(name):
         assert found.value == pytest.approx(0.94 + (np.pi if name == "arcsin" else 0))
         for shares in found.attribution:
             numpy.testing.assert_allclose(numpy.asarray(shares), [0.07, 0.4], rtol=1e-12)
+
+
+# What is not a number is masked out, and nothing goes back through it.
+MASKED = {
+    "abs": np.abs,
+    "angle": np.angle,
+    "exp": lambda z: np.exp(z).real,
+    "square": lambda z: np.square(z).imag,
+    "abs of a sum": lambda z: np.abs(z + 1j * z),
+    "hypot": lambda z: np.hypot(z.real, z.imag),
+    "arctan2": lambda z: np.arctan2(z.imag, z.real),
+    "power": lambda z: z.real ** (z.imag / 4),
+    "logaddexp": lambda z: np.logaddexp(z.real, z.imag),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_nothing_comes_back_from_what_is_no_number(name):
+    scale = np.array([1.0, np.nan, 0.5])
+
+    def f(x):
+        made = MASKED[name]((x[:3] + 1j * x[3:]) * scale)
+        return np.where(np.isnan(scale), 0, made).sum()
+
+    x = np.array([1.0, 2.0, 0.5, 1.0, -1.0, 0.25])
+    found = [numpy.asarray(np.attribute(f, x, baseline=0.5, mode=mode).attribution) for mode in ("forward", "reverse")]
+    assert numpy.isfinite(found).all()
+    assert not found[1][[1, 4]].any()
+    numpy.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12)
+    change = f(x) - f(0 * x + 0.5)
+    numpy.testing.assert_allclose(found[1].sum(), float(change), rtol=1e-9)
+
+
+def test_complex_quotients_of_a_real_number_that_is_no_number_at_the_baseline():
+    def f(x):
+        made = x[0] * np.array([1j, 1.0]) / np.sqrt(x)
+        return np.where(np.array([True, False]), made, 0).imag.sum()
+
+    x = np.array([4.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.DecompositionWarning)
+        found = np.attribute(f, x, baseline=np.array([1.0, 0.0]))
+    assert found.value == 2.0
+    assert numpy.asarray(found.attribution).sum() == pytest.approx(1.0)
