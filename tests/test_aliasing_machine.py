@@ -487,7 +487,12 @@ class Aliasing(Arrays):
             return  # the model drops the contributions in all of an array of another dtype, and x[:2] is a part of it
         if kind == 13 and not pair.value.flags.c_contiguous:
             return
-        law = (lambda x, y: into(dtype, {name: y[name].mean(0) for name in PARTS})) if kind == 1 else None
+        sums = {0: numpy.sum, 1: numpy.mean, 2: numpy.sum, 9: numpy.sum}
+        if shape:
+            sums |= {3: numpy.cumsum, 10: lambda y, axis: numpy.add.reduceat(y, [0] * n, axis)}
+        law = None
+        if kind in sums:  # what is cast is the sum
+            law = lambda x, y: into(dtype, {name: sums[kind](y[name], axis=0) for name in PARTS})  # noqa: E731
         self.write(f"out= {kind}", step, pair, *others, law=law, exact=False)
 
     @rule(seed=SEEDS, kind=st.integers(0, 9))
@@ -540,6 +545,8 @@ class Aliasing(Arrays):
             (lambda lib, x, y: lib.add.at(x, of(lib, key), y), (self.operand(rng, region or (), pair),)),
         ]
         step, others = steps[kind]
+        if pair.integral and any(numpy.asarray(other.value).dtype.kind in "fc" for other in others):
+            return None  # each sum is cast, before the next one
         if pair.value.flags.writeable:  # NumPy does not always look
             self.write(f"at {kind} {key}", step, pair, *others)
         return None
