@@ -72,8 +72,8 @@ def read_only(components: torch.Tensor) -> torch.Tensor:
 
 
 def overwritten(error: RuntimeError) -> bool:
-    """Whether torch says that a graph needs what was written over, or a write (`npdec._laying_out`) that one may keep
-    a view of what it is to write over."""
+    """Whether torch says that a graph needs what was written over, or a write that one may keep a view of what it is to
+    write over (`npdec._laying_out`)."""
     text = str(error)
     return "has been modified by an inplace operation" in text or "its base, what a graph keeps" in text
 

@@ -1,6 +1,6 @@
 """What of torch is replaced: all of it stands here, with the reason and the upstream source.
 
-A replacement is made of the original, which it calls. `tests/test_patches.py` holds the originals to their sources.
+A replacement is made of the original, which it calls. The tests hold the originals to their sources.
 """
 
 from __future__ import annotations
