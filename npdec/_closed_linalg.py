@@ -204,6 +204,8 @@ def _compare(name: str, signs: Function, base: Any, like: Sequence[torch.Tensor]
     if not is_watched():
         return
     for turned, own in zip(_tuple_of(signs(base, like)), _tuple_of(base), strict=True):
+        if not own.numel():
+            continue
         within = 64 * max(own.shape) * torch.finfo(own.dtype).eps * own.abs().max()  # columns added to a basis
         if not bool(((turned - own).abs() <= within).all()):
             compare_choices(name, turned, own)

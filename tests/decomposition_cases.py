@@ -186,3 +186,31 @@ def variants(name: str) -> list[samples.Sample]:
                 if key not in found and leaves(made) and _is_call(name, made):
                     found[key] = made
     return list(found.values())
+
+
+# -- which of a sample's arrays are decomposed -------------------------------------------------------------------------
+
+CHOICES = [
+    (name, sample, chosen)
+    for name, sample in CASES
+    for chosen in [*[(path,) for path in leaves(sample)], *([tuple(leaves(sample))] if len(leaves(sample)) > 1 else [])]
+]
+
+
+def choice_id(item: Any) -> str:
+    return (
+        "+".join("".join(map(str, path)) for path in item)
+        if isinstance(item, tuple) and item and isinstance(item[0], tuple)
+        else samples.case_id(item)
+    )
+
+
+def decomposed(
+    sample: samples.Sample, chosen: tuple[Path, ...]
+) -> tuple[dict[Path, Any], dict[Path, Any], dict[Path, Any]]:
+    """The chosen arrays plain, at their baselines, and decomposed under one set of labels."""
+    found = leaves(sample)
+    plain = {path: samples.make(np, found[path]) for path in chosen}
+    bases = {path: np.array(baseline(found[path], sample.base, path)) for path in chosen}
+    marked = np.decompose(tuple(plain.values()), baseline=tuple(bases.values()))
+    return plain, bases, dict(zip(chosen, marked, strict=True))

@@ -16,7 +16,19 @@ import torch
 
 import npdec as np
 import samples
-from decomposition_cases import CASES, FREEZES, Path, baseline, inexact, leaves, run, single, variants
+from decomposition_cases import (
+    CASES,
+    CHOICES,
+    FREEZES,
+    Path,
+    baseline,
+    decomposed,
+    inexact,
+    leaves,
+    run,
+    single,
+    variants,
+)
 from tiers import turns
 
 # Functions without a derivative.
@@ -38,13 +50,6 @@ def digits(dtype: Any, double: float, single: float, half: float = 1e-2) -> floa
     return {"float16": half, "float32": single, "complex64": single}.get(str(dtype), double)
 
 
-CHOICES = [
-    (name, sample, chosen)
-    for name, sample in CASES
-    for chosen in [*[(path,) for path in leaves(sample)], *([tuple(leaves(sample))] if len(leaves(sample)) > 1 else [])]
-]
-
-
 each_name = pytest.mark.parametrize("name", dict(CASES))
 
 
@@ -52,31 +57,12 @@ def choices(function: str) -> list[tuple[str, samples.Sample, tuple[Path, ...]]]
     return [choice for choice in CHOICES if choice[0] == function]
 
 
-def choice_id(item: Any) -> str:
-    return (
-        "+".join("".join(map(str, path)) for path in item)
-        if isinstance(item, tuple) and item and isinstance(item[0], tuple)
-        else samples.case_id(item)
-    )
-
-
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
-
-
-def _decomposed(
-    sample: samples.Sample, chosen: tuple[Path, ...]
-) -> tuple[dict[Path, Any], dict[Path, Any], dict[Path, Any]]:
-    """The chosen arrays plain, at their baselines, and decomposed under one set of labels."""
-    found = leaves(sample)
-    plain = {path: samples.make(np, found[path]) for path in chosen}
-    bases = {path: np.array(baseline(found[path], sample.base, path)) for path in chosen}
-    marked = np.decompose(tuple(plain.values()), baseline=tuple(bases.values()))
-    return plain, bases, dict(zip(chosen, marked, strict=True))
 
 
 def _residual_differs(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> bool:
     """Whether the residual is not the function of the baseline; a warning has to say so then."""
-    _, bases, marked = _decomposed(sample, chosen)
+    _, bases, marked = decomposed(sample, chosen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", np.DecompositionWarning)
         made = run(name, sample, marked)
@@ -109,7 +95,7 @@ def test_value_is_unchanged_and_complete(name):
 
 
 def check_value_and_completeness(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> None:
-    plain, _, marked = _decomposed(sample, chosen)
+    plain, _, marked = decomposed(sample, chosen)
     made, wanted = run(name, sample, marked), run(name, sample, plain)
     assert len(made) == len(wanted)
     for got, want in zip(made, wanted, strict=True):
@@ -175,7 +161,7 @@ def test_forward_equals_reverse(name):
 
 def check_reverse_mode(name: str, sample: samples.Sample, chosen: tuple[Path, ...]) -> None:
     (path,) = chosen
-    plain, bases, marked = _decomposed(sample, (path,))
+    plain, bases, marked = decomposed(sample, (path,))
     x, base = plain[path], bases[path]
     outputs = run(name, sample, {path: marked[path]})
     forward = _total(outputs)

@@ -13,9 +13,8 @@ import pytest
 import torch
 
 import npdec as np
-from decomposition_cases import inexact, run
+from decomposition_cases import CHOICES, choice_id, decomposed, inexact, run
 from npdec import _pieces, _sizes, _windows
-from test_decomposition_table import CHOICES, _decomposed, choice_id
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
@@ -43,10 +42,10 @@ SOME = {name: (name, sample, chosen) for name, sample, chosen in reversed(CHOICE
 
 @pytest.mark.parametrize(("name", "sample", "chosen"), SOME.values(), ids=choice_id)
 def test_functions(name, sample, chosen):
-    _, _, marked = _decomposed(sample, chosen)
+    _, _, marked = decomposed(sample, chosen)
     dense = parts(run(name, sample, marked))
     with every_array_is_large():
-        _, _, marked = _decomposed(sample, chosen)
+        _, _, marked = decomposed(sample, chosen)
         made = run(name, sample, marked)
     for got, want in zip(parts(made), dense, strict=True):
         if isinstance(want, tuple):

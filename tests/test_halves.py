@@ -22,9 +22,9 @@ import npdec as np
 import samples
 from decomposition_cases import CASES, FREEZES, baseline, leaves, run
 from samples import named
-from test_torch_modules import LOOKED_AT, MODES, TABLE
 from tiers import fewer, turns
 from torch_checks import bits_differ, carries, flat, is_decomposed, seeded
+from torch_modules import LOOKED_AT, MODES, TABLE
 from torch_samples import FREEZES as TORCH_FREEZES
 from torch_samples import LARGEST, LOOKS, OPERATORS, OWN, REFUSES, Sample, first_sample
 

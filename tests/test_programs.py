@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import types
 import warnings
 from pathlib import Path
-from unittest import mock
 
 import numpy
 import pytest
 
+from program_loader import load
+
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 ARRAYS = ("ndarray", "Composition")
-IMPORT = "import numpy as np"
-
-
-def load(path, library):
-    """The program as a module that imports another library; in `sys.modules` while it runs, for dataclasses."""
-    source = path.read_text()
-    assert source.count(IMPORT) == 1
-    module = types.ModuleType(path.stem)
-    with mock.patch.dict(sys.modules, {path.stem: module}):
-        exec(compile(source.replace(IMPORT, f"import {library} as np"), str(path), "exec"), vars(module))
-    return module
 
 
 def _run(path, library):

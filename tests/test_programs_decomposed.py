@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import npdec as np
-from test_programs import load
+from program_loader import load
 
 STEP = 2.0**-9
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,39 +16,21 @@ from torch.nn.utils import rnn
 
 import npdec as np
 from torch_checks import check, check_forward, flat, is_decomposed
+from torch_modules import LOOKED_AT, MODES, TABLE, D
 from torch_samples import Sample
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal.common_modules import module_db
-
-D = torch.float64
 Function = Callable[..., Any]
 
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
 
-def name_of(cls: type) -> str:
-    return cls.__name__
-
-
 # -- torch's own samples of modules ------------------------------------------------------------------------------------
 
-# Arguments of forward that are looked at only.
-LOOKED_AT: dict[str, tuple[int | str, ...]] = {"CosineEmbeddingLoss": (2,), "HingeEmbeddingLoss": (1,)}
 NO_GRADIENT = {
     "BCELoss": "torch refuses targets that are moved outside",
     "CTCLoss": "torch's gradient is that of the log-softmax before it",
 }
-LARGE = {"CTCLoss": "see test_torch_coverage.py", "FractionalMaxPool3d": "a small one is below"}
-TABLE = {name_of(info.module_cls): info for info in module_db if D in info.dtypes}
-MODES = [
-    (name, training)
-    for name, info in TABLE.items()
-    if name not in LARGE
-    for training in ((True, False) if info.train_and_eval_differ else (False,))
-]
 
 
 def _called(module: nn.Module) -> Function:
