@@ -34,7 +34,7 @@ import torch
 from torch import nn
 
 import npdec
-from npdec._meter import Meter
+from npdec._core.memory_meter import Meter
 from timing import ratio, turns
 
 TARGET, STEPS = 3, 50

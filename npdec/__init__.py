@@ -11,41 +11,47 @@ import math as _math
 import sys as _sys
 from typing import Any as _Any
 
-from npdec import _command  # isort: skip (before torch, whose import takes seconds)
-from npdec import _absent, _batches, _decomposed, _host_side, _main, _wrap, exceptions, extend
-from npdec._array_api import __array_api_version__, __array_namespace_info__
-from npdec._broadcast import *
-from npdec._checking import check_completeness
-from npdec._composition import Composition
-from npdec._creation import *
-from npdec._decomposed import DecomposedTensor
-from npdec._decomposition import completeness, decompose
-from npdec._default_device import set_default_device
-from npdec._dtype_functions import *
-from npdec._dtypes import dtype
-from npdec._einsum import einsum, einsum_path
-from npdec._errstate import *
-from npdec._examples import test
-from npdec._files import *
-from npdec._frompyfunc import frompyfunc
-from npdec._generic import generic
-from npdec._host_side import *
-from npdec._index_tricks import *
-from npdec._iteration import *
-from npdec._limits import *
-from npdec._nditer import nditer
-from npdec._nested_iters import nested_iters
-from npdec._overlap import *
-from npdec._parts import imag, real
-from npdec._poly1d import poly1d
-from npdec._printing import *
-from npdec._radix import *
-from npdec._rules import register_rule, rule
-from npdec._scalars import *
-from npdec._scalars import bool_ as bool
-from npdec._text_files import *
-from npdec._ufunc import ufunc
-from npdec._vectorize import vectorize
+from npdec._core import interrupted_start as _interrupted_start  # isort: skip (before torch, whose import takes seconds)
+from npdec import exceptions, extend
+from npdec._array import collate as _collate
+from npdec._array import wrap as _wrap
+from npdec._array.array_api import __array_api_version__, __array_namespace_info__
+from npdec._array.broadcast import *
+from npdec._array.decompose import completeness, decompose
+from npdec._array.default_device import set_default_device
+from npdec._array.errstate import *
+from npdec._array.generic import generic
+from npdec._array.iterators import *
+from npdec._array.ndarray import Composition
+from npdec._array.printing import *
+from npdec._array.scalars import *
+from npdec._array.scalars import bool_ as bool
+from npdec._decomposed import tensor as _tensor
+from npdec._decomposed.completeness import check_completeness
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import dtype
+from npdec._dtypes.limits import *
+from npdec._functions import absent as _absent
+from npdec._functions import host_only as _host_only
+from npdec._functions.complex_parts import imag, real
+from npdec._functions.creation import *
+from npdec._functions.dtype_functions import *
+from npdec._functions.einsum import einsum, einsum_path
+from npdec._functions.examples import test
+from npdec._functions.files import *
+from npdec._functions.frompyfunc import frompyfunc
+from npdec._functions.host_only import *
+from npdec._functions.index_tricks import *
+from npdec._functions.nditer import nditer
+from npdec._functions.nested_iters import nested_iters
+from npdec._functions.poly1d import poly1d
+from npdec._functions.radix import *
+from npdec._functions.shares_memory import *
+from npdec._functions.text_files import *
+from npdec._functions.vectorize import vectorize
+from npdec._law.named_rules import register_rule, rule
+from npdec._normalizer import namespace as _namespace
+from npdec._normalizer.ufunc import ufunc
 from npdec.exceptions import DecompositionWarning
 
 __version__ = "0.1.0"
@@ -55,9 +61,9 @@ newaxis = None
 e, pi, euler_gamma = _math.e, _math.pi, 0.5772156649015329
 inf, nan = _math.inf, _math.nan
 
-globals().update(_main.functions.ufuncs)
+globals().update(_namespace.functions.ufuncs)
 _wrap.NAMESPACE.append(_sys.modules[__name__])
-_decomposed.first_use.append(lambda: _importlib.import_module("npdec.overrides"))
+_tensor.first_use.append(lambda: _importlib.import_module("npdec.overrides"))
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
@@ -73,22 +79,24 @@ _MEMBERS = {
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _main.functions:
-        return _main.functions.resolve(name, globals())
+    if name in _namespace.functions:
+        return _namespace.functions.resolve(name, globals())
     if name in _LAZY:
         return _importlib.import_module(f"npdec.{name}")
     if name in _MEMBERS:
         return globals().setdefault(name, getattr(_importlib.import_module(f"npdec.{_MEMBERS[name]}"), name))
-    if name in _host_side.HOSTED:
-        return _host_side.hosted_class(name)
+    if name in _host_only.HOSTED:
+        return _host_only.hosted_class(name)
     if name in _absent.ABSENT:
         raise _absent.absent(name)
     raise AttributeError(f"module 'npdec' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_main.functions, *_LAZY, *_MEMBERS, *_host_side.HOSTED})
+    return sorted({*globals(), *_namespace.functions, *_LAZY, *_MEMBERS, *_host_only.HOSTED})
 
 
 del annotations
-__all__ = [name for name in {**globals(), **dict.fromkeys((*_main.functions, *_MEMBERS))} if not name.startswith("_")]
+__all__ = [
+    name for name in {**globals(), **dict.fromkeys((*_namespace.functions, *_MEMBERS))} if not name.startswith("_")
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from npdec import _command
+from npdec._core import interrupted_start
 from npdec.explain import cli
 
 __all__ = ["main"]
@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; `argv` without the program's name, by default the command line. Returns the exit code."""
-    _command.raise_on_interrupt()
+    interrupted_start.raise_on_interrupt()
     return cli.main(argv)
 
 

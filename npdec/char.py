@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._text import names, text_function
+from npdec._functions.strings import names, text_function
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._dtypes import DTYPE_CLASSES
+from npdec._dtypes.dtype import DTYPE_CLASSES
 from npdec.exceptions import AbsentNameError
 
 __all__ = [

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from npdec import _tags, _wrap
-from npdec._normalizer import compile_function
-from npdec._operators import attach_methods, attach_operators
-from npdec._tags import (
+from npdec._array import wrap
+from npdec._core import tags
+from npdec._core.tags import (
     Array,
     ArrayLike,
     ArrayLikeOrScalar,
@@ -45,6 +44,8 @@ from npdec._tags import (
     out_casting,
     writes_back,
 )  # fmt: skip
+from npdec._normalizer.normalizer import compile_function
+from npdec._normalizer.operators import attach_methods, attach_operators
 
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "InPlace",
@@ -62,26 +63,26 @@ def operation(kernel: Callable[..., Any] | None = None, **declaration: Any) -> A
     """
 
     def publish(kernel: Callable[..., Any]) -> Any:
-        return _publish(_tags.public(kernel, **declaration))
+        return _publish(tags.public(kernel, **declaration))
 
     return publish if kernel is None else publish(kernel)
 
 
 def ufunc(torch_function: Callable[..., Any] | None = None, **declaration: Any) -> Callable[[Callable[..., Any]], Any]:
     """Publish a kernel as a universal function. `loops` says which dtypes it computes in ("inexact": floating and
-    complex, integers as floats); `operator`, `identity`, `method` and `torch_function` are as `npdec._tags.Spec`
+    complex, integers as floats); `operator`, `identity`, `method` and `torch_function` are as `npdec._core.tags.Spec`
     describes them.
     """
 
     def publish(kernel: Callable[..., Any]) -> Any:
-        return _publish(_tags.ufunc(torch_function, **declaration)(kernel))
+        return _publish(tags.ufunc(torch_function, **declaration)(kernel))
 
     return publish
 
 
 def _publish(kernel: Callable[..., Any]) -> Any:
-    spec: _tags.Spec = kernel.__npdec__  # type: ignore[attr-defined]
-    namespace = _wrap.NAMESPACE[0]
+    spec: tags.Spec = kernel.__npdec__  # type: ignore[attr-defined]
+    namespace = wrap.NAMESPACE[0]
     for name in (spec.name, *spec.aliases):
         if hasattr(namespace, name):
             raise TypeError(f"npdec.{name} exists already: choose another name")

@@ -4,7 +4,7 @@ from typing import Any as _Any
 
 from npdec._impl import fft_frequencies_impl as _frequencies
 from npdec._impl import fft_impl as _fft
-from npdec._published import Published as _Published
+from npdec._normalizer.published import Published as _Published
 
 _functions = _Published("npdec.fft", _fft, _frequencies)
 

@@ -15,11 +15,11 @@ import torch
 from torch.utils import _pytree
 from torch.utils._pytree import tree_unflatten
 
-from npdec import _transformed, _wrap
-from npdec._base import ArrayBase
-from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor
-from npdec._trees import is_decomposed
+from npdec._array import transforms, wrap
+from npdec._array.convert import as_tensor
+from npdec._core.base import ArrayBase
+from npdec._decomposed.pytree import is_decomposed
+from npdec._decomposed.tensor import DecomposedTensor
 
 __all__ = ["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"]
 
@@ -42,13 +42,13 @@ def _bare(leaf: Any) -> tuple[Any, int]:
     """The tensor of an array or scalar and what it is; anything else as it is."""
     if not isinstance(leaf, ArrayBase):
         return leaf, _AS_IT_IS
-    return leaf._t, _ARRAY if type(leaf) is _wrap.ARRAY and not leaf._t.dim() else _WRAPPED
+    return leaf._t, _ARRAY if type(leaf) is wrap.ARRAY and not leaf._t.dim() else _WRAPPED
 
 
 def _dressed(leaf: Any, kind: int) -> Any:
     if kind == _AS_IT_IS or not isinstance(leaf, torch.Tensor):
         return leaf
-    return _wrap.wrap_array(leaf) if kind == _ARRAY else _wrap.wrap(leaf)
+    return wrap.wrap_array(leaf) if kind == _ARRAY else wrap.wrap(leaf)
 
 
 def _all_dressed(tree: Any, kinds: Sequence[int]) -> Any:
@@ -173,7 +173,7 @@ def _graded(
     places = [i + len(args) if i < 0 else i for i in chosen]
     call = _Call(name, func, args, kwargs, set(places))
     run = call.run_with_aux if has_aux else call.run
-    with _transformed.differentiated():
+    with transforms.differentiated():
         gradient, value = torch.func.grad_and_value(run, argnums, has_aux)(*call.args, **call.kwargs)
     aux = None
     if has_aux:
@@ -246,7 +246,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     array([ 1., -1.])
     """
     call = _Call("vjp", func, primals, {}, True)
-    with _transformed.differentiated():
+    with transforms.differentiated():
         found: Any = torch.func.vjp(call.run_with_aux if has_aux else call.run, *call.args, has_aux=has_aux)
     output, back = found[0], found[1]
 
@@ -313,7 +313,7 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         call = _Call("vmap", func, args, kwargs, ())
         run = torch.func.vmap(call.run, in_dims, out_dims, randomness, chunk_size=chunk_size)
-        with _transformed.mapped(tree_flatten((call.args, call.kwargs))[0]):
+        with transforms.mapped(tree_flatten((call.args, call.kwargs))[0]):
             made = run(*call.args, **call.kwargs)
         return call.result(made)
 

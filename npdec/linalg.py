@@ -6,7 +6,7 @@ from npdec._impl import linalg_decompositions_impl as _decompositions
 from npdec._impl import linalg_impl as _linalg
 from npdec._impl import linalg_norms_impl as _norms
 from npdec._impl import linalg_products_impl as _products
-from npdec._published import Published as _Published
+from npdec._normalizer.published import Published as _Published
 from npdec.exceptions import LinAlgError
 
 _functions = _Published("npdec.linalg", _linalg, _norms, _decompositions, _products)

@@ -27,10 +27,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from npdec import _rules, overrides
-from npdec._decomposed import DecomposedTensor, carries
-from npdec._settings import Settings, current
-from npdec._tracing import holding, note_context
+from npdec import overrides
+from npdec._decomposed.settings import Settings, current
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._law import named_rules
+from npdec._torch.tracing import holding, note_context
 
 # The functions of torch that PyDec has under its own name.
 _TORCH = """
@@ -222,7 +223,7 @@ _options: ContextVar[Mapping[str, Any]] = ContextVar("npdec.pydec.options", defa
 
 def _set(name: str, options: Mapping[str, Any]) -> None:
     """Let the named rule hold from here on, with those of the options that it takes."""
-    with _rules.rule(name, **_rules.accepted(name, options)):
+    with named_rules.rule(name, **named_rules.accepted(name, options)):
         made = current.get()
     note_context(current.get(), False)
     note_context(made, made != Settings())
@@ -245,7 +246,7 @@ def get_decomposition_name() -> str:
 
 def using_decomposition_func(name: str) -> Any:
     """Context manager and decorator: `np.rule(name)`, with the options that are set and that the rule takes."""
-    return _rules.rule(name, **_rules.accepted(name, _options.get()))
+    return named_rules.rule(name, **named_rules.accepted(name, _options.get()))
 
 
 def set_decomposition_args(update: bool = True, **options: Any) -> None:
@@ -264,7 +265,7 @@ def using_decomposition_args(update: bool = True, **options: Any) -> Iterator[No
     """Context manager and decorator: `set_decomposition_args`, for a while."""
     given = {**(_options.get() if update else {}), **options}
     name = current.get().rule
-    with holding(_options, given), _rules.rule(name, **_rules.accepted(name, given)):
+    with holding(_options, given), named_rules.rule(name, **named_rules.accepted(name, given)):
         yield
 
 
@@ -288,7 +289,7 @@ def register_decomposition_func(name: str) -> Callable[[Callable[..., Any]], Cal
             made = decomposition(as_composition(components, residual), lambda u: f(u, *others), ref=value, **options)
             return made.residual, made.components
 
-        _rules.register_rule(name)(rule)
+        named_rules.register_rule(name)(rule)
         return decomposition
 
     return register

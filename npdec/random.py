@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from npdec import _absent
-from npdec._random import Generator, default_rng
-from npdec._random_legacy import NUMPY_CLASSES, RandomState, get_bit_generator, legacy, numpy_class, set_bit_generator
+from npdec._functions import absent
+from npdec._random.generator import Generator, default_rng
+from npdec._random.legacy import NUMPY_CLASSES, RandomState, get_bit_generator, legacy, numpy_class, set_bit_generator
 
 __all__ = [
     "Generator",
@@ -128,7 +128,7 @@ def __getattr__(name: str) -> Any:
     if name == "mtrand":  # the module of NumPy that has the functions above: RandomState, _rand, normal, ...
         return sys.modules[__name__]
     if name == "test":
-        raise _absent.absent("random.test")
+        raise absent.absent("random.test")
     return numpy_class(name)
 
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from npdec._composition import Composition as ndarray
-from npdec._dtypes import dtype
-from npdec._generic import generic
+from npdec._array.generic import generic
+from npdec._array.ndarray import Composition as ndarray
+from npdec._dtypes.dtype import dtype
 
 __all__ = ["ArrayLike", "DTypeLike", "NBitBase", "NDArray"]
 

@@ -26,11 +26,12 @@ import torch  # noqa: E402
 import decomposition_cases as cases  # noqa: E402
 import npdec as np  # noqa: E402
 import samples  # noqa: E402
-from npdec import _dispatch, _law, _scope  # noqa: E402
-from npdec._checking import relative_error  # noqa: E402
-from npdec._decomposed import DecomposedTensor  # noqa: E402
+from npdec._core.signatures import LAW_TAGS, read_parameters  # noqa: E402
+from npdec._decomposed.completeness import relative_error  # noqa: E402
+from npdec._decomposed.tensor import DecomposedTensor  # noqa: E402
 from npdec._impl import torch_linear_impl  # noqa: E402
-from npdec._signature import LAW_TAGS, read_parameters  # noqa: E402
+from npdec._law import law, overrides_scope  # noqa: E402
+from npdec._rules import dispatch  # noqa: E402
 
 PAGE = ROOT / "docs" / "decomposition.md"
 COMMAND = "python scripts/decomposition_table.py"
@@ -95,16 +96,16 @@ class Steps:
 
     def run(self, rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         name, inner = getattr(func, "__name__", ""), getattr(rule, "inner", rule)
-        if isinstance(inner, _law.TaggedRule):
+        if isinstance(inner, law.TaggedRule):
             self.words |= tagged(inner.by_key, args, kwargs)
         elif name in ("abs", "absolute") and not args[0].value.is_complex():
             self.words.add("slope")
         elif name in FORMS or name in torch_linear_impl.LINEAR:
             self.words.add(FORMS.get(name, "linear"))
         elif (
-            inner.__module__ != _dispatch.__name__
+            inner.__module__ != dispatch.__name__
             and name.removeprefix("linalg_") not in FACTORISATIONS
-            and not _law.is_default(func)
+            and not law.is_default(func)
             and not getattr(inner, "opaque", False)
         ):
             self.words.add("closed form")
@@ -205,7 +206,7 @@ def row_of(name: str) -> Row:
     row = Row(name, arguments_of(function))
     opaque: set[str] = set()
     steps = Steps()
-    with warnings.catch_warnings(), _scope.enter(watcher=steps):
+    with warnings.catch_warnings(), overrides_scope.enter(watcher=steps):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", np.DecompositionWarning)
         warnings.filterwarnings("ignore", ".*at the baseline it would choose otherwise", np.DecompositionWarning)

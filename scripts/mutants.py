@@ -7,7 +7,7 @@ goes on to the next that is named, and with `--programs N` in the end to N progr
 
 Prints for each mutant the fault and the file of tests that caught it, and for each tier how many it caught of all.
 What no tier catches may be equivalent, which is to be judged by reading it. `--only 7` runs the seventh alone, `--list`
-shows the faults, and words after `--` go to pytest (`-- -n auto`, `-- tests/test_law.py`).
+shows the faults, and words after `--` go to pytest (`-- -n auto`, `-- tests/law/test_law.py`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 # The law, the rules, what turns kernels into functions, indexing, and memory.
 MODULES = """
-npdec/_law.py npdec/_secant.py npdec/_close.py npdec/_multipliers.py npdec/_quadrature.py npdec/_formula.py
-npdec/_closed*.py npdec/_softmax.py npdec/_normalisation.py npdec/_norms.py npdec/_attention.py npdec/_conditions.py
-npdec/_choosing.py npdec/_jumps.py npdec/_entries*.py npdec/_rules.py npdec/_dispatch.py npdec/_components.py
-npdec/_windows.py npdec/_windowed.py npdec/_deferred.py
-npdec/_normalizer.py npdec/_ufunc*.py npdec/_results.py npdec/_arguments.py
-npdec/_indexing.py npdec/_inplace*.py npdec/_overwriting.py npdec/_stored.py npdec/_laying_out.py
-npdec/_memory.py npdec/_views.py npdec/_buffers.py
-npdec/_law/*.py npdec/_rules/*.py npdec/_decomposed/*.py npdec/_normalizer/*.py npdec/_array/*.py
+npdec/_law/law.py npdec/_law/secant.py npdec/_law/secant_cancellation.py npdec/_law/mean_gradient.py
+npdec/_law/quadrature.py npdec/_rules/by_formula.py npdec/_closed*.py npdec/_rules/softmax.py
+npdec/_rules/normalisation.py npdec/_rules/norms.py npdec/_rules/attention.py npdec/_rules/conditions.py
+npdec/_rules/choosing.py npdec/_law/jumps.py npdec/_entries*.py npdec/_law/named_rules.py npdec/_rules/dispatch.py
+npdec/_decomposed/merging.py npdec/_decomposed/block_sparse.py npdec/_decomposed/block_sparse_rules.py
+npdec/_decomposed/lazy_products.py npdec/_normalizer/normalizer.py npdec/_ufunc*.py npdec/_normalizer/results.py
+npdec/_array/arguments.py npdec/_array/indexing.py npdec/_inplace*.py npdec/_decomposed/overwriting.py
+npdec/_decomposed/pickling.py npdec/_decomposed/shared_storage.py npdec/_array/memory.py npdec/_decomposed/aliasing.py
+npdec/_array/buffers.py npdec/_law/*.py npdec/_rules/*.py npdec/_decomposed/*.py npdec/_normalizer/*.py
+npdec/_array/*.py
 """.split()
 TIERS = {"quick": "quick", "default": "not long", "all": ""}
 SECONDS = 3600  # for one mutant in one tier; one that takes longer is caught

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import npdec  # noqa: E402
-from npdec._dtypes import dtype  # noqa: E402
-from npdec._signature import read_parameters  # noqa: E402
+from npdec._core.signatures import read_parameters  # noqa: E402
+from npdec._dtypes.dtype import dtype  # noqa: E402
 
 WIDTH = 120
 COMMAND = "python scripts/stubs.py"
@@ -90,7 +90,7 @@ class Stub:
             if self.module is not npdec:
                 self.imports.add(("npdec", name, False))
         elif name == "_DType":
-            self.imports.add(("npdec._dtypes", "dtype", self.module is npdec))
+            self.imports.add(("npdec._dtypes.dtype", "dtype", self.module is npdec))
             self.aliases.add(name)
         elif name in ORIGIN:
             self.imports.add((ORIGIN[name], name, False))
@@ -269,7 +269,7 @@ class Stub:
         for name in self.names:
             item = getattr(self.module, name)
             if isinstance(item, npdec.ufunc):
-                self.imports.add(("npdec._ufunc", "ufunc", self.module is npdec))
+                self.imports.add(("npdec._normalizer.ufunc", "ufunc", self.module is npdec))
                 functions.append(f"{name}: ufunc")
             elif isinstance(item, types.FunctionType) and self._is_defined(item):
                 self.define(name, self.parameters(item, False), self.returns(item))

@@ -5,7 +5,7 @@
 
 The functions are those of torch.overrides.get_overridable_functions(), names and attributes of Tensor alike; what npdec
 does is read from its registry. What goes by quadrature, or through the body that torch has in Python, is proven by
-tests/test_torch_coverage.py.
+tests/rules/test_torch_coverage.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import torch
 from torch.overrides import get_overridable_functions
 
 import npdec  # noqa: F401  (it fills the registry)
-from npdec import _dispatch, _inplace, _law
+from npdec._law import law
+from npdec._rules import dispatch, inplace
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "torch.md"
@@ -127,13 +128,13 @@ def _name(owner: Any, function: Any) -> str:
 
 
 def _kind(function: Any, name: str) -> tuple[str, str]:
-    rule: Any = _law.rules.get(function) or _dispatch.default_rule(function)
-    if function in _inplace.RULES or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
+    rule: Any = law.rules.get(function) or dispatch.default_rule(function)
+    if function in inplace.RULES or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
         if getattr(rule, "refused", None):
             return "refused", rule.refused
-        refuses = rule is _inplace._no_inplace
+        refuses = rule is inplace._no_inplace
         return ("refused", "a decomposed tensor is not written so") if refuses else ("in place", "")
-    if isinstance(rule, _law.TaggedRule):
+    if isinstance(rule, law.TaggedRule):
         tags = {tag for tag in rule.by_key.values() if tag != "Opaque"}
         for kind in ("Stepwise", "Pointwise", "Multilinear", "Linear"):
             if kind in tags:
@@ -141,7 +142,7 @@ def _kind(function: Any, name: str) -> tuple[str, str]:
         return ("quadrature", "") if tags else ("looked at", "")
     if getattr(rule, "refused", None):
         return "refused", rule.refused
-    if rule is _dispatch._refuse_numpy:
+    if rule is dispatch._refuse_numpy:
         return "refused", "memory that others read has no place for contributions"
     if getattr(rule, "opaque", False):
         return "looked at", ""
@@ -149,7 +150,7 @@ def _kind(function: Any, name: str) -> tuple[str, str]:
         return "formula", ""
     if name in ABOUT_THE_OBJECT:
         return "looked at", "of the object, not of its numbers"
-    if rule is _dispatch._by_quadrature:
+    if rule is dispatch._by_quadrature:
         return "quadrature", ""
     if isinstance(function, types.FunctionType) and getattr(rule, "passes", False):
         return "body", ""
@@ -192,8 +193,8 @@ def _lines(table: list[Row]) -> Iterator[str]:
     version = torch.__version__.partition("+")[0]
     yield f"Written by `{COMMAND}` for torch {version}, from npdec's registry. Listed is every function"
     yield "that torch dispatches to tensors of other types: functions, methods, operators and attributes."
-    yield "tests/test_torch_coverage.py checks them against plain torch, on the samples of torch's own table of"
-    yield "operators; tests/test_torch_arguments.py gives each of their arguments, leaves it out, and names it."
+    yield "tests/rules/test_torch_coverage.py checks them against plain torch, on the samples of torch's own table of"
+    yield "operators; tests/rules/test_torch_arguments.py gives each of their arguments, leaves it out, and names it."
     yield ""
     yield "| how contributions pass | functions | |"
     yield "| --- | ---: | --- |"

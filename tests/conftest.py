@@ -55,14 +55,14 @@ def decomposition_warnings_alone() -> Iterator[None]:
 @pytest.fixture
 def nothing_stays_registered() -> Iterator[None]:
     """Take away what a test has registered for good in npdec.overrides."""
-    from npdec import _law
+    from npdec._law import law
     from npdec.overrides import _calls
 
-    rules, defaults, opened = dict(_law.rules), set(_law.defaults), set(_calls._opened)
+    rules, defaults, opened = dict(law.rules), set(law.defaults), set(_calls._opened)
     yield
     for cls in set(_calls._opened) - opened:
         _calls.close_class(cls)
-    _law.rules.clear()
-    _law.rules.update(rules)
-    _law.defaults.clear()
-    _law.defaults.update(defaults)
+    law.rules.clear()
+    law.rules.update(rules)
+    law.defaults.clear()
+    law.defaults.update(defaults)

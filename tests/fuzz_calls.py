@@ -18,7 +18,7 @@ import npdec
 import samples
 from fuzz_draw import DTYPES, FLOATS, JUNK, Builder, Program, nested, numbers, text_of
 from fuzz_words import ATTRIBUTES, IN_PLACE, METHODS, OPERATORS, UFUNC_METHODS, WORDS
-from npdec._signature import read_parameters
+from npdec._core.signatures import read_parameters
 
 # Subjects in which huge numbers overflow midway, or cancel: they are drawn without these.
 ELEMENTWISE = {

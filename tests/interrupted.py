@@ -103,7 +103,7 @@ def guards() -> dict[str, Any]:
     """All that is switched off, or otherwise, for a while."""
     functorch = torch._C._functorch
     variables = {var.name: value for var, value in contextvars.copy_context().items() if "npdec" in var.name}
-    from npdec import _tracing
+    from npdec._torch import tracing
 
     return {
         "gradients": torch.is_grad_enabled(),
@@ -116,7 +116,7 @@ def guards() -> dict[str, Any]:
         "transforms": functorch.get_dynamic_layer_stack_depth(),
         "dual levels": forward_ad._current_level,
         "forward derivatives": eager_transforms.JVP_NESTING,
-        "contexts": len(_tracing._contexts),
+        "contexts": len(tracing._contexts),
         "warnings": list(warnings.filters),
         "errors": np.geterr(),
         "rules": {name: value for name, value in variables.items() if "random" not in name},

@@ -1,5 +1,5 @@
 """What is computed of an array with a component for each element, as expressions and programs: the table of
-`scripts/memory.py` and of tests/test_memory.py.
+`scripts/memory.py` and of tests/decomposed/test_memory.py.
 
 `x` is the decomposed array, `y` one that was decomposed with it, `p` a plain one, `m` a mask, `i` a permutation, and
 `n` the number of elements. A program leaves its result in `t`.
@@ -14,7 +14,7 @@ import numpy
 import torch
 
 import npdec as np
-from npdec._meter import Meter
+from npdec._core.memory_meter import Meter
 
 UNARY = """exp exp2 expm1 sin cos tan sinh cosh tanh arctan arcsinh square negative positive conjugate log log2 log10
     log1p sqrt reciprocal arcsin arccos arctanh cbrt fabs degrees radians rad2deg deg2rad floor ceil trunc signbit

@@ -40,7 +40,7 @@ def _reverse() -> Any:
 
 
 def _put_off() -> torch.Tensor:
-    """A large product of components, which is made when they are read (`npdec._deferred`)."""
+    """A large product of components, which is made when they are read (`npdec._decomposed.lazy_products`)."""
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(2, 24, 256, generator=draw)
     with torch.no_grad():

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.tags import NoValue
 from npdec._impl import dtypes_impl
 from npdec._impl._util import broadcast_shapes, normalize_axis
-from npdec._tags import NoValue
 from npdec.exceptions import AxisError
 
 __all__ = ["Options", "Signature", "call", "column_major", "shape_text", "widened"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import NoValue
 from npdec._impl import _util
 from npdec._impl.dtypes_impl import fits, kind, real_dtype
-from npdec._tags import NoValue
 
 HALF = frozenset({torch.float16, torch.bfloat16})
 FLOATS = HALF | {torch.float64, torch.float32}

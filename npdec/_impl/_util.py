@@ -165,7 +165,8 @@ def carries(x: object) -> bool:
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
-# What is told of every cast, its source and its result, while floating-point errors are watched (`npdec._errstate`).
+# What is told of every cast, its source and its result, while floating-point errors are watched
+# (`npdec._array.errstate`).
 on_cast: Callable[[torch.Tensor, torch.Tensor], None] | None = None
 
 

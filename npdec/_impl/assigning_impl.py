@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque, public
 from npdec._impl import _host, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import shape_text
 from npdec._impl.index_tricks_impl import coordinates
 from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed, fit_leading, setitem
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque, public
 
 
 def _values(values: Any, x: torch.Tensor) -> torch.Tensor:

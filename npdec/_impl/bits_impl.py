@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from npdec._core.tags import Array, Opaque, public
 from npdec._impl import _util, dtypes_impl
-from npdec._tags import Array, Opaque, public
 
 
 def _weights(bitorder: str, device: torch.device) -> torch.Tensor:

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl.dtypes_impl import can_cast, kind, promote, result_type, scalar_tensor
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
 
 _INEXACT = _reduce.INEXACT
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 from npdec._impl import _devices, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.setitem_impl import broadcast_input
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
 from npdec._impl import _storage, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.creation_impl import allocate, check_shape
-from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
 
 
 @public

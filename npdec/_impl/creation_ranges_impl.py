@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
 from npdec._impl import _flags, _util, dtypes_impl
 from npdec._impl.creation_impl import as_device
-from npdec._tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
 
 
 def _number(x: Any) -> Any:

@@ -6,8 +6,8 @@ import math
 
 import torch
 
+from npdec._core.tags import ArrayLike, Linear, Pointwise, public, ufunc
 from npdec._impl import _flags, dtypes_impl
-from npdec._tags import ArrayLike, Linear, Pointwise, public, ufunc
 
 
 @ufunc(torch.sin, loops="inexact")

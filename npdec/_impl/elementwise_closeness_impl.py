@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, public
 from npdec._impl import dtypes_impl
 from npdec._impl._util import broadcast_shapes, is_known_true, warn
 from npdec._impl.elementwise_logic_impl import equal
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, public
 
 
 @public

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
 from npdec._impl import dtypes_impl
 from npdec._impl._util import UNSIGNED, broadcast_shapes, from_ordered, to_ordered
 from npdec._impl.elementwise_logic_impl import complex_less
-from npdec._tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
 
 
 def _select(function: Callable[..., torch.Tensor], x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:

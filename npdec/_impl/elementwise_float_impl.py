@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _flags, dtypes_impl
-from npdec._tags import (
+from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     Linear,
@@ -22,6 +21,7 @@ from npdec._tags import (
     ufunc,
     writes_back,
 )
+from npdec._impl import _flags, dtypes_impl
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import torch
 
+from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._storage import signed
 from npdec._impl._util import from_int64, is_known_true, to_int64
-from npdec._tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 
 WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 _HIGHEST = torch.iinfo(torch.int64).max

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from npdec._core.tags import ArrayLike, Opaque, ufunc
 from npdec._impl._storage import signed
 from npdec._impl._util import from_int64, to_int64
 from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod, wrapping
-from npdec._tags import ArrayLike, Opaque, ufunc
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 

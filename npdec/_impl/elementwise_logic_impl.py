@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, OutArray, public, ufunc
 from npdec._impl._util import UNSIGNED, to_int64, to_ordered
-from npdec._tags import ArrayLike, OutArray, public, ufunc
 
 _HIGHEST = torch.iinfo(torch.int64).max
 _WIDE_UNSIGNED = UNSIGNED - {torch.uint8}

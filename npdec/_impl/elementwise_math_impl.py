@@ -10,8 +10,8 @@ import math
 
 import torch
 
+from npdec._core.tags import Array, Pointwise, public, ufunc
 from npdec._impl import _flags
-from npdec._tags import Array, Pointwise, public, ufunc
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from npdec._core.tags import Pointwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._impl.elementwise_impl import WIDE_UNSIGNED, wrapping
-from npdec._tags import Pointwise, ufunc
 
 
 @ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)

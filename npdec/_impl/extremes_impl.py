@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _reduce, _util
-from npdec._tags import (
+from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
@@ -22,6 +21,7 @@ from npdec._tags import (
     out_casting,
     public,
 )
+from npdec._impl import _reduce, _util
 
 _ORDERED = _reduce.ORDERED
 _EXTREMES: dict[str, Callable[..., torch.Tensor]] = {

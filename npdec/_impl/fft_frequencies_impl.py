@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, public
 from npdec._impl import dtypes_impl
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import broadcast_shapes, normalize_axes
 from npdec._impl.creation_impl import as_device
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, public
 
 
 def _frequencies(numbers: torch.Tensor, n: int, d: Any) -> torch.Tensor:

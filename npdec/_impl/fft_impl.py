@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, AxisLike, Linear, OutArray, out_casting, public
 from npdec._impl import dtypes_impl
 from npdec._impl._util import normalize_axes, normalize_axis
-from npdec._tags import Array, AxisLike, Linear, OutArray, out_casting, public
 
 Transform = Callable[..., torch.Tensor]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _bins, _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, kind, promote
-from npdec._tags import ArrayLike, Opaque, public
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, Opaque, ShapeLike, View, public
 from npdec._impl import _host, _util
 from npdec._impl._devices import as_device
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import Array, ArrayLike, Opaque, ShapeLike, View, public
 
 _INT64_MAX = torch.iinfo(torch.int64).max
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input
-from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 
 _MODES = ("clip", "raise", "wrap")
 

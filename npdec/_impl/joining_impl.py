@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 
 # --- joining ----------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, public
 from npdec._impl._linalg import adjoint, check_matrices, check_square, failing_with, in_double
-from npdec._tags import Array, ArrayLike, public
 from npdec.exceptions import LinAlgError
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, NoValue, Opaque, Smooth, public
 from npdec._impl import _util, products_stacked_impl
 from npdec._impl._gufunc import Signature, shape_text
 from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, in_double, inexact
 from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
 from npdec._impl.linalg_norms_impl import as_order, extreme, matrix_norm_of
-from npdec._tags import Array, ArrayLike, NoValue, Opaque, Smooth, public
 from npdec.exceptions import LinAlgError
 
 _SOLVE = Signature("solve", "(m,m),(m,n)->(m,n)")

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, AxisLike, KeepDims, public
 from npdec._impl import _util
 from npdec._impl._linalg import failing_with, in_double
-from npdec._tags import ArrayLike, AxisLike, KeepDims, public
 
 
 @public(errors="dot")

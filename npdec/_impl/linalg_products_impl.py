@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
 from npdec._impl import _flags, dtypes_impl, products_impl, products_stacked_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
-from npdec._tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
 
 
 @public(errors=_flags.CROSS)

@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _flags, _reduce, _util, extremes_impl, reduction_impl
-from npdec._impl.dtypes_impl import kind
-from npdec._tags import (
+from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
@@ -21,6 +19,8 @@ from npdec._tags import (
     out_casting,
     public,
 )
+from npdec._impl import _flags, _reduce, _util, extremes_impl, reduction_impl
+from npdec._impl.dtypes_impl import kind
 
 _INEXACT = _reduce.INEXACT
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, public
 from npdec._impl import (
     _host,
     _storage,
@@ -22,7 +23,6 @@ from npdec._impl import (
     reduction_impl,
     shape_impl,
 )
-from npdec._tags import Array, ArrayLike, public
 
 # The keyword argument that each mode takes, and what it is unless given.
 _MODES: dict[str, tuple[str, Any] | None] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, Coefficients, public
 from npdec._impl import creation_matrices_impl, linalg_decompositions_impl, linalg_impl
 from npdec._impl._gufunc import widened
 from npdec._impl.dtypes_impl import promote, real_dtype
 from npdec._impl.products_impl import multiply
-from npdec._tags import Array, ArrayLike, Coefficients, public
 from npdec.exceptions import RankWarning
 
 

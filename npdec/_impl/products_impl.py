@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, OutArray, out_casting, public
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import shape_text, widened
 from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
-from npdec._tags import Array, ArrayLike, OutArray, out_casting, public
 
 DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
 

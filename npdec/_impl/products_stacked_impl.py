@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, DTypeLike, NoValue, OutArray, public
 from npdec._impl._gufunc import Options, Signature, call
 from npdec._impl.products_impl import DIRECT, conjugate, matrix_product
-from npdec._tags import ArrayLike, DTypeLike, NoValue, OutArray, public
 
 _MATMUL = Signature("matmul", "(n?,k),(k,m?)->(n?,m?)")
 _VECDOT = Signature("vecdot", "(n),(n)->()")

@@ -14,9 +14,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _flags, _order, _reduce, _util, nan_impl, reduction_impl
-from npdec._impl.dtypes_impl import result_type
-from npdec._tags import (
+from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
@@ -25,6 +23,8 @@ from npdec._tags import (
     out_casting,
     public,
 )
+from npdec._impl import _flags, _order, _reduce, _util, nan_impl, reduction_impl
+from npdec._impl.dtypes_impl import result_type
 
 _INEXACT = _reduce.INEXACT
 _REAL = _reduce.ORDERED | _util.UNSIGNED

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, joining_impl, shape_impl
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 
 # --- tiling -----------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _flags, _reduce, _util
-from npdec._impl.dtypes_impl import real_dtype, result_type
-from npdec._tags import (
+from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
@@ -26,6 +24,8 @@ from npdec._tags import (
     out_casting,
     public,
 )
+from npdec._impl import _flags, _reduce, _util
+from npdec._impl.dtypes_impl import real_dtype, result_type
 from npdec.exceptions import AxisError
 
 _SUMMED = _reduce.SUMMED

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, out_casting, public
 
 _WEAK = (int, float, complex)
 _MOST = 64  # arrays that choose takes, the index among them

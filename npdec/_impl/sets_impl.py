@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, public
 from npdec._impl import _order, _util
 from npdec._impl.dtypes_impl import kind as dtype_kind
 from npdec._impl.dtypes_impl import promote
-from npdec._tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, public
 
 
 class UniqueAllResult(NamedTuple):

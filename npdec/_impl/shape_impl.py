@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import ArrayLike, AxisLike, Flat, Frozen, ShapeLike, View, public
 from npdec._impl import _storage, _util
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import shape_text
-from npdec._tags import ArrayLike, AxisLike, Flat, Frozen, ShapeLike, View, public
 from npdec.exceptions import AxisError
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import torch
 
+from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _order, _util
 from npdec._impl.dtypes_impl import kind as dtype_kind
-from npdec._tags import ArrayLike, Opaque, public
 
 _COMPLEX64 = frozenset({torch.int8, torch.uint8, torch.int16, torch.uint16, torch.complex64})
 _KINDS = ("q", "h", "m", "s")  # quick, heap, merge, stable: NumPy reads the first letter alone

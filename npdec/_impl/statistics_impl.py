@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 from npdec._impl import _reduce, _util, reduction_impl
 from npdec._impl.dtypes_impl import kind, result_type
-from npdec._tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 
 
 @public(errors="reduce")

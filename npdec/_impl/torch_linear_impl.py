@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._tags import Linear, Multilinear, Opaque, torch_rule
+from npdec._core.tags import Linear, Multilinear, Opaque, torch_rule
 
 # Names in torch, torch.Tensor, torch.nn.functional, torch.fft, torch.linalg: each is registered wherever it exists.
 LINEAR = """

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
+from npdec._core.tags import Pointwise, Stepwise, torch_rule
 from npdec._impl import _interpolate
-from npdec._tags import Pointwise, Stepwise, torch_rule
 
 # Names in torch, torch.Tensor, torch.nn.functional, torch.special: each is registered wherever it exists.
 POINTWISE = """

@@ -6,9 +6,9 @@ import math
 
 import torch
 
+from npdec._core.tags import Array, ArrayLike, Opaque, public
 from npdec._impl import elementwise_math_impl
 from npdec._impl._devices import as_device
-from npdec._tags import Array, ArrayLike, Opaque, public
 
 
 def _points(M: torch.Tensor) -> float:

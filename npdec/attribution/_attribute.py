@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from npdec._decomposed import carries
-from npdec._interrupts import undisturbed
-from npdec._tracing import refuse_trace
+from npdec._decomposed.tensor import carries
+from npdec._torch.interrupts import undisturbed
+from npdec._torch.tracing import refuse_trace
 from npdec.attribution._result import Attribution
 
 if TYPE_CHECKING:  # what is needed to attribute is imported with the first attribution
-    from npdec._progress import Show
+    from npdec._core.progress import Show
     from npdec.attribution._problem import Found, Problem
 
 __all__ = ["attribute"]
@@ -128,7 +128,7 @@ def attribute(
         method, mode, order,
         {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
     )  # fmt: skip
-    from npdec._graph import graph_wanted
+    from npdec._law.create_graph import graph_wanted
     from npdec.attribution._problem import Problem
 
     def run(problem: Problem, progress: Show) -> Found:
@@ -246,7 +246,7 @@ def _run(
 
 def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], Found], progress: Show) -> Found:
     """The mean over a sample of baselines, and its standard error."""
-    from npdec._progress import Progress
+    from npdec._core.progress import Progress
     from npdec.attribution._problem import Found, baseline_rows
 
     rows = baseline_rows(problem, baselines)

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from npdec._progress import Progress, Show
+from npdec._core.progress import Progress, Show
 from npdec.attribution._problem import Found, Problem
 
 __all__ = ["occlusion", "shapley", "shapley_of_worths"]

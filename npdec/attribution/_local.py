@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec import _checking, _windows
-from npdec._amplified import STEEP
-from npdec._axes import narrowed
-from npdec._decomposed import DecomposedTensor, Labels, copy_of, is_broadcast
-from npdec._gradients import overwritten
+from npdec._core.memory_meter import Meter
+from npdec._core.progress import Progress, Show
+from npdec._decomposed import block_sparse, completeness
+from npdec._decomposed.axes import narrowed
+from npdec._decomposed.reverse_graph import overwritten
+from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._impl import _util
-from npdec._meter import Meter
-from npdec._progress import Progress, Show
-from npdec._rules import current_rule
+from npdec._law.named_rules import current_rule
 from npdec.attribution._problem import Found, Problem, choose, plain
 from npdec.exceptions import DecompositionWarning
 
@@ -205,7 +205,7 @@ def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Fou
 
 def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
     """The outputs with components first to stop: shape O, and shares (*O, stop − first)."""
-    rest = _checking.current.get() is not None and stop - first < problem.count
+    rest = completeness.current.get() is not None and stop - first < problem.count
     names = labels[first:stop] + ((_WHOLE,) if rest else ())  # what a check of completeness would miss
     marked = []
     members: Sequence[torch.Tensor | None] = problem.member or [None] * len(problem.values)
@@ -219,10 +219,10 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
         inside = (member >= 0) & (member < stop - first)
         member = torch.where(inside, member, stop - first if rest else -1).expand(value.shape)
         own = change if rest else torch.where(inside, change, 0)
-        if _windows.is_worth(own, member, len(names)):
-            components: Any = _windows.marked(own, member, len(names))
+        if block_sparse.is_worth(own, member, len(names)):
+            components: Any = block_sparse.marked(own, member, len(names))
         else:
-            components = _windows.scattered(own, member.clamp(min=0), len(names))
+            components = block_sparse.scattered(own, member.clamp(min=0), len(names))
         marked.append(DecomposedTensor(copy_of(value), _own(residual), components, names))
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
     found = [_of_output(one, labels[first:stop]) for one in chosen]

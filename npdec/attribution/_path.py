@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import torch
 
+from npdec._core.progress import Progress, Show
 from npdec._impl import _util
-from npdec._nodes import gauss_legendre, last_coefficients
-from npdec._progress import Progress, Show
+from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
 from npdec.attribution._problem import Found, Problem
 from npdec.exceptions import DecompositionWarning
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
-from npdec._base import ArrayBase
-from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor, Labels, copy_of
-from npdec._decomposition import components_of, split_input
-from npdec._input_labels import Indices, input_labels
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
+from npdec._array.decompose import components_of, split_input
+from npdec._core.base import ArrayBase
+from npdec._decomposed.input_labels import Indices, input_labels
+from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of
 from npdec.attribution import _trees
 
 __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
@@ -64,7 +64,7 @@ class Problem:
 
     def call(self, tensors: Sequence[torch.Tensor]) -> Any:
         """f of these leaves, each as what was given."""
-        leaves = [t if as_torch else _wrap.wrap_array(t) for t, as_torch in zip(tensors, self.given, strict=True)]
+        leaves = [t if as_torch else wrap.wrap_array(t) for t, as_torch in zip(tensors, self.given, strict=True)]
         return self.f(*self.place(leaves))
 
     def one(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -171,20 +171,20 @@ class Problem:
 
     def number(self, tensor: torch.Tensor | None) -> Any:
         """A tensor as it is returned: itself, or an array or scalar."""
-        return tensor if tensor is None or self.as_torch else _wrap.wrap(tensor)
+        return tensor if tensor is None or self.as_torch else wrap.wrap(tensor)
 
     def shaped(self, shares: torch.Tensor | None, pairs: bool = False) -> Any:
         """Shares (*O, C) as they are returned: in the structure and the shapes of the inputs, or one array of them."""
         if shares is None:
             return None
         if pairs or self.labels is not None:
-            return shares if self.as_torch else _wrap.wrap_array(shares)
+            return shares if self.as_torch else wrap.wrap_array(shares)
         sizes = [value.numel() for value in self.values]
         parts = shares.split(sizes, -1)
         made = []
         for part, value, as_torch in zip(parts, self.values, self.given, strict=True):
             part = part.reshape((*shares.shape[:-1], *value.shape))
-            made.append(part if as_torch else _wrap.wrap_array(part))
+            made.append(part if as_torch else wrap.wrap_array(part))
         made = self.structure(made)
         return tuple(made) if isinstance(made, _trees.Inputs) else made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from npdec._decomposed import Labels
+from npdec._decomposed.tensor import Labels
 
 __all__ = ["Attribution"]
 

@@ -23,14 +23,16 @@ from typing import Any
 
 import torch
 
-from npdec import _checking, _inplace, _law
-from npdec._call import Call
-from npdec._choices import compare_choices
-from npdec._decomposed import DecomposedTensor, Labels, copy_of
-from npdec._numbers import as_numbers
-from npdec._progress import Show
-from npdec._rules import is_affine, rule
-from npdec._scope import enter
+from npdec._core.progress import Show
+from npdec._decomposed import completeness
+from npdec._decomposed.call import Call
+from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of
+from npdec._law import law
+from npdec._law.discrete import as_numbers
+from npdec._law.named_rules import is_affine, rule
+from npdec._law.overrides_scope import enter
+from npdec._rules import inplace
 from npdec.attribution import _local
 from npdec.attribution._problem import Found, Problem, choose
 
@@ -107,15 +109,15 @@ class _Second:
         return None
 
     def run(self, rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        own = _law.innermost(rule)
+        own = law.innermost(rule)
         if not self.busy and isinstance(func, types.FunctionType) and "inplace" in func.__code__.co_varnames:
             bound = inspect.signature(func).bind(*args, **kwargs)
             if bound.arguments.get("inplace"):
                 bound.arguments["inplace"] = False
                 made = self.run(rule, func, bound.args, bound.kwargs)
-                return _inplace.assign(next(iter(bound.arguments.values())), made)
+                return inplace.assign(next(iter(bound.arguments.values())), made)
         through = any(getattr(one, name, False) for one in (rule, own) for name in ("delegates", "passes", "formula"))
-        if self.busy or through or getattr(rule, "opaque", False) or func in _inplace.RULES:
+        if self.busy or through or getattr(rule, "opaque", False) or func in inplace.RULES:
             return rule(func, args, kwargs)
         call = Call(func, None, args, kwargs)
         if not call.leaves or _is_linear(own, func, args, kwargs):
@@ -177,13 +179,13 @@ class _Second:
 
     def _by_rule(self, rule: Function, call: Call, tensors: Sequence[DecomposedTensor]) -> Any:
         self.busy = True
-        checking = _checking.current.set(None)  # components at the baseline are not those of a change
+        checking = completeness.current.set(None)  # components at the baseline are not those of a change
         try:
             with torch.enable_grad():
                 return call.of(lambda *args, **kwargs: rule(call.func, args, kwargs))(*tensors)
         finally:
             self.busy = False
-            _checking.current.reset(checking)
+            completeness.current.reset(checking)
 
     def _first(self, rows: torch.Tensor) -> torch.Tensor:
         """The components c of rows m and P, in which a pair of two has what both orders of it have together."""
@@ -213,7 +215,7 @@ class _Second:
 
 
 def _is_linear(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    if not isinstance(rule, _law.TaggedRule):
+    if not isinstance(rule, law.TaggedRule):
         return False
     tags = [leaf.tag for leaf in Call(func, rule.by_key, args, kwargs, rule.optional).leaves]
     return set(tags) == {"Linear"} or (set(tags) <= {"Linear", "Multilinear"} and len(tags) == 1)

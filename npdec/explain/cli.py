@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import npdec as np
-from npdec._rules import has_reverse_mode
+from npdec._law.named_rules import has_reverse_mode
 from npdec.explain.data import Table, baseline_file, read_baseline, read_table, select_columns, select_rows
 from npdec.explain.errors import InputError, OutputError, one_line, tell
 from npdec.explain.loader import Script

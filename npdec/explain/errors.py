@@ -6,7 +6,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from npdec._listing import visible
+from npdec._array.contributions_text import visible
 
 __all__ = ["InputError", "OutputError", "one_line", "resolved", "said", "tell"]
 

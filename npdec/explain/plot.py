@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npdec._listing import visible
+from npdec._array.contributions_text import visible
 from npdec.explain.errors import InputError
 from npdec.explain.output import check_writable, replacing
 from npdec.explain.report import decimals, number

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from npdec._listing import visible
+from npdec._array.contributions_text import visible
 from npdec.explain.runner import Explanation
 
 __all__ = ["Report", "decimals", "number"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec import _absent
+from npdec._functions import absent as _absent
 from npdec.lib import array_utils, format, introspect, mixins, npyio, scimath, stride_tricks
 from npdec.lib._arrayterator import Arrayterator
 from npdec.lib._version import NumpyVersion

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from npdec._convert import as_tensor
+from npdec._array.convert import as_tensor
 from npdec._impl import _util
 
 __all__ = ["byte_bounds", "normalize_axis_index", "normalize_axis_tuple"]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec import _absent
-from npdec._composition import Composition
-from npdec._dtypes import dtype as dtype_class
-from npdec._hosted import arguments, numpy_for, result, to_numpy_dtype
+from npdec._array.host_numpy import arguments, numpy_for, result, to_numpy_dtype
+from npdec._array.ndarray import Composition
+from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._functions import absent
 
 __all__ = [
     "descr_to_dtype",
@@ -32,8 +32,8 @@ _NUMPYS = """ARRAY_ALIGN BUFFER_SIZE EXPECTED_KEYS GROWTH_AXIS_MAX_DIGITS MAGIC_
 def __getattr__(name: str) -> Any:
     if name in _NUMPYS:
         return getattr(numpy_for(f"lib.format.{name}").lib.format, name)
-    if f"lib.format.{name}" in _absent.ABSENT:
-        raise _absent.absent(f"lib.format.{name}")
+    if f"lib.format.{name}" in absent.ABSENT:
+        raise absent.absent(f"lib.format.{name}")
     raise AttributeError(f"module 'npdec.lib.format' has no attribute {name!r}")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec import _absent
+from npdec._functions import absent
 
 __all__: list[str] = []
 
 
 def __getattr__(name: str) -> Any:
-    if f"lib.introspect.{name}" in _absent.ABSENT:
-        raise _absent.absent(f"lib.introspect.{name}")
+    if f"lib.introspect.{name}" in absent.ABSENT:
+        raise absent.absent(f"lib.introspect.{name}")
     raise AttributeError(f"module 'npdec.lib.introspect' has no attribute {name!r}")

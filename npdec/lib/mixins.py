@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from npdec import _main, _wrap
+from npdec._array import wrap
+from npdec._normalizer import namespace
 
 __all__ = ["NDArrayOperatorsMixin"]
 
@@ -21,11 +22,11 @@ _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "in
 
 def _ask(name: str, inputs: tuple[Any, ...], **options: Any) -> Any:
     """What the operands' own `__array_ufunc__` gives for a ufunc, a subclass before its base, left before right."""
-    ufunc = _main.functions[name]
+    ufunc = namespace.functions[name]
     asked: list[Any] = []
     for item in inputs:
         cls = type(item)
-        if not hasattr(cls, "__array_ufunc__") or cls is _wrap.ARRAY or any(type(other) is cls for other in asked):
+        if not hasattr(cls, "__array_ufunc__") or cls is wrap.ARRAY or any(type(other) is cls for other in asked):
             continue
         at = next((i for i, other in enumerate(asked) if issubclass(cls, type(other))), len(asked))
         asked.insert(at, item)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._files import NpzFile
-from npdec._hosted import numpy_for
+from npdec._array.host_numpy import numpy_for
+from npdec._functions.files import NpzFile
 
 __all__ = ["DataSource", "NpzFile"]  # noqa: F822
 

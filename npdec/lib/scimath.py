@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from npdec import _main, _wrap
-from npdec._convert import as_tensor
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
 from npdec._impl import dtypes_impl
+from npdec._normalizer import namespace
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
@@ -31,7 +32,7 @@ def _not_negative(x: Any) -> Any:
     tensor = as_tensor(x)
     if dtypes_impl.kind(tensor.dtype) in "if" and bool((_value(tensor) < 0).any()):
         tensor = _complex(tensor)
-    return _wrap.wrap(tensor)
+    return wrap.wrap(tensor)
 
 
 def _within_one(x: Any) -> Any:
@@ -43,7 +44,7 @@ def _within_one(x: Any) -> Any:
         large = (_value(tensor).abs() > 1).any() if tensor.dtype is not torch.bool else torch.tensor(False)
     if not tensor.dtype.is_complex and bool(large):
         tensor = _complex(tensor)
-    return _wrap.wrap(tensor)
+    return wrap.wrap(tensor)
 
 
 def sqrt(x: Any) -> Any:
@@ -52,7 +53,7 @@ def sqrt(x: Any) -> Any:
     >>> np.emath.sqrt([4.0, -1.0])
     array([2.+0.j, 0.+1.j])
     """
-    return _main.functions["sqrt"](_not_negative(x))
+    return namespace.functions["sqrt"](_not_negative(x))
 
 
 def log(x: Any) -> Any:
@@ -61,7 +62,7 @@ def log(x: Any) -> Any:
     >>> np.emath.log(np.array([1.0, -1.0]))
     array([0.+0.j        , 0.+3.14159265j])
     """
-    return _main.functions["log"](_not_negative(x))
+    return namespace.functions["log"](_not_negative(x))
 
 
 def log10(x: Any) -> Any:
@@ -70,7 +71,7 @@ def log10(x: Any) -> Any:
     >>> np.emath.log10(100.0), np.emath.log10(-100.0).real
     (np.float64(2.0), np.float64(2.0))
     """
-    return _main.functions["log10"](_not_negative(x))
+    return namespace.functions["log10"](_not_negative(x))
 
 
 def log2(x: Any) -> Any:
@@ -79,7 +80,7 @@ def log2(x: Any) -> Any:
     >>> np.emath.log2([8.0, 0.5])
     array([ 3., -1.])
     """
-    return _main.functions["log2"](_not_negative(x))
+    return namespace.functions["log2"](_not_negative(x))
 
 
 def logn(n: Any, x: Any) -> Any:
@@ -88,7 +89,7 @@ def logn(n: Any, x: Any) -> Any:
     >>> np.emath.logn(2, [4.0, 8.0])
     array([2., 3.])
     """
-    logarithm = _main.functions["log"]
+    logarithm = namespace.functions["log"]
     return logarithm(_not_negative(x)) / logarithm(_not_negative(n))
 
 
@@ -101,7 +102,7 @@ def power(x: Any, p: Any) -> Any:
     exponent = as_tensor(p)
     if dtypes_impl.kind(exponent.dtype) == "i" and bool((exponent < 0).any()):
         exponent = exponent.to(torch.float64)
-    return _main.functions["power"](_not_negative(x), _wrap.wrap(exponent))
+    return namespace.functions["power"](_not_negative(x), wrap.wrap(exponent))
 
 
 def arccos(x: Any) -> Any:
@@ -110,7 +111,7 @@ def arccos(x: Any) -> Any:
     >>> np.emath.arccos(1), np.emath.arccos(2.0).real
     (np.float64(0.0), np.float64(0.0))
     """
-    return _main.functions["arccos"](_within_one(x))
+    return namespace.functions["arccos"](_within_one(x))
 
 
 def arcsin(x: Any) -> Any:
@@ -119,7 +120,7 @@ def arcsin(x: Any) -> Any:
     >>> np.emath.arcsin([0.0, 0.5])
     array([0.        , 0.52359878])
     """
-    return _main.functions["arcsin"](_within_one(x))
+    return namespace.functions["arcsin"](_within_one(x))
 
 
 def arctanh(x: Any) -> Any:
@@ -128,4 +129,4 @@ def arctanh(x: Any) -> Any:
     >>> np.emath.arctanh([0.0, 0.5])
     array([0.        , 0.54930614])
     """
-    return _main.functions["arctanh"](_within_one(x))
+    return namespace.functions["arctanh"](_within_one(x))

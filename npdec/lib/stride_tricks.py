@@ -1,5 +1,5 @@
 """Views by steps of memory: `np.lib.stride_tricks`."""
 
-from npdec._strided import as_strided, sliding_window_view
+from npdec._functions.strided import as_strided, sliding_window_view
 
 __all__ = ["as_strided", "sliding_window_view"]

@@ -21,12 +21,14 @@ from typing import Any
 
 import torch
 
-from npdec import _autograd_function, _checking, _law
-from npdec._decomposed import DecomposedTensor, is_reverse
-from npdec._patches import patch
-from npdec._scope import scope
-from npdec._tracing import tracing
-from npdec._views import link_results
+from npdec._decomposed import completeness
+from npdec._decomposed.aliasing import link_results
+from npdec._decomposed.tensor import DecomposedTensor, is_reverse
+from npdec._law import law
+from npdec._law.overrides_scope import scope
+from npdec._rules import autograd_function
+from npdec._torch.patches import patch
+from npdec._torch.tracing import tracing
 
 __all__ = ["close_class", "default", "open_class", "rule_of"]
 
@@ -45,7 +47,7 @@ def rule_of(cls: type) -> Function | None:
         if getattr(base, "forward", None) is not own:
             return None
         rule = None if here is None else here.rules.get(base)
-        rule = rule or _law.rules.get(base)
+        rule = rule or law.rules.get(base)
         if rule is not None:
             return rule
     return None
@@ -155,7 +157,7 @@ def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
 
 
 def _own_derivative(cls: Any) -> Function:
-    return _autograd_function.rule_of(cls)
+    return autograd_function.rule_of(cls)
 
 
 def _has_own(cls: Any, name: str) -> bool:
@@ -197,8 +199,8 @@ def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, 
         result = run()
     if not tracing():
         link_results(result, args, kwargs)
-    if _checking.is_on(func):
-        _checking.check(func, args, result)
+    if completeness.is_on(func):
+        completeness.check(func, args, result)
     return result
 
 
@@ -215,9 +217,9 @@ def default(target: Any) -> Function:
     """The rule of what has none registered."""
     if isinstance(target, type):
         return _plainly if issubclass(target, torch.nn.Module) else _through
-    from npdec import _dispatch
+    from npdec._rules import dispatch
 
-    return _dispatch.default_rule(target)
+    return dispatch.default_rule(target)
 
 
 def _plainly(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils import _pytree
 
-from npdec import _law
-from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, carries
-from npdec._trees import is_decomposed
+from npdec._core.base import ArrayBase
+from npdec._decomposed.pytree import is_decomposed
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._law import law
 from npdec.overrides._registry import Registered
 from npdec.overrides._signatures import title
 from npdec.overrides._watchers import Recorder, prepared
@@ -118,7 +118,7 @@ def _described(rule: Any, quadrature: bool) -> str:
         return f"registered: {rule.description}"
     if quadrature:
         return "quadrature"
-    rule = _law.innermost(rule)
-    if isinstance(rule, _law.TaggedRule):
+    rule = law.innermost(rule)
+    if isinstance(rule, law.TaggedRule):
         return ", ".join(f"{key}: {tag}" for key, tag in rule.by_key.items() if isinstance(key, str))
     return "value only" if getattr(rule, "opaque", False) else "closed form"

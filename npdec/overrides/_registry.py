@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from torch.nn.modules._functions import BackwardHookFunction
 
-from npdec import _autograd_function, _inplace, _law
-from npdec._base import ArrayBase
-from npdec._decomposed import DecomposedTensor, is_reverse
-from npdec._scope import enter, scope
-from npdec._signature import LAW_TAGS, Parameter, read_parameters
-from npdec._tracing import count_registration, tracing
+from npdec._core.base import ArrayBase
+from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters
+from npdec._decomposed.tensor import DecomposedTensor, is_reverse
+from npdec._law import law
+from npdec._law.overrides_scope import enter, scope
+from npdec._rules import autograd_function, inplace
+from npdec._torch.tracing import count_registration, tracing
 from npdec.overrides import _calls
 from npdec.overrides._signatures import check, is_bodyless, title
 
@@ -143,7 +144,7 @@ def register_autograd(cls: type[torch.autograd.Function]) -> type[torch.autograd
     """
     if not (isinstance(cls, type) and issubclass(cls, torch.autograd.Function)):
         raise TypeError(f"register_autograd: {cls!r} is no class of torch.autograd.Function")
-    _law.rules[cls] = _own_derivative(cls)
+    law.rules[cls] = _own_derivative(cls)
     count_registration()
     return cls
 
@@ -189,7 +190,7 @@ def is_registered(target: Any) -> bool:
         return _calls.rule_of(target) is not None
     key = _key(target)
     here = scope()
-    return (here is not None and key in here.rules) or (key in _law.rules and not _law.is_default(key))
+    return (here is not None and key in here.rules) or (key in law.rules and not law.is_default(key))
 
 
 def _register(targets: list[Any]) -> Callable[[Function], Function]:
@@ -199,8 +200,8 @@ def _register(targets: list[Any]) -> Callable[[Function], Function]:
     def register(rule: Function) -> Function:
         made = [_rule(target, rule) for target in targets]  # all are checked before one is registered
         for target, one in zip(targets, made, strict=True):
-            _law.rules[target] = one
-            _law.defaults.discard(target)
+            law.rules[target] = one
+            law.defaults.discard(target)
             if isinstance(target, type):
                 _calls.open_class(target)
         count_registration()
@@ -239,7 +240,7 @@ def _rule(target: Any, given: Function) -> Registered:
     made = _tagged(target, given) if is_bodyless(given) else _written(target, given)
     names = list(inspect.signature(given).parameters)
     if "inplace" in names and not isinstance(target, type):
-        made.rule = _inplace.flagged(names.index("inplace"), made.rule)
+        made.rule = inplace.flagged(names.index("inplace"), made.rule)
     return made
 
 
@@ -256,7 +257,7 @@ def _tagged(target: Any, signature: Function) -> Registered:
     if not tags:
         raise TypeError(f"{title(target)}: no parameter has a tag; a rule with a body returns its answer")
     described = ", ".join(f"{p.name}: {p.tag}" for p in parameters if p.tag)
-    return Registered(_law.TaggedRule(parameters), described, delegates=False)
+    return Registered(law.TaggedRule(parameters), described, delegates=False)
 
 
 def _tags(signature: Function, skip: bool) -> Sequence[Parameter]:
@@ -280,7 +281,7 @@ def _written(target: Any, function: Function) -> Registered:
     here = scope()
     before = None if here is None else here.rules.get(target)
     if before is None:
-        before = _law.rules.get(target)
+        before = law.rules.get(target)
 
     within: list[bool] = []
     name = title(target)
@@ -319,8 +320,8 @@ def _marked(result: Any, reverse: bool) -> Any:
 
 
 def _own_derivative(cls: type[torch.autograd.Function]) -> Registered:
-    kind = "jvp" if _autograd_function.has_own(cls, "jvp") else "backward"
-    return Registered(_autograd_function.rule_of(cls), f"its own {kind}", delegates=False)
+    kind = "jvp" if autograd_function.has_own(cls, "jvp") else "backward"
+    return Registered(autograd_function.rule_of(cls), f"its own {kind}", delegates=False)
 
 
 def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -332,4 +333,4 @@ def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     )
 
 
-_law.rules[BackwardHookFunction] = _hooked
+law.rules[BackwardHookFunction] = _hooked

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from npdec._call import Call
-from npdec._scope import enter
+from npdec._decomposed.call import Call
+from npdec._law.overrides_scope import enter
 from npdec.overrides._coverage import Used, report
 from npdec.overrides._signatures import originals, title
 from npdec.overrides._watchers import Recorder, is_declared, prepared, target_of

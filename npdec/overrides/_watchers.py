@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from npdec import _law
-from npdec._base import ArrayBase
-from npdec._call import Call
-from npdec._decomposed import DecomposedTensor, align, carries
-from npdec._scope import enter
-from npdec._trees import is_decomposed
+from npdec._core.base import ArrayBase
+from npdec._decomposed.call import Call
+from npdec._decomposed.pytree import is_decomposed
+from npdec._decomposed.tensor import DecomposedTensor, align, carries
+from npdec._law import law, pack
+from npdec._law.overrides_scope import enter
 from npdec.overrides._registry import Registered
 
 __all__ = ["Recorder", "is_declared", "prepared", "target_of"]
@@ -85,7 +85,7 @@ class Recorder:
             return _values_only(call)
         self.missing[target] = None
         if target not in self.rows:
-            self.rows[target] = (_law.quadrature, [self.place()])
+            self.rows[target] = (law.quadrature, [self.place()])
         return _values_only(call)
 
 
@@ -101,7 +101,7 @@ def _values_only(call: Call) -> Any:
         return None
 
     rows = [bare(t) for t in value] if isinstance(value, (tuple, list)) else bare(value)
-    return _law.pack(value, value, rows, labels, call.whole)
+    return pack.pack(value, value, rows, labels, call.whole)
 
 
 # -- running a copy ----------------------------------------------------------------------------------------------------

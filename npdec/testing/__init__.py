@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec import _absent
+from npdec._functions import absent as _absent
 from npdec.testing._asserts import (
     assert_allclose,
     assert_almost_equal,

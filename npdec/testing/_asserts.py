@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
-from npdec._convert import as_dtype, as_tensor
-from npdec._dtypes import numpy_dtype
+from npdec._array import wrap
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._dtypes.dtype import numpy_dtype
 from npdec.testing._host import from_host, host, numpy_testing
 
 __all__ = [
@@ -257,7 +257,7 @@ class _Shown:
 def _shown(item: Any) -> Any:
     """An item for a message. bfloat16 is not called float32 there."""
     if getattr(item, "dtype", None) == torch.bfloat16:
-        return _Shown(_wrap.wrap_array(as_tensor(item)) if isinstance(item, torch.Tensor) else item)
+        return _Shown(wrap.wrap_array(as_tensor(item)) if isinstance(item, torch.Tensor) else item)
     return host(item)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
-from npdec import _law, _wrap
-from npdec._base import ArrayBase
-from npdec._checking import default_rtol, relative_error
-from npdec._convert import dtype_name
-from npdec._decomposed import DecomposedTensor, carries
-from npdec._decomposition import decompose, split_input
-from npdec._signature import read_parameters
+from npdec._array import wrap
+from npdec._array.convert import dtype_name
+from npdec._array.decompose import decompose, split_input
+from npdec._core.base import ArrayBase
+from npdec._core.signatures import read_parameters
+from npdec._decomposed.completeness import default_rtol, relative_error
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._law import law
 from npdec.attribution import attribute
 from npdec.exceptions import DecompositionWarning
 
@@ -173,7 +174,7 @@ class _Check:
         """A tensor as the kind of thing that argument i was given as."""
         if not isinstance(self.args[i], ArrayBase):
             return tensor
-        return _wrap.wrap_array(tensor) if type(self.args[i]) is _wrap.ARRAY else _wrap.wrap_scalar(tensor)
+        return wrap.wrap_array(tensor) if type(self.args[i]) is wrap.ARRAY else wrap.wrap_scalar(tensor)
 
     def call(self, tensors: Mapping[int, torch.Tensor]) -> dict[str, Any]:
         """The outputs by their paths, with these tensors as arguments and copies of the plain inputs as the others."""
@@ -310,9 +311,9 @@ class _Check:
     def tags(self) -> dict[int, str]:
         """The tags of the decomposed arguments that say Linear or Multilinear."""
         kernel = getattr(self.f, "__kernel__", None)
-        rule = _law.rules.get(self.f) if kernel is None else _law.TaggedRule(read_parameters(kernel))
-        rule = _law.innermost(rule)
-        if not isinstance(rule, _law.TaggedRule):
+        rule = law.rules.get(self.f) if kernel is None else law.TaggedRule(read_parameters(kernel))
+        rule = law.innermost(rule)
+        if not isinstance(rule, law.TaggedRule):
             return {}
         return {i: rule.by_key[i] for i in self.places if rule.by_key.get(i) in ("Linear", "Multilinear")}
 

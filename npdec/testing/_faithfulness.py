@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
-from npdec._base import ArrayBase
-from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor
-from npdec._decomposition import split_input
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
+from npdec._array.decompose import split_input
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._games import shapley_of_worths
 
 __all__ = ["Faithfulness", "faithfulness"]
@@ -103,14 +103,14 @@ def faithfulness(
     sizes, sensitivity = _sensitivity(game, flat, samples, seed, float(ends[0]))
     return Faithfulness(
         completeness=float(ends[0] - ends[1] - flat.sum()),
-        shapley=None if shapley is None else _wrap.wrap_array(shapley.reshape(value.shape)),
+        shapley=None if shapley is None else wrap.wrap_array(shapley.reshape(value.shape)),
         shapley_distance=None if shapley is None else float((flat - shapley).norm()),
-        deletion=_wrap.wrap_array(deletion),
-        insertion=_wrap.wrap_array(insertion),
+        deletion=wrap.wrap_array(deletion),
+        insertion=wrap.wrap_array(insertion),
         deletion_area=float(torch.trapezoid(deletion, at)),
         insertion_area=float(torch.trapezoid(insertion, at)),
         sizes=sizes,
-        sensitivity=_wrap.wrap_array(sensitivity),
+        sensitivity=wrap.wrap_array(sensitivity),
     )
 
 
@@ -137,7 +137,7 @@ class _Game:
         return torch.stack([self._numbers(self.f(self._as_given(one)), ()) for one in inputs])
 
     def _as_given(self, tensor: torch.Tensor) -> Any:
-        return tensor if self.as_torch else _wrap.wrap_array(tensor)
+        return tensor if self.as_torch else wrap.wrap_array(tensor)
 
     def _numbers(self, result: Any, shape: tuple[int, ...]) -> torch.Tensor:
         tensor = result._t if isinstance(result, ArrayBase) else as_tensor(result)

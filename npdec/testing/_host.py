@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from npdec import _wrap
-from npdec._base import ArrayBase
-from npdec._convert import as_tensor
-from npdec._decomposed import DecomposedTensor
-from npdec._dtypes import dtype as dtype_class
-from npdec._dtypes import numpy_dtype
-from npdec._generic import generic
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
+from npdec._array.generic import generic
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._dtypes.dtype import numpy_dtype
 
 __all__ = ["from_host", "host", "numpy_testing"]
 
@@ -34,7 +34,7 @@ def host(item: Any) -> Any:
     """
     if isinstance(item, ArrayBase):
         values = _values(item._t)
-        return values if type(item) is _wrap.ARRAY else values[()]
+        return values if type(item) is wrap.ARRAY else values[()]
     if isinstance(item, torch.Tensor):
         return _values(item)
     if isinstance(item, dtype_class):
@@ -74,7 +74,7 @@ def from_host(result: Any) -> Any:
     import numpy
 
     if isinstance(result, numpy.ndarray):
-        return _wrap.wrap_array(as_tensor(result))
+        return wrap.wrap_array(as_tensor(result))
     if isinstance(result, numpy.generic):
-        return _wrap.wrap_scalar(as_tensor(result))
+        return wrap.wrap_scalar(as_tensor(result))
     return result

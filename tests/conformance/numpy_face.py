@@ -171,8 +171,8 @@ def face(name: str) -> Any:
         else:
             theirs = importlib.import_module(name)
         below = name.partition(".")[2]
-        if below.partition(".")[0] in npdec._absent.ABSENT:
-            return Absent(npdec._absent.absent(below.partition(".")[0]))
+        if below.partition(".")[0] in npdec._functions.absent.ABSENT:
+            return Absent(npdec._functions.absent.absent(below.partition(".")[0]))
         if ".tests." in name:
             return load(Path(theirs.__file__))
         _FACES[name] = Face(name, theirs)

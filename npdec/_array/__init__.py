@@ -1,0 +1,1 @@
+"""The array and its scalars: memory, indices, methods, protocols, printing."""

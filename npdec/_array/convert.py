@@ -1,0 +1,364 @@
+"""What callers pass, turned into what kernels take: tensors. Axes and shapes are read by `npdec._array.shapes`.
+
+Everything array-like becomes a tensor here and nowhere else. Memory is shared with the source where torch can share
+it, contributions and autograd graphs inside nested lists flow on, and what torch cannot hold (text, objects, dates)
+is refused with a message that says what to do. NumPy is recognised when the program has imported it; it is imported
+here only for objects that speak no protocol but NumPy's own.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import itertools
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._core.base import ArrayBase, Poly1dBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
+from npdec._impl import _devices, _util, dtypes_impl
+from npdec._impl._util import cast
+from npdec.exceptions import AbsentDTypeError
+
+__all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
+
+MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+_SEQUENCES = {list, tuple}
+_BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
+_LONG = 100  # from this length on, a list is packed by array.array
+_PACKED = {torch.float64: "d", torch.int64: "q"}
+SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+
+
+def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The tensor that `obj` holds, shares or describes; converted to `dtype` if one is given.
+
+    An array or a tensor gives its own tensor, a NumPy array or another exporter of memory is shared where torch can
+    share it, and Python numbers in any nesting of lists are copied. Without `dtype`, Python numbers take NumPy's
+    default dtypes, and the elements of a list promote to a common one.
+    Raises ValueError for ragged nesting, OverflowError for Python integers that do not fit, TypeError for anything
+    that holds no numbers.
+
+    >>> as_tensor([[1, 2], [3, 4.5]])
+    tensor([[1.0000, 2.0000],
+            [3.0000, 4.5000]], dtype=torch.float64)
+    """
+    if isinstance(obj, ArrayBase):
+        return obj._t if dtype is None else cast(obj._t, dtype)
+    if isinstance(obj, torch.Tensor):
+        if type(obj) is not DecomposedTensor and (obj.layout is not torch.strided or obj.is_quantized or obj.is_nested):
+            _refuse_layout(obj)
+        return obj if dtype is None else cast(obj, dtype)
+    kind = type(obj)
+    if kind in _NUMBERS:
+        if dtype is None and (kind is not int or _INT64_MIN <= obj <= _INT64_MAX):
+            made = torch.tensor(obj, dtype=_NUMBERS[kind])
+            return _to_default_device(made) if _devices.used else made
+        return _from_numbers([obj], {kind}, dtype).reshape(())
+    if isinstance(obj, (list, tuple)):
+        return _from_sequence(obj, dtype)
+    if isinstance(obj, Poly1dBase):
+        return as_tensor(obj.coeffs, dtype)
+    tensor = from_exporter(obj)
+    if tensor is not None:
+        return tensor if dtype is None else cast(tensor, dtype)
+    return _from_object(obj, dtype)
+
+
+def _refuse_layout(tensor: torch.Tensor) -> None:
+    if tensor.is_nested:
+        kind, way = "a nested tensor is rows of different lengths", "torch.nested.to_padded_tensor(t, 0.0)"
+    elif tensor.is_quantized:
+        kind, way = f"a quantized tensor ({tensor.dtype}) stands for other numbers", ".dequantize()"
+    else:
+        kind, way = f"a tensor of the layout {tensor.layout} has no element for each index", ".to_dense()"
+    raise TypeError(f"{kind}, which an array cannot share: convert it with {way}")
+
+
+def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype | None) -> torch.Tensor:
+    """A flat tensor of Python numbers, `kinds` being the types among them."""
+    if dtype is None:
+        dtype = _discover(numbers, kinds)
+    elif dtype is torch.bool:
+        numbers = list(map(bool, numbers))
+    elif not dtype.is_complex and complex in kinds:
+        what = "float() argument must be a string" if dtype.is_floating_point else "int() argument must be a string"
+        raise TypeError(f"{what} or a real number, not 'complex'; take .real or convert to a complex dtype")
+    elif not (dtype.is_complex or dtype.is_floating_point) and numbers:
+        if float in kinds:
+            numbers = list(map(int, numbers))
+        limits = torch.iinfo(dtype)
+        for number in (min(numbers), max(numbers)):
+            if not limits.min <= number <= limits.max:
+                raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
+    if len(numbers) >= _LONG and dtype in _PACKED:  # three times as fast as torch.tensor
+        return _to_default_device(torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype))
+    made = torch.tensor(numbers, dtype=dtype)
+    if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
+        _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
+    return _to_default_device(made) if _devices.used else made
+
+
+class _IntegerTooLarge(AbsentDTypeError, OverflowError):
+    """NumPy holds such an integer as an object."""
+
+
+def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
+    """The dtype that NumPy gives to a list of Python numbers."""
+    if int in kinds:
+        integers = numbers if len(kinds) == 1 else [number for number in numbers if type(number) is int]
+        low, high = min(integers), max(integers)
+        if low < _INT64_MIN or high > _INT64_MAX:
+            if low < _INT64_MIN or high > 2 * _INT64_MAX + 1:
+                raise _IntegerTooLarge(
+                    f"Python integer {low if low < _INT64_MIN else high} fits neither int64 nor uint64: NumPy would "
+                    "make an object array, which torch cannot hold; give dtype=float, or pass floats"
+                )
+            if kinds <= {int, bool}:
+                return torch.uint64 if low > _INT64_MAX else torch.float64  # int64 and uint64 promote to float64
+    if complex in kinds:
+        return torch.complex128
+    if float in kinds or not kinds:
+        return torch.float64
+    return torch.int64 if int in kinds else torch.bool
+
+
+def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.Tensor:
+    """A tensor of nested lists and tuples: flattened a level at a time as long as all items are lists."""
+    level: Sequence[Any] = sequence
+    shape: tuple[int, ...] = (len(level),)
+    kinds = set(map(type, level))
+    while kinds and kinds <= _SEQUENCES:
+        lengths = set(map(len, level))
+        if len(lengths) > 1:
+            raise _inhomogeneous(shape)
+        shape += (lengths.pop(),)
+        if len(shape) > MAX_NDIM:
+            raise too_deep(MAX_NDIM)
+        level = list(itertools.chain.from_iterable(level))
+        kinds = set(map(type, level))
+    if kinds <= _NUMBERS.keys():
+        flat = _from_numbers(level, kinds, dtype)
+        return flat if len(shape) == 1 else flat.reshape(shape)
+    return _stack(level, shape, dtype)
+
+
+def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | None) -> torch.Tensor:
+    """Items some of which are arrays, joined by torch, so that gradients and contributions flow into the result."""
+    if dtype in SIGNED:
+        for item in level:
+            check_scalar(item, dtype)
+    items = [as_tensor(item, dtype) for item in level]
+    if len({item.shape for item in items}) > 1:
+        common = itertools.takewhile(lambda sizes: len(set(sizes)) == 1, zip(*(item.shape for item in items)))
+        raise _inhomogeneous(shape + tuple(sizes[0] for sizes in common))
+    if len(devices := {item.device for item in items}) > 1:  # Python numbers join the tensors on their device
+        home = [item.device for item, source in zip(items, level) if isinstance(source, (ArrayBase, torch.Tensor))]
+        devices = set(home) or devices
+        if len(devices) == 1:
+            items = [item.to(home[0]) for item in items]
+    if len({item.dtype for item in items}) > 1:
+        common_dtype = functools.reduce(dtypes_impl.promote_types, (item.dtype for item in items))
+        items = [item.to(common_dtype) for item in items]
+    if items and items[0].dim() + len(shape) > MAX_NDIM:
+        raise too_deep(MAX_NDIM)
+    stacked = torch.stack(items)
+    return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+
+
+def check_scalar(value: Any, dtype: torch.dtype) -> None:
+    """Raise where a scalar that becomes an element of signed integers is none: it is read there as `int()` reads it.
+
+    ValueError for nan, OverflowError for what is out of range. An array of no dimensions is cast, whatever it holds.
+    """
+    if not isinstance(value, ArrayBase):
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not isinstance(value, numpy.number):
+            return
+        value = _from_numpy(value)
+    elif hasattr(value, "__setitem__"):
+        return
+    else:
+        value = value._t
+    if dtypes_impl.can_cast(value.dtype, dtype) or torch.compiler.is_compiling():
+        return
+    try:
+        number = getattr(value, "value", value).item()
+    except RuntimeError:  # inside torch.func's transforms a tensor has no value
+        return
+    dtypes_impl.check_fits(int(number.real), dtype)
+
+
+def too_deep(most: int) -> ValueError:
+    """The error for sequences that are nested deeper than an array has dimensions."""
+    return ValueError(
+        "setting an array element with a sequence. The requested array would exceed the maximum number of dimension of "
+        f"{most}."
+    )
+
+
+def _inhomogeneous(shape: tuple[int, ...]) -> ValueError:
+    return ValueError(
+        "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+        f"{len(shape)} dimensions. The detected shape was {shape} + inhomogeneous part."
+    )
+
+
+def from_exporter(obj: Any) -> torch.Tensor | None:
+    """The tensor of an object that exports its memory by some protocol, shared if possible; None if it has none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, (numpy.ndarray, numpy.generic)):
+        return _from_numpy(obj)
+    if isinstance(obj, (str, bytes, type)):
+        return None
+    if isinstance(obj, range):
+        return _from_range(obj)
+    if hasattr(type(obj), "__torch_function__") and hasattr(obj, "dtype"):
+        return obj  # it stands for a tensor in torch functions
+    if hasattr(type(obj), "__dlpack__"):
+        return torch.utils.dlpack.from_dlpack(obj)
+    if hasattr(obj, "__array_struct__") or hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):
+        return _from_array_protocol(obj)
+    try:
+        view = memoryview(obj)
+    except TypeError:
+        return None
+    return _from_buffer(view)
+
+
+def asks_array(obj: Any) -> bool:
+    """Whether an object of another library gives an array by its method `__array__`, and by no other protocol."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, (numpy.ndarray, numpy.generic)):
+        return False
+    if hasattr(type(obj), "__dlpack__") or hasattr(type(obj), "__torch_function__"):
+        return False
+    return not (hasattr(obj, "__array_struct__") or hasattr(obj, "__array_interface__")) and hasattr(obj, "__array__")
+
+
+def _from_array_protocol(obj: Any) -> torch.Tensor:
+    if asks_array(obj):
+        return as_tensor(produced(obj.__array__()))
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(
+            f"an object of type {type(obj).__name__!r} exports its data by NumPy's protocol: install NumPy"
+        ) from None
+    return _from_numpy(numpy.asarray(obj))
+
+
+def produced(made: Any) -> Any:
+    """What a method `__array__` returned, if it is an array. Raises ValueError otherwise."""
+    if isinstance(made, (ArrayBase, torch.Tensor)):
+        return made
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(made, numpy.ndarray):
+        raise ValueError("object __array__ method not producing an array")
+    return _from_numpy(made)
+
+
+def _from_range(numbers: range) -> torch.Tensor:
+    if numbers and not (_INT64_MIN <= min(numbers) and max(numbers) <= _INT64_MAX):
+        return _from_sequence(list(numbers), None)
+    device = _devices.as_device(None)
+    return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64, device=device)
+
+
+def _from_numpy(data: Any) -> torch.Tensor:
+    """A NumPy array or scalar. Its memory is shared unless torch cannot address it, or must not write to it."""
+    import numpy
+
+    dtype = data.dtype
+    if not dtype.isnative and dtype.kind in "iufc":
+        data = data.astype(dtype.newbyteorder("="))
+    elif dtype.char in "qQ":  # C's long long, which torch.from_numpy does not know beside int64 and uint64
+        data = data.view(f"{dtype.kind}8")
+    torch_dtype = as_dtype(data.dtype)
+    data = numpy.asarray(data)
+    if not data.flags.writeable or any(step < 0 or step % data.itemsize for step in data.strides):
+        data = data.copy()
+    if torch_dtype is torch.bfloat16:
+        tensor = torch.from_numpy(data.view("i2")).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(data)
+    return _to_default_device(tensor)
+
+
+def _from_buffer(view: memoryview) -> torch.Tensor | None:
+    """Memory in Python's buffer protocol: array.array, bytearray, memoryview, ctypes arrays, mmap."""
+    order, code = view.format[:-1], view.format[-1:]
+    if view.suboffsets:
+        raise BufferError("NumPy currently does not support memory that is reached by pointers (suboffsets); copy it")
+    kind = "c" if order.endswith("Z") else _BUFFER_KINDS.get(code, "")
+    if order.startswith("&") or code == "u":
+        what = "'&' (pointers)" if order.startswith("&") else "'u' (UCS-2 strings)"
+        cause = NotImplementedError(f"Unrepresentable PEP 3118 data type {what}")
+        raise ValueError(f"'{view.format}' is not a valid PEP 3118 buffer format string") from cause
+    if not kind or (order[:1] == FOREIGN_ORDER and view.itemsize > 1):
+        raise AbsentDTypeError(f"memory of format {view.format!r} holds no numbers in this machine's byte order")
+    dtype, shape = SPELLINGS[f"{kind}{view.itemsize}"], view.shape or ()
+    if view.nbytes == 0:
+        return torch.empty(shape, dtype=dtype, device=_devices.as_device(None))
+    memory = bytearray(view.tobytes()) if view.readonly or not view.c_contiguous else view.cast("B")
+    return _to_default_device(torch.frombuffer(memory, dtype=dtype).reshape(shape))
+
+
+def _to_default_device(tensor: torch.Tensor) -> torch.Tensor:
+    device = _devices.current_device()
+    return tensor if device == tensor.device else tensor.to(device)
+
+
+def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
+    """Anything else: kinds of Python numbers, other sequences; with a dtype also what Python can convert to it."""
+    kind: Any
+    for kind in (int, float, complex):  # a subclass, say an IntEnum
+        if isinstance(obj, kind):
+            return as_tensor(kind(obj), dtype)
+    text_or_none = obj is None or isinstance(obj, (str, bytes))
+    if not text_or_none and hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys"):
+        return as_tensor(list(obj), dtype)
+    if dtype is None or not (text_or_none or hasattr(type(obj), "__float__")):
+        raise _no_numbers(obj)
+    if dtype is torch.bool:
+        return as_tensor(bool(obj), dtype)
+    convert = complex if dtype.is_complex else float if dtype.is_floating_point else int
+    if obj is None and convert is not int:
+        return torch.tensor(complex(math.nan, math.nan) if dtype.is_complex else math.nan, dtype=dtype)
+    try:
+        number = convert(obj)
+    except TypeError:
+        raise _no_numbers(obj) from None
+    return as_tensor(number, dtype)
+
+
+def _no_numbers(obj: Any) -> AbsentDTypeError:
+    shown = repr(obj)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    if isinstance(obj, (str, bytes)):
+        hint = "give a numeric dtype to parse it (dtype=float), or keep text in a list"
+    elif hasattr(obj, "__next__"):
+        hint = "pass list(...), or use np.fromiter"
+    elif hasattr(obj, "__iter__"):
+        hint = "pass list(...) of its numbers"
+    elif hasattr(type(obj), "__float__"):
+        hint = "give a dtype (dtype=float)"
+    else:
+        hint = "pass numbers, arrays, or nested lists of them"
+    return AbsentDTypeError(
+        f"cannot make an array of {shown} of type {type(obj).__name__!r}: NumPy would make an array of objects or "
+        f"text, and torch holds numbers and booleans only; {hint}"
+    )
+
+
+# --- axes and shapes --------------------------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""The order in which the elements of an array lie in memory, and its bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from npdec._core.base import NDArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _storage
+
+
+def is_regular(at: torch.Tensor) -> bool:
+    """Whether the places are at constant steps along each axis."""
+    steps = [at.diff(dim=axis) for axis in range(at.dim())]
+    return all(bool((step == step.reshape(-1)[:1]).all()) for step in steps if step.numel())
+
+
+def stands_for(obj: Any) -> Any:
+    """The copy over whose memory the array lies, if it stands for a reversed view."""
+    origin = getattr(getattr(obj, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    return None if copy is None or copy._src[1] is None or copy._d is not obj._d or not is_aligned(obj) else copy
+
+
+def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
+    tensor, copy = plain(array), stands_for(array)
+    if copy is None:
+        at = torch.full((), int(tensor.storage_offset()))
+        for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+            at = at + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
+        return tensor, at
+    (source, again), memory = copy._src, plain(copy)
+    held, at = places(source)
+    shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(again(at).reshape(memory.shape))
+    return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
+
+
+def follow_each_other(array: Any, order: str = "C") -> bool:
+    """Whether the elements of an array, in an order in which they do so in its tensor, follow each other in the memory
+    that they are of in the end: those of a copy that stands for a reversed view do not."""
+    if stands_for(array) is None or array.size < 2:
+        return True
+    at = places(array)[1]
+    return bool(((_storage.reverse_axes(at) if order == "F" else at).reshape(-1).diff() == 1).all())
+
+
+def plain(array: NDArrayBase) -> torch.Tensor:
+    """The tensor of an array, that of the value if it is decomposed."""
+    tensor = array._t
+    return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
+
+
+class Bytes:
+    """How a copy is made that stands for a view of bytes, and how these are written back."""
+
+    def __call__(self, source: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def bytes_of(self, source: torch.Tensor) -> torch.Tensor:
+        """The bytes where they are in the source."""
+        raise NotImplementedError
+
+    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
+        """Write the bytes of the copy there."""
+        raw = self.bytes_of(source)
+        raw.copy_(copy.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).reshape(raw.shape))
+
+
+def is_aligned(array: Any) -> bool:
+    """Whether the elements lie at multiples of their size: not those of a view of bytes that torch cannot make."""
+    origin = getattr(getattr(array, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    return copy is None or not isinstance(copy._src[1], Bytes)

@@ -1,0 +1,71 @@
+"""Objects of other libraries that are asked for an array: by which protocol, and what becomes of `copy=`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import torch
+
+from npdec._array.convert import asks_array, from_exporter, produced
+from npdec._core.base import ArrayBase, Poly1dBase
+
+__all__ = ["as_copy", "copy_modes", "exports_memory", "given"]
+
+_COPIED = frozenset({bool, int, float, complex, str, bytes, list, tuple, range, type(None)})  # into memory of our own
+_GUIDE = "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
+
+
+def copy_modes() -> type | tuple[()]:
+    """The enumeration that NumPy takes for `copy=` besides True, False and None, if it is imported."""
+    return getattr(sys.modules.get("numpy"), "_CopyMode", ())
+
+
+def as_copy(copy: Any) -> bool | None:
+    """`copy=` of functions that make arrays: always (True), never (False) or where it is needed (None).
+
+    Raises ValueError for text and for what is neither true nor false.
+    """
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
+    if isinstance(copy, copy_modes()):
+        return None if copy.name == "IF_NEEDED" else copy.name == "ALWAYS"  # type: ignore[attr-defined]
+    return bool(copy)
+
+
+def exports_memory(obj: Any) -> bool:
+    """Whether an object that is no array tells where its memory lies: then it is the base of arrays over it."""
+    numpy = sys.modules.get("numpy")
+    if isinstance(obj, (ArrayBase, torch.Tensor)) or (numpy is not None and isinstance(obj, numpy.ndarray)):
+        return False
+    return hasattr(obj, "__array_interface__")
+
+
+def given(obj: Any, copy: bool | None) -> tuple[Any, bool | None]:
+    """What an object gives for an array by a protocol (itself, if it has none), and whether that is still to be copied.
+
+    `__array__` is asked for a copy where one is wanted, and is trusted to have made it. An implementation without
+    that argument is deprecated, as in NumPy: it is copied here.
+    """
+    if type(obj) in _COPIED or isinstance(obj, (ArrayBase, torch.Tensor, Poly1dBase, list, tuple, type)):
+        return obj, copy
+    if not asks_array(obj):
+        tensor = from_exporter(obj)
+        return (obj if tensor is None else tensor), copy
+    if copy is None:
+        return produced(obj.__array__()), None
+    try:
+        return produced(obj.__array__(copy=copy)), None if copy else False
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+    warnings.warn(
+        "__array__ takes no 'copy' here: an implementation must implement the arguments 'dtype' and 'copy'; see "
+        + _GUIDE,
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if not copy:
+        raise ValueError(f"Unable to avoid copy while creating an array as requested.\nSee {_GUIDE}")
+    return produced(obj.__array__()), True

@@ -1,0 +1,202 @@
+"""`np.generic`, the root of the scalar types: a 0-d tensor that behaves as a number.
+
+A scalar holds a 0-d tensor that is never written, so it carries gradients and contributions, stays on its device, and
+costs no synchronisation until Python asks for the number. For the same reason `np.float64` is no subclass of Python's
+float, which would fix the number at construction; it is registered as a `numbers.Real`, and its instances count as
+floats to `isinstance`.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, ClassVar
+
+import torch
+
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
+from npdec._array.methods import ArrayMethods
+from npdec._array.printing import legacy_text, scalar_text
+from npdec._decomposed.choices import chosen
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._dtypes.dtype import numpy_dtype
+from npdec._impl._util import warn
+from npdec.exceptions import AxisError, ComplexWarning, DecompositionWarning
+
+__all__ = ["generic"]
+
+_OWN = frozenset({bool, int, float, complex, str, bytes, types.NoneType})
+
+
+class ScalarType(type):
+    """The type of scalar types: it tells the installed NumPy which of its dtypes a scalar type means."""
+
+    _torch_dtype: torch.dtype | None
+
+    @property
+    def __numpy_dtype__(cls) -> Any:
+        if cls._torch_dtype is None:
+            raise AttributeError(f"{cls.__name__} is an abstract type")
+        return numpy_dtype(cls._torch_dtype)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return super().__subclasscheck__(getattr(other, "_scalar", other))  # what a scalar names as its class
+
+
+class generic(ArrayMethods, metaclass=ScalarType):
+    """The root of the scalar types. A scalar is an immutable number with a dtype, and has the methods of arrays.
+
+    `isinstance(x, np.floating)` and the like ask for its kind. The abstract types cannot be instantiated; the others
+    convert a number, text or None as Python does, and anything with dimensions to an array of their dtype.
+    Raises OverflowError for a Python integer out of range, and TypeError or ValueError for what is no number.
+
+    >>> np.float32("1.5"), np.int8(3.7), np.float64([1, 2])
+    (np.float32(1.5), np.int8(3), array([1., 2.]))
+    >>> np.int8(300)
+    Traceback (most recent call last):
+    OverflowError: Python integer 300 out of bounds for int8
+    """
+
+    __module__ = "npdec"
+    __slots__ = ()
+
+    __array_priority__ = -1000000.0
+
+    _torch_dtype: ClassVar[torch.dtype | None] = None
+
+    def __new__(cls, x: Any = 0, /) -> Any:
+        if cls._torch_dtype is None:
+            raise TypeError(f"cannot create 'numpy.{cls.__name__}' instances")
+        tensor = as_tensor(x, cls._torch_dtype)
+        if tensor.dim():
+            same = isinstance(x, wrap.ARRAY) and tensor is x._t
+            return x if same else wrap.wrap_array(tensor)
+        # Whatever else a 0-d tensor came from may be written later.
+        return wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> dtype_class:
+        """The dtype."""
+        return dtype_class(self._d)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The empty tuple."""
+        return ()
+
+    def _number(self) -> Any:
+        """The number as Python's own."""
+        tensor = self._t
+        return (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
+
+    def _converted(self, conversion: str, real: bool = True) -> Any:
+        """The number for a Python protocol, which can carry no contributions, and some no imaginary part."""
+        if isinstance(self._t, DecomposedTensor) and self._t.discrete:
+            chosen(conversion, self._t)
+        elif isinstance(self._t, DecomposedTensor):
+            warn(
+                f"{conversion} of a decomposed scalar: a Python number cannot carry its {len(self._t.labels)} "
+                "components; use .item() to say that only the value matters",
+                DecompositionWarning,
+            )
+        number = self._number()
+        if real and isinstance(number, complex):
+            warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+            return number.real
+        return number
+
+    # -- a Python number -----------------------------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self._t) if isinstance(self._t, DecomposedTensor) else bool(self._number())
+
+    def __int__(self) -> int:
+        return int(self._converted("int()"))
+
+    def __float__(self) -> float:
+        return float(self._converted("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._converted("complex()", real=False))
+
+    def __hash__(self) -> int:
+        return hash(self._number())
+
+    # -- text ----------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        text = str(self)
+        if legacy_text():
+            return text
+        components = f", components={len(self._t.labels)}" if isinstance(self._t, DecomposedTensor) else ""
+        if self._d is torch.bool and not components:
+            return f"np.{text}_"
+        return f"np.{type(self).__name__}({text.removeprefix('(').removesuffix(')')}{components})"
+
+    def __str__(self) -> str:
+        return scalar_text(self._number(), self._d)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._number(), spec)
+
+    # -- a container of one --------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and not key:
+            return self
+        try:
+            return wrap.wrap_array(self._t.clone())[key]
+        except IndexError:
+            raise IndexError("invalid index to scalar variable.") from None
+
+    # Without this, __getitem__ and its IndexError would make a scalar an empty iterable.
+    __iter__ = None
+
+    # -- what arrays do with their memory: a scalar, which cannot be written, does nothing, as NumPy's ----------------
+
+    @property
+    def base(self) -> None:
+        """None: a scalar is no view."""
+        return None
+
+    def fill(self, value: Any) -> None:
+        """Nothing: a scalar cannot be written. Raises what an array of its dtype raises for the value."""
+        wrap.wrap_array(self._t.clone()).fill(value)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Nothing: a scalar has no shape."""
+        del new_shape, refcheck
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing: the flags of a scalar are what they are."""
+        del write, align, uic
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Raises TypeError: a scalar cannot be written."""
+        del val, dtype, offset
+        raise TypeError("Can't set fields in a non-void array scalar.")
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Raises AxisError: a scalar has no axis to sort along."""
+        del kind, order, stable
+        raise AxisError(axis, 0)
+
+    # -- copies: nobody gets the memory of a scalar --------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """The value as a 0-d NumPy array, which is always a copy."""
+        if copy is False:
+            raise ValueError("a scalar cannot become a NumPy array without a copy")
+        return super().__array__(dtype, True)
+
+    def __copy__(self) -> generic:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> generic:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap.reduced(wrap.wrap_scalar, self._t)

@@ -1,0 +1,358 @@
+"""Which arrays look at the same memory.
+
+An array that owns its memory and its views share one list of weak references to each other. Values alias through
+torch's own storage; the list is needed only when the array turns into a decomposed one (or gains labels) because
+decomposed numbers were written into it or into one of its views: then every one of them has to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import ref
+
+import torch
+
+from npdec._array import wrap
+from npdec._array.element_order import Bytes, is_regular, places, plain, stands_for
+from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._decomposed import aliasing, shared_storage
+from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
+from npdec._impl import _storage, _util
+from npdec._torch.interrupts import commit
+from npdec._torch.tracing import tracing
+from npdec.exceptions import DecompositionWarning
+
+_new = object.__new__
+
+
+def _alive(members: list[ref[NDArrayBase]]) -> list[ref[NDArrayBase]]:
+    return [member for member in members if member() is not None]
+
+
+class Family(list["ref[NDArrayBase]"]):
+    """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
+
+    It has when it is longer than `most`. `frozen` says that one of them is read-only, so that a view has to look
+    whether its source is. `limit` is `most`, but then, and for copies that stand for views, negative, so that one
+    comparison of lengths tells it all. `mixed` says that beside decomposed ones there are views of other dtypes, which
+    cannot carry their contributions.
+    """
+
+    __slots__ = ("frozen", "limit", "mirrors", "mixed", "most", "origin")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = self.most = 64
+        self.frozen = self.mixed = False
+        # Copies that stand for views that torch cannot make: they are brought up to date after every write.
+        self.mirrors: list[ref[NDArrayBase]] = []
+        # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
+        self.origin: ref[NDArrayBase] | None = None
+
+    def prune(self) -> None:
+        if len(self) > self.most:
+            self[1:] = _alive(self[1:])  # the owner stays first
+            self.most = max(64, 2 * len(self))
+        self.limit = -1 if self.frozen or self.origin is not None else self.most
+
+    def living(self) -> list[NDArrayBase]:
+        return [array for member in self if (array := member()) is not None]
+
+
+def family_of(array: NDArrayBase) -> Family:
+    """The family of the array, made if it has none."""
+    try:
+        return array._m
+    except AttributeError:
+        family = array._m = Family()
+        family.append(ref(array))
+        return family
+
+
+def view(source: Any, tensor: torch.Tensor) -> Any:
+    """`tensor` as an array, known as a view of `source` if that is an array. A scalar is never aliased."""
+    cls = wrap.ARRAY
+    if type(source) is not cls and isinstance(source, ArrayBase):
+        tensor = tensor.clone()
+    result = _new(cls)
+    result._t = tensor
+    result._d = tensor.dtype
+    if type(source) is cls:
+        try:
+            family = source._m
+        except AttributeError:
+            family = family_of(source)
+        result._m = family
+        family.append(ref(result))
+        if len(family) > family.limit:
+            settle(source, result)
+        if type(tensor) is DecomposedTensor and type(source._t) is DecomposedTensor and not tracing():
+            aliasing.link(tensor, source._t)
+    return result
+
+
+def settle(source: NDArrayBase, result: NDArrayBase) -> None:
+    """The rare part of making a view: a family that has grown is pruned, and a read-only array has read-only views."""
+    family = result._m
+    if not shares_storage(source._t, result._t):  # it is a copy after all
+        family.pop()
+        del result._m
+        return
+    if family.frozen:
+        result._ro = getattr(source, "_ro", None)
+    if family.origin is not None:
+        if _goes_around(source, result):
+            result._t = result._t.clone()
+            return settle(source, result)
+        if hasattr(source, "_src"):
+            result._src = source, None  # keeps the copy that is renewed
+    family.prune()
+
+
+def _goes_around(source: NDArrayBase, result: NDArrayBase) -> bool:
+    """Whether a view of a copy that stands for a view has elements which there lie at no constant steps: axes merged,
+    of which one runs backwards. NumPy copies then."""
+    shape, steps = source._t.shape, source._t.stride()
+    for n, step in zip(result._t.shape, result._t.stride(), strict=True):
+        reach = (n - 1) * step
+        if reach > 0 and not any(s and step % s == 0 and reach <= (m - 1) * s for m, s in zip(shape, steps)):
+            break  # an axis that was none before, nor a part of one
+    else:
+        return False
+    return stands_for(result) is not None and not is_regular(places(result)[1])
+
+
+def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
+    """Give an array another view of its own memory. Copies that stand for views of it stand for what they did."""
+    family = getattr(array, "_m", None)
+    mirrors = [] if family is None else [copy for member in family.mirrors if (copy := member()) is not None]
+    shown = [copy for copy in mirrors if copy._src[0] is array]
+    if shown:
+        held = view(array, array._t)
+        for copy in shown:
+            copy._src = held, copy._src[1]
+    commit([(setattr, array, "_t", tensor), (setattr, array, "_d", tensor.dtype)])
+
+
+ONE_IN_MEMORY = "several of its elements are one in memory; take .copy() to have an array to write"
+
+
+def over(tensor: torch.Tensor) -> Any:
+    """An array over the memory of a tensor that was given: read-only, as NumPy's is, if it is a broadcast one."""
+    array = wrap.wrap_array(tensor)
+    if not tensor.is_contiguous() and is_broadcast(tensor):
+        freeze(array, ONE_IN_MEMORY)
+    return array
+
+
+def freeze(array: NDArrayBase, reason: str) -> None:
+    """Make the array read-only, and the views that will be taken of it."""
+    array._ro = reason
+    family = family_of(array)
+    family.frozen, family.limit = True, -1
+
+
+def pin(array: NDArrayBase) -> None:
+    """Keep the memory that the array has now for as long as the array lives: its address was given away."""
+    held = getattr(array, "_pin", ())
+    if not held or not shares_storage(held[-1], array._t):
+        array._pin = (*held, array._t)
+
+
+def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Make `copy` stand for a view of `source` that torch cannot make, having no negative strides.
+
+    `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
+    """
+    copy._src = source, again
+    family = family_of(copy)
+    family.origin, family.limit = ref(copy), -1
+    reason = getattr(source, "_ro", None)
+    if reason is not None:
+        freeze(copy, reason)
+    mirrors = family_of(source).mirrors
+    mirrors.append(ref(copy))
+    if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
+        mirrors[:] = _alive(mirrors)
+
+
+def written(array: NDArrayBase) -> None:
+    """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
+
+    Also where an exception, an interrupt, came in between: nobody knows then how far things have come, but what is
+    equal stays as it is. (A second interrupt, which comes while this runs for the first one, leaves copies behind.)
+    """
+    family = getattr(array, "_m", None)
+    if family is None or not (family.mirrors or family.origin or family.mixed):
+        return
+    told: set[str] = set()  # at the end, for a warning may be an error
+    if family.mixed:
+        told |= _drop_covered(array, family)
+    while family.origin is not None:
+        copy = family.origin()
+        assert copy is not None  # every view of it keeps it
+        family = _write_back(copy, told)
+        if family.mixed:
+            told |= _drop_covered(copy._src[0], family)
+    _renew(family)
+    for message in told:
+        _util.warn(message, DecompositionWarning)
+
+
+def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
+    """Write a copy that stands for a view into the array that it is of; the family of that array."""
+    source, again = copy._src
+    assert again is not None
+    tensor, shape = copy._t, source._t.shape
+    target = source._t
+    if isinstance(again, Bytes):
+        if type(tensor) is DecomposedTensor:
+            told.add(f"writing into memory that is seen as another dtype drops {len(tensor.labels)} components")
+            tensor = tensor.value
+        again.back(target, tensor)
+        return family_of(source)
+    if type(tensor) is DecomposedTensor:
+        target = decomposed_by_writing(source, tensor)
+    positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
+    at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
+    _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
+    return family_of(source)
+
+
+def _renew(family: Family) -> None:
+    """Bring the copies that stand for views of a family's memory up to date, and those of these."""
+    if not family.mirrors:
+        return
+    for copy in [copy for member in family.mirrors if (copy := member()) is not None]:
+        source, again = copy._src
+        assert again is not None
+        fresh = again(source._t).reshape(copy._t.shape)
+        held = decomposed_by_writing(copy, fresh) if isinstance(fresh, DecomposedTensor) else copy._t
+        held.copy_(fresh)
+        _renew(copy._m)
+    family.mirrors[:] = _alive(family.mirrors)
+
+
+def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether the two tensors look at the same storage (of values, if they are decomposed)."""
+    if type(a) is DecomposedTensor:
+        a = a.value
+    if type(b) is DecomposedTensor:
+        b = b.value
+    return aliasing.shares_memory(a, b)
+
+
+def decomposed_by_writing(array: NDArrayBase, like: DecomposedTensor) -> torch.Tensor:
+    """The tensor to write numbers into that are decomposed like the given ones: the array's own, or one that stands in
+    for it until it is written. Then, and not before, the array is decomposed under (at least) their labels, and with it
+    every view of its memory that can be, and copies that stand for views.
+
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Raises
+    RuntimeError where one of the memories cannot be written.
+    """
+    family = getattr(array, "_m", None)
+    if family is None or not (family.mirrors or family.origin):
+        return _ready(array, like)
+    first, *others = [_ready(connected, like) for connected in _connected(array, set())]
+    return shared_storage.together(first, others)
+
+
+def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
+    """The array, and one over each memory that is written after its: what it stands for, copies that stand for it."""
+    family = family_of(array)
+    if id(family) in seen:
+        return
+    seen.add(id(family))
+    yield array
+    copy = None if family.origin is None else family.origin()
+    if copy is not None and not isinstance(copy._src[1], Bytes):
+        yield from _connected(copy._src[0], seen)
+    for mirror in family.mirrors:
+        copy = mirror()
+        if copy is None or isinstance(copy._src[1], Bytes) or not _is_kin(copy._d, array._d):
+            continue  # it is of bits, and does not carry
+        if shares_storage(copy._src[0]._t, array._t):  # a reshape that had to copy may be of the family as well
+            yield from _connected(copy, seen)
+
+
+def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
+    tensor = array._t
+    if torch._C._functorch.is_functorch_wrapped_tensor(plain(array)):
+        return shared_storage.ready(
+            tensor, like
+        )  # within torch.vmap and its like a tensor has no memory to be looked at
+    if type(tensor) is DecomposedTensor and tensor.covers(like.labels) and aliasing.is_settled(tensor):
+        return tensor
+    kin, others = _over(array)
+    return shared_storage.ready(tensor, like, kin, others)
+
+
+def seen_alike(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
+    """The array's tensor, which (as its views) gets contributions that lie in memory as the values do; or a copy with
+    such ones."""
+    kin, others = _over(array)
+    return shared_storage.seen_alike([array._t, *kin], like, others)
+
+
+def _over(array: NDArrayBase) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Of the arrays over the same memory the tensors that carry contributions if the array does, and the others: those
+    of other dtypes, of values, and those to which an address was given away."""
+    family = family_of(array)
+    alike = [member for member in family.living() if shares_storage(member._t, array._t)]
+    values = type(array._t) is DecomposedTensor  # what is plain beside it is a value
+    kin: list[torch.Tensor] = []
+    others: list[torch.Tensor] = []
+    for member in alike:
+        as_well = _is_kin(member._d, array._d) and (type(member._t) is DecomposedTensor or not values)
+        (kin if as_well else others).append(member._t)
+        others += getattr(member, "_pin", ())
+    family.mixed = any(not _is_kin(member._d, array._d) for member in alike)
+    return kin, others
+
+
+def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
+    """Whether numbers of the two dtypes, seen in the same memory, carry the same contributions."""
+    return a is b or (carries(a) and carries(b) and a.to_real() is b.to_real())
+
+
+def is_foreign(array: NDArrayBase) -> bool:
+    """Whether the array looks at the memory of decomposed ones as another dtype."""
+    family = getattr(array, "_m", None)
+    if family is None or not family.mixed or type(array._t) is DecomposedTensor:
+        return False
+    return any(_is_decomposed_beside(member, array) for member in family.living())
+
+
+def _is_decomposed_beside(member: NDArrayBase, array: NDArrayBase) -> bool:
+    return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
+
+
+def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
+    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies. What is
+    to be said of it."""
+    if type(array._t) is DecomposedTensor or not array._t.numel():
+        return set()
+    covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
+    _bytes_in(covered, array._t).fill_(True)
+    dropped = False
+    for member in family.living():
+        tensor = member._t
+        if not _is_decomposed_beside(member, array) or not isinstance(tensor, DecomposedTensor):
+            continue
+        parts = [tensor.value, tensor.residual, tensor.components]
+        value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
+        place = shared_storage.each_once(value)
+        hit = _bytes_in(covered, value)[place].any(-1)
+        residual[place][hit] = value[place][hit]
+        components[(slice(None), *place)].masked_fill_(hit, 0)
+        dropped |= bool(hit.any())
+    return {"writing into memory that is seen as another dtype drops contributions"} if dropped else set()
+
+
+def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
+    """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
+    size = view.element_size()
+    steps = (*(step * size for step in view.stride()), 1)
+    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)

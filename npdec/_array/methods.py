@@ -1,0 +1,275 @@
+"""The methods and properties of arrays and scalars that are no functions of NumPy, or differ from the function."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from typing import Any
+
+import torch
+
+from npdec._array import iterators, memory, wrap
+from npdec._array.buffers import BufferMethods
+from npdec._array.convert import as_dtype, as_tensor, dtype_name
+from npdec._array.decompose import DecompositionMixin
+from npdec._array.foreign_arrays import copy_modes
+from npdec._array.output import write, write_out
+from npdec._array.protocols import ProtocolMixin
+from npdec._array.shapes import as_shape
+from npdec._core.base import NDArrayBase
+from npdec._decomposed.choices import chosen
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
+
+__all__ = ["ArrayMethods"]
+
+
+def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
+    """Raise ValueError if a cast changed a value. For a cast to booleans NumPy takes any value for the same, too."""
+    before, after = (x.value if type(x) is DecomposedTensor else x for x in (before, after))
+    if after.dtype is torch.bool:
+        return
+    what = f"could not cast 'same_value' {dtype_name(before.dtype)} to {dtype_name(after.dtype)}"
+    if before.is_complex() and not after.is_complex():
+        if bool((before.imag != 0).any()):
+            raise ValueError(f"{what}: imag is not 0")
+        before = before.real
+    if after.is_complex() and not before.is_complex():
+        after = after.real
+    again = _util.cast(after, before.dtype)
+    same = (again == before) | (torch.isnan(again) & torch.isnan(before))
+    if dtypes_impl.kind(after.dtype) in "ui":
+        if dtypes_impl.kind(before.dtype) in "ui":
+            same = same & (_util.is_negative(before) == _util.is_negative(after))  # what wraps comes back as it was
+        elif before.is_floating_point():
+            same = same & torch.isfinite(before)
+    if not bool(same.all()):
+        raise ValueError(what)
+
+
+class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
+    """What arrays and scalars share beyond NumPy's functions, which `npdec._normalizer.operators` attaches."""
+
+    __slots__ = ()
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._t.dim()
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._t.numel()
+
+    @property
+    def itemsize(self) -> int:
+        """The size of an element in bytes."""
+        return self._d.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the elements in bytes."""
+        return self._t.numel() * self._d.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The step along each axis, in bytes."""
+        return tuple(step * self._d.itemsize for step in self._t.stride())
+
+    @property
+    def device(self) -> Any:
+        """The torch device that holds the elements."""
+        return self._t.device
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array on another device (itself if it is there already). `stream` is not supported: ValueError."""
+        if stream is not None:
+            raise ValueError("The stream argument in to_device() is not supported")
+        moved = self._t.to(creation_impl.as_device(device))
+        return self if moved is self._t else self._as(moved)
+
+    @property
+    def T(self) -> Any:
+        """The transpose: a view with the axes reversed."""
+        return memory.view(self, self._t.permute(tuple(reversed(range(self._t.dim()))))) if self._is_array() else self
+
+    def _is_array(self) -> bool:
+        return type(self) is wrap.ARRAY
+
+    def conjugate(self, *args: Any, **options: Any) -> Any:
+        """The complex conjugate; an array of real numbers itself. See `np.conjugate` for the options.
+
+        >>> np.array([1 + 2j]).conjugate()
+        array([1.-2.j])
+        """
+        if self._is_array() and not (args or options or self._d.is_complex):
+            return self
+        return wrap.NAMESPACE[0].conjugate(self, *args, **options)
+
+    conj = conjugate
+
+    @property
+    def mT(self) -> Any:
+        """The matrix transpose: a view with the last two axes exchanged. Raises ValueError for fewer than two."""
+        if self._t.dim() < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return memory.view(self, self._t.mT)
+
+    @property
+    def real(self) -> Any:
+        """The real part: a view, for a complex array."""
+        return self._part(_storage.part(self._t, 0)) if self._d.is_complex else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        write("real", self.real, as_tensor(value))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part: a view, for a complex array; read-only zeros for a real one."""
+        if self._d.is_complex:
+            return self._part(_storage.part(self._t, 1))
+        zeros = self._as(torch.zeros_like(self._t))
+        if type(zeros) is wrap.ARRAY:
+            zeros._ro = "a real array has no imaginary part"
+        return zeros
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self._d.is_complex:
+            raise TypeError("array does not have imaginary part to set")
+        write("imag", self.imag, as_tensor(value))
+
+    def _part(self, tensor: torch.Tensor) -> Any:
+        return memory.view(self, tensor) if type(self) is wrap.ARRAY else wrap.wrap_scalar(tensor)
+
+    # -- copies, dtypes, Python objects ---------------------------------------------------------------------------
+
+    def astype(
+        self, /, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: Any = True
+    ) -> Any:
+        """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
+        forbids the cast, ValueError where a value would change under "same_value". A cast to integers cannot carry
+        contributions (DecompositionWarning).
+
+        >>> np.array([1.7, -1.7]).astype(int)
+        array([ 1, -1])
+        """
+        target = as_dtype(dtype)
+        if type(copy) is not bool and isinstance(copy, copy_modes()):
+            raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
+        letter = _storage.check_order(order)
+        same_value = casting == "same_value"
+        if not same_value and not dtypes_impl.can_cast(self._d, target, casting):
+            raise TypeError(
+                f"Cannot cast array data from {wrap.dtype_repr(self._d)} to {wrap.dtype_repr(target)} according to "
+                f"the rule '{casting}'"
+            )
+        tensor = self._t
+        contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
+        if target is self._d:
+            kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
+            return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
+        if letter == "A":
+            letter = "F" if column_major and not contiguous else "C"
+        tensor = _util.cast(_storage.kept_order(tensor), target)
+        if same_value:
+            _check_same_value(self._t, tensor)
+        if (letter == "C" and not tensor.is_contiguous()) or (letter == "F" and not _storage.is_column_major(tensor)):
+            tensor = _storage.duplicate(tensor, letter)
+        return self._as(tensor)
+
+    def copy(self, /, order: str = "C") -> Any:
+        """A copy, in row-major order unless `order` says otherwise."""
+        return self._as(creation_impl.copy(self._t, order))
+
+    def item(self, /, *args: Any) -> Any:
+        """The only element, or the one at an index, as a Python number (without contributions)."""
+        tensor = self._t.value if type(self._t) is DecomposedTensor else self._t
+        if len(args) == 1 and isinstance(args[0], tuple):
+            args = args[0]
+        if len(args) == 1:
+            index = operator.index(args[0])
+            size = tensor.numel()
+            if not -size <= index < size:
+                raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
+            return tensor.reshape(-1)[index].item()
+        if args:
+            if len(args) != tensor.dim():
+                raise ValueError("incorrect number of indices for array")
+            return tensor[tuple(map(operator.index, args))].item()
+        if tensor.numel() != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return tensor.item()
+
+    def tolist(self, /) -> Any:
+        """The elements as nested lists of Python numbers (without contributions)."""
+        return self._t.tolist()
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return wrap.wrap(as_tensor(array)) if return_scalar else wrap.wrap_array(as_tensor(array))
+
+    # -- shape ----------------------------------------------------------------------------------------------------
+
+    def reshape(self, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """The array in another shape of the same size; a view where it can be. `x.reshape(2, 3)` or `((2, 3))`.
+
+        Raises ValueError if the sizes differ, or under `copy=False` if a copy is needed.
+
+        >>> np.arange(6).reshape(2, -1)
+        array([[0, 1, 2],
+               [3, 4, 5]])
+        """
+        size = as_shape(shape[0] if len(shape) == 1 else shape)
+        return memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
+
+    def transpose(self, /, *axes: Any) -> Any:
+        """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+        if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
+            axes = () if axes[0] is None else as_shape(axes[0])
+        return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+
+    def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
+        mask = chosen("compress", as_tensor(condition))
+        result = indexing_impl.compress(mask, self._t, axis)
+        return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
+
+    def choose(self, /, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """For each index in the array the element of the choice of that number; see `np.choose`. The choices are given
+        as a sequence, or one by one."""
+        if not choices:
+            raise TypeError("choose() takes exactly 1 argument (0 given)")
+        return wrap.NAMESPACE[0].choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+    def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
+        return wrap.NAMESPACE[0].clip(self, min, max, out, **kwargs)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write values at indices that count the elements in row-major order; see `np.put`."""
+        wrap.NAMESPACE[0].put(self, indices, values, mode)
+
+    def flatten(self, /, order: str = "C") -> NDArrayBase:
+        """A copy of the elements as a 1-d array."""
+        made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+        return made
+
+    @property
+    def flat(self) -> iterators.flatiter:
+        """The elements in row-major order: an iterator that can be indexed and assigned to."""
+        return iterators.flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        iterators.flat(self)[...] = value
+
+
+def _written(self: Any, /, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """How NumPy writes `choose`, which takes the choices one by one as well, and `out` and `mode` by name only."""
+
+
+ArrayMethods.choose.__signature__ = inspect.signature(_written)  # type: ignore[attr-defined]

@@ -1,0 +1,80 @@
+"""The root classes of arrays, scalars and ufuncs: what they hold, with no behaviour. Any module can import them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class ArrayBase:
+    """Anything that holds a tensor: an array or a scalar (`np.float64`, ...).
+
+    `_t` is the tensor (a plain one, or a DecomposedTensor), `_d` its torch dtype, kept beside it because reading it
+    from the tensor costs as much as creating the array. Both are set once, by `npdec._array.wrap`.
+    Methods and operators are attached to this class by `npdec._normalizer.operators`.
+    """
+
+    __slots__ = ("_d", "_t")
+
+    _t: torch.Tensor
+    _d: torch.dtype
+
+
+class NDArrayBase(ArrayBase):
+    """Any array: `npdec._array.ndarray.Composition` is the one class of them.
+
+    The attributes are rare and may be unset. `_m`: the arrays over the same memory; `_ro`: why the array is read-only;
+    `_src`: the array that this copy stands for a view of, and how it is made again (or a copy to keep); `_exporter`:
+    whose memory it is if not an array's; `_pin`: tensors whose address was given away.
+    """
+
+    __slots__ = ("__weakref__", "_exporter", "_m", "_pin", "_ro", "_src")
+
+    _exporter: Any
+    _m: Any
+    _pin: tuple[torch.Tensor, ...]
+    _ro: str | None
+    _src: tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]
+
+
+class UfuncBase:
+    """Any universal function: `npdec._normalizer.ufunc.ufunc` defines the behaviour."""
+
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+    identity: Any
+    signature: str | None = None
+    reduction: Callable[..., Any] | None = None  # the function that folds it along an axis
+    _loops: str = ""  # which of the tables of loops it has
+    _flags: Any  # which floating-point errors it can report
+    _torch: Callable[..., Any] | None  # the torch function that is its kernel between arrays of the dtypes in _arrays
+    _arrays: frozenset[torch.dtype]
+
+    @property
+    def sums(self) -> bool:
+        """Whether reductions of small integers are taken in 64 bits."""
+        return self.identity in (0, 1) and self._loops in ("add", "any")
+
+    def compute(self, operands: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+        """The tensor (or tuple of tensors) of the result, for tensors and Python scalars as operands."""
+        raise NotImplementedError
+
+    def _general(self, inputs: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+        """A call with any operands and options."""
+        raise NotImplementedError
+
+
+class Poly1dBase:
+    """What `np.poly1d` is: an object that stands for the array of its coefficients, and that makes functions of
+    polynomials (parameters tagged `Coefficients`) give polynomials. Defined by `npdec._functions.poly1d`."""
+
+    coeffs: Any
+
+    @classmethod
+    def _through(cls, name: str, arguments: tuple[Any, ...]) -> Any:
+        """The result of the public function of this name, where one of the arguments is a polynomial."""
+        raise NotImplementedError

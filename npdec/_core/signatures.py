@@ -1,0 +1,100 @@
+"""Type-tagged signatures, read once: the parameters of a kernel with the tag that each one carries."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "read_parameters", "return_tag"]
+
+LAW_TAGS = frozenset({"Linear", "Multilinear", "Pointwise", "Routed", "Smooth", "Stepwise"})
+ARRAY_TAGS = LAW_TAGS | {"ArrayLike", "Opaque", "ArrayLikeOrScalar", "Coefficients", "InPlace", "Mask"}
+_OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray"})
+_PLAIN = frozenset(
+    {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
+)
+_RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel. `tag` is the tag's name, or None; `sequence` says that a list of such is meant."""
+
+    name: str
+    kind: inspect._ParameterKind
+    default: Any
+    tag: str | None
+    plain: str | None
+    sequence: bool
+    optional: bool
+
+    @property
+    def is_array(self) -> bool:
+        return self.tag in ARRAY_TAGS
+
+
+def _render(annotation: Any) -> str:
+    """The annotation as text, whether its evaluation was postponed or not."""
+    if isinstance(annotation, str):
+        text = annotation
+    elif isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        text = annotation.__name__
+    else:
+        text = repr(annotation)
+    for noise in ("typing.", "collections.abc.", "npdec._core.tags.", "~", "_tags."):
+        text = text.replace(noise, "")
+    if text.startswith("Optional["):
+        text = text[len("Optional[") : -1] + " | None"
+    return text.strip()
+
+
+def _parse(kernel: Callable[..., Any], name: str, annotation: Any) -> tuple[str | None, str | None, bool, bool]:
+    """(tag, plain type, sequence, optional) of one annotation; raises TypeError if it says nothing known."""
+    where = f"{kernel.__module__}.{kernel.__qualname__}, parameter {name!r}"
+    if annotation is inspect.Parameter.empty:
+        raise TypeError(f"{where}: a kernel's parameter needs a type tag (see npdec._core.tags)")
+    text = _render(annotation)
+    parts = [part.strip() for part in text.split("|")]
+    optional = "None" in parts
+    parts = [part for part in parts if part not in ("None", "_NoValueType")]
+    base = parts[0]
+    sequence = base.startswith("Sequence[")
+    if sequence:
+        base = base[len("Sequence[") : -1].strip()
+    if all(part.split("[")[0] in _PLAIN for part in parts):
+        return None, parts[0].split("[")[0] if len(parts) == 1 else None, False, optional
+    if len(parts) == 1:
+        if base in ARRAY_TAGS or base in _OTHER_TAGS:
+            return base, None, sequence, optional
+        if sequence and base.split("[")[0] in _PLAIN:
+            return None, None, False, optional
+    raise TypeError(f"{where}: unknown type tag {text!r} (the tags are listed in npdec._core.tags)")
+
+
+@functools.cache
+def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(kernel)
+
+
+@functools.cache
+def read_parameters(kernel: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The parameters of a kernel. Raises TypeError on a parameter without a tag, or with an unknown one."""
+    parameters = []
+    for p in _signature(kernel).parameters.values():
+        tag, plain, sequence, optional = _parse(kernel, p.name, p.annotation)
+        parameters.append(Parameter(p.name, p.kind, p.default, tag, plain, sequence, optional))
+    return tuple(parameters)
+
+
+def return_tag(kernel: Callable[..., Any]) -> str | None:
+    """ "Array", "View", "Flat", "Frozen", "Mirror", or None where a 0-d result becomes a scalar."""
+    annotation = _signature(kernel).return_annotation
+    if annotation is inspect.Signature.empty:
+        return None
+    for name in _RETURN_TAGS:
+        if name in _render(annotation):
+            return name
+    return None

@@ -1,0 +1,241 @@
+"""The vocabulary in which a kernel declares how its arguments are read.
+
+A kernel is a plain function on torch tensors whose parameters are annotated with the tags below. The face of the
+library (`npdec._normalizer.normalizer`) reads a signature once, at import, and compiles the public function from it;
+the law (`npdec._law.law`) reads the same tags to know how a decomposition passes through. This module is a leaf: it
+imports nothing of npdec, so that kernels can declare themselves without knowing who publishes them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+__all__ = [
+    "Array",
+    "ArrayLike",
+    "ArrayLikeOrScalar",
+    "AxisLike",
+    "Coefficients",
+    "DTypeLike",
+    "Flat",
+    "Frozen",
+    "InPlace",
+    "KeepDims",
+    "Like",
+    "Linear",
+    "Mask",
+    "Mirror",
+    "Multilinear",
+    "NoValue",
+    "Opaque",
+    "OutArray",
+    "Pointwise",
+    "Routed",
+    "ShapeLike",
+    "Smooth",
+    "Spec",
+    "Stepwise",
+    "View",
+    "out_casting",
+    "public",
+    "torch_rule",
+    "ufunc",
+    "writes_back",
+]
+
+# Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
+# time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
+if TYPE_CHECKING:
+    ArrayLike = Any
+    Linear = Any
+    Multilinear = Any
+    Pointwise = Any
+    Routed = Any
+    Smooth = Any
+    Stepwise = Any
+    Opaque = Any
+    ArrayLikeOrScalar = Any
+    Coefficients = Any
+    InPlace = Any
+    DTypeLike = Any
+    AxisLike = Any
+    ShapeLike = Any
+    KeepDims = Any
+    Mask = Any
+    Like = Any
+    OutArray = Any
+    Array = Any
+    View = Any
+    Flat = Any
+    Frozen = Any
+    Mirror = Any
+else:
+    # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
+    ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
+    Linear = TypeVar("Linear")  # the kernel is linear in this argument, jointly with its other Linear arguments
+    Multilinear = TypeVar("Multilinear")  # linear in this argument, for the others held fixed
+    Pointwise = TypeVar("Pointwise")  # element by element, nonlinearly
+    Routed = TypeVar("Routed")  # by selection: the largest or smallest (torch functions with a closed form)
+    Stepwise = TypeVar("Stepwise")  # element by element, with jumps: as Pointwise, and two arguments in both orders
+    Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
+    Opaque = TypeVar("Opaque")  # only by its value, which is a frozen choice: indices, sizes
+    ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
+    Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds
+    InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes
+
+    # Everything else.
+    DTypeLike = TypeVar("DTypeLike")  # the kernel receives a `torch.dtype`
+    AxisLike = TypeVar("AxisLike")  # an int or a tuple of ints (or None where the annotation says so)
+    ShapeLike = TypeVar("ShapeLike")  # the kernel receives a tuple of ints
+    KeepDims = TypeVar("KeepDims")  # bool
+    Mask = TypeVar("Mask")  # `where=`: True, or the tensor of a boolean mask
+    Like = TypeVar("Like")  # `like=`: never reaches the kernel; the wrapper hands the call to the library of that array
+    OutArray = TypeVar("OutArray")  # `out=`: never reaches the kernel; the wrapper writes the result there
+
+    # Return annotations. Without one, a 0-d result is a scalar, as for NumPy's computing functions.
+    Array = TypeVar("Array")  # always an array, 0-d included
+    View = TypeVar("View")  # always an array, and one that may share memory with the first argument
+    Flat = TypeVar("Flat")  # a View, where the elements follow each other in memory; else a copy
+    Frozen = TypeVar("Frozen")  # a View that cannot be written, as NumPy's cannot
+    Mirror = TypeVar("Mirror")  # a View in NumPy, where torch may have to copy: a write to either goes on to the other
+
+
+class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
+    """The default of a parameter for which None is a value of its own."""
+
+    NO_VALUE = "no value"
+
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+NoValue: Any = _NoValueType.NO_VALUE
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a kernel declares beside its signature.
+
+    `name` is the public name. `method` names the methods of arrays that it is, separated by spaces. `torch` is the
+    function of torch that is the whole ufunc for the dtypes in `LOOPS[loops].direct`, while the body serves the others;
+    the law tags of the kernel are its rule. `loops` says in which dtypes a ufunc computes: a key of
+    `npdec._impl.dtypes_impl.LOOPS`; it is None for a function that is no ufunc. `operator` is the stem of the operators
+    that a ufunc stands for: "add" gives `__add__`, `__radd__`, `__iadd__`. `reflected` is the function of torch, which
+    has a rule, that is the ufunc with its operands exchanged. `identity` is the value of a reduction over nothing.
+    `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
+    `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
+    `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself. `folds` names
+    the ufunc that a reduction folds along an axis, and so is the method `reduce` of.
+    """
+
+    name: str
+    method: str | None = None
+    torch: Callable[..., Any] | None = None
+    loops: str | None = None
+    operator: str | None = None
+    identity: Any = None
+    aliases: tuple[str, ...] = ()
+    flags: Any = None
+    errors: Any = None
+    signature: str | None = None
+    folds: str | None = None
+    reflected: Callable[..., Any] | None = None
+
+
+def public(
+    kernel: Kernel | None = None,
+    *,
+    name: str | None = None,
+    method: bool | str = False,
+    aliases: tuple[str, ...] = (),
+    errors: str | dict[str, str] | None = None,
+    signature: str | None = None,
+    folds: str | None = None,
+) -> Any:
+    """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        public_name = name or kernel.__name__
+        method_name = public_name if method is True else (method or None)
+        kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
+            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds
+        )
+        return kernel
+
+    return declare if kernel is None else declare(kernel)
+
+
+def ufunc(
+    torch_function: Callable[..., Any] | None = None,
+    *,
+    loops: str,
+    operator: str | None = None,
+    identity: Any = None,
+    method: bool | str = False,
+    name: str | None = None,
+    aliases: tuple[str, ...] = (),
+    flags: Any = None,
+    reflected: Callable[..., Any] | None = None,
+) -> Callable[[Kernel], Kernel]:
+    """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        public_name = name or kernel.__name__
+        method_name = public_name if method is True else (method or None)
+        kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
+            public_name, method_name, torch_function, loops, operator, identity, aliases, flags, reflected=reflected
+        )
+        return kernel
+
+    return declare
+
+
+def out_casting(rule: str, broadcasts: bool = False) -> Callable[[Kernel], Kernel]:
+    """Declare what `out=` of a function may be, where that is not an array of its shape that is "same_kind".
+
+    "unsafe": an array of any dtype. "back": one that casts safely to the dtype of the result. "same": that dtype only.
+    `broadcasts`: an array of another shape, to which the result broadcasts.
+    """
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__out_casting__ = rule  # type: ignore[attr-defined]
+        kernel.__out_broadcasts__ = broadcasts  # type: ignore[attr-defined]
+        return kernel
+
+    return declare
+
+
+def writes_back(parameter: str) -> Callable[[Kernel], Kernel]:
+    """Declare that where the flag `parameter` is false, the result is written into the first array."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__writes_back__ = parameter  # type: ignore[attr-defined]
+        return kernel
+
+    return declare
+
+
+def unshown(parameter: str) -> Callable[[Kernel], Kernel]:
+    """Declare that NumPy takes the keyword `parameter` and leaves it out of the signature that it shows, in which the
+    first parameter, whose name it is, has no default."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        kernel.__unshown__ = parameter  # type: ignore[attr-defined]
+        return kernel
+
+    return declare
+
+
+def torch_rule(*functions: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+    """Declare a type-tagged signature, without a body, as the rule of torch functions that share it."""
+
+    def declare(signature: Kernel) -> Kernel:
+        signature.__torch_functions__ = functions  # type: ignore[attr-defined]
+        return signature
+
+    return declare

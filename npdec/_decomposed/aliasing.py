@@ -1,0 +1,140 @@
+"""Which decomposed tensors look at the same memory.
+
+Values alias through torch's own storage. Whether the parts do is another matter: each decomposed tensor knows its views
+and what it is a view of, so that before one is written they can be given parts in common
+(`npdec._decomposed.shared_storage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from weakref import ref
+
+import torch
+
+from npdec._decomposed.parts import Views
+from npdec._decomposed.size_limits import has_many, is_large
+from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
+from npdec._impl._storage import has_overlap, shares_memory
+from npdec._torch.interrupts import undisturbed
+from npdec._torch.tracing import tracing
+
+__all__ = [
+    "family",
+    "is_settled",
+    "link",
+    "link_results",
+    "shares_memory",
+]
+
+
+def family(tensor: DecomposedTensor) -> Views:
+    """The tensors over the same memory: made, if it has none but itself."""
+    views = tensor.views
+    if views is None:
+        views = tensor.views = Views([tensor])
+    return views
+
+
+def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
+    """Make it known that `view` looks at the memory of `source`, if it does: what is written into one is in both.
+
+    If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
+    """
+    if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
+        return  # within torch.vmap and its like a tensor has no memory to be looked at
+    # Components that are yet to be made are a view, if they are to be.
+    lazy = "components" not in view.__dict__ or "components" not in source.__dict__
+    if not shares_memory(view.value, source.value):
+        if shares_memory(view.residual, source.residual):
+            view.residual = undisturbed(_copied, view.residual)
+        if not lazy and shares_memory(view.components, source.components):
+            view.components = undisturbed(_copied, view.components)
+        return
+    views = family(source)
+    if view.views is views:
+        return
+    if view.views is not None:
+        view.views.call_in()
+    view.views = views
+    views.append(ref(view))
+    views.lazy |= lazy
+    views.loose |= not (_is_like(view.residual, source.residual, source.value) and (lazy or _has_like(view, source)))
+    if len(views) > views.limit:
+        views[:] = [member for member in views if member() is not None]
+        views.limit = max(16, 2 * len(views))
+
+
+def link_results(result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Link what a function made of its arguments to that of which it is a view: nearly always the first."""
+    if type(result) is DecomposedTensor:
+        rest = args
+        if args and type(args[0]) is DecomposedTensor:
+            link(result, args[0])
+            rest = args[1:]
+        if result.views is None and (rest or kwargs):
+            for other in _decomposed_among((*rest, *kwargs.values())):
+                if shares_memory(result.value, other.value):
+                    link(result, other)
+    elif type(result) is tuple or type(result) is list:
+        for item in result:
+            link_results(item, args, kwargs)
+
+
+def _decomposed_among(args: Iterable[Any]) -> Iterator[DecomposedTensor]:
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            if not torch._C._functorch.is_functorch_wrapped_tensor(arg.value):
+                yield arg
+        elif type(arg) is tuple or type(arg) is list:
+            yield from _decomposed_among(arg)
+
+
+def _has_like(a: DecomposedTensor, b: DecomposedTensor) -> bool:
+    return _is_like(a.components, b.components, b.value)
+
+
+def _is_like(part: torch.Tensor, other: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether a part has its memory in common with that of another tensor, and in this those elements are one that are
+    in the value."""
+    return shares_memory(part, other) and _lies_like(other, value)
+
+
+def _lies_like(part: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether of a part (or components) those elements are one in memory that are in the value."""
+    if not has_overlap(value):
+        return not is_broadcast(part)
+    lead = part.ndim - value.ndim
+    steps = part.stride()[lead:]
+    alike = all(n < 2 or its == step for n, its, step in zip(value.shape, value.stride(), steps, strict=True))
+    return alike and all(part.stride(axis) or part.shape[axis] < 2 for axis in range(lead))
+
+
+def _copied(part: torch.Tensor) -> torch.Tensor:
+    if not part.requires_grad:
+        return part.detach().clone()
+    with torch.enable_grad():
+        return part.clone()
+
+
+def is_unmade(value: torch.Tensor, labels: Sequence[Any], whole: bool) -> bool:
+    """Whether a write does without the components of all numbers in a memory, as they would be too large."""
+    if whole or torch._C._functorch.is_functorch_wrapped_tensor(value):
+        return False
+    return is_large((len(labels), value.untyped_storage().nbytes() // value.dtype.itemsize))
+
+
+def is_settled(tensor: DecomposedTensor) -> bool:
+    """Whether the parts can be written where they are: views have them in common as they have their values, and those
+    elements are one with another that are in the value."""
+    views = tensor.views
+    if has_many(len(tensor.labels)) and not tracing() and is_unmade(tensor.value, tensor.labels, tensor.whole):
+        return views is not None and views.shared is not None
+    if views is not None and not tracing():
+        if views.lazy:
+            views.loose |= not all(_has_like(tensor, member) for member in views.living())
+            views.lazy = False
+        if views.loose:
+            return False
+    return _lies_like(tensor.residual, tensor.value) and _lies_like(tensor.components, tensor.value)

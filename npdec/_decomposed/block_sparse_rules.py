@@ -1,0 +1,321 @@
+"""Linear functions of windows: what products, convolutions, sums and views make of components known by their windows.
+
+Each form is called as `form(call, place, windows, others, value)`: the argument at `place` has the windows, `others`
+are all arguments with numbers in place of what is decomposed beside it, and `value` is the value of the result. It
+returns the windows of the result, its dense components, or None, where the components have to be dense already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.aliasing import shares_memory
+from npdec._decomposed.batching_rules import in_front, is_basic, named
+from npdec._decomposed.block_sparse import Layout, Windows
+from npdec._decomposed.block_sparse_convolutions import Made, convolution
+from npdec._decomposed.call import Call
+from npdec._decomposed.entries import Entries
+
+__all__ = [
+    "ARITHMETIC",
+    "MEANS",
+    "PRODUCTS",
+    "SUMS",
+    "given_beside",
+    "linked",
+    "moved",
+    "reduced_axes",
+    "summed",
+    "total",
+]
+
+
+Function = Callable[..., Any]
+
+
+def moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
+    """What the function makes of the windows of argument number `at`, the other decomposed ones held."""
+    leaf, form = call.leaves[at], FORMS.get(call.func)
+    if form is None or leaf.place is not None:
+        return None
+    others = given_beside(call, at, held)
+    return None if others is None else linked(call, at, form(call, leaf.key, windows, others, value), value)
+
+
+def given_beside(call: Call, at: int, held: Sequence[Any]) -> dict[int | str, Any] | None:
+    """All arguments, numbers in place of what is decomposed beside that of number `at`; None if there are sequences."""
+    others: dict[int | str, Any] = dict(enumerate(call.args))
+    others.update(call.kwargs)
+    for i, (leaf, tensor) in enumerate(zip(call.leaves, held, strict=True)):
+        if leaf.place is not None:
+            return None
+        if i != at:
+            others[leaf.key] = tensor
+    return others
+
+
+def linked(call: Call, at: int, made: Any, value: Any) -> Any:
+    """What a function made of windows, or entries, of argument number `at`: what is a view has components that are."""
+    source = call.leaves[at].tensor
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    if isinstance(made, torch.Tensor) or made is None or not any(shares_memory(v, source.value) for v in values):
+        return made
+    for i, item in enumerate(made if isinstance(made, list) else [made]):
+        if not isinstance(item, torch.Tensor):
+            item.source, item.view = source, _part(torch.vmap(call.linear_part), i if isinstance(made, list) else None)
+    return made
+
+
+def _part(function: Function, index: int | None) -> Function:
+    return function if index is None else lambda components: function(components)[index]
+
+
+def total(terms: Sequence[Any]) -> Any:
+    """The sum of components, of which some may be windows; of lists of them, item by item."""
+    first, *rest = terms
+    if isinstance(first, list):
+        return [total(items) for items in zip(*terms, strict=True)]
+    for term in rest:
+        if isinstance(first, torch.Tensor) and isinstance(term, torch.Tensor):
+            first = first + term
+        elif isinstance(first, torch.Tensor):
+            first = term.added_to(first)
+        elif isinstance(term, torch.Tensor):
+            first = first.added_to(term)
+        elif isinstance(first, Entries) or isinstance(term, Entries):
+            first, term = (t if isinstance(t, Entries) else t.entries() for t in (first, term))
+            first = first.plus(term)
+        elif term.layout is first.layout and term.axis == first.axis:
+            first = first.like(first.parts + term.parts)
+        else:
+            dense = first.dense() if first.source is None else first.dense().clone()  # a view of what is the source's
+            first = term.layout.add(dense, term.parts.to(dense.dtype), term.axis)
+    return first
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def _linear(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    weight = others.get(1, others.get("weight"))
+    if place not in (0, "input") or not isinstance(weight, torch.Tensor) or weight.ndim != 2:
+        return None
+    return _left_product(windows, weight.t(), value)
+
+
+def _product(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """matmul and its kin, of two arguments; `others` has the place of the windows as well."""
+    left = place in (0, "input", "self")
+    names = (1, "other", "mat2", "tensor2") if left else (0, "input", "self")
+    other = next((others[name] for name in names if name in others), None)
+    if not isinstance(other, torch.Tensor):
+        return None
+    if windows.parts.ndim == 2 and other.ndim <= 2:  # a vector, as one row
+        matrix = other[:, None] if other.ndim == 1 else other if left else other.mT
+        row = Windows(windows.parts[:, None], 1, windows.layout)
+        made = _left_product(row, matrix, value)
+        return made.reshape(windows.layout.count, *value.shape) if isinstance(made, torch.Tensor) else None
+    if other.ndim < 2 or windows.parts.ndim - 1 != value.ndim:
+        return None
+    if left:
+        return _left_product(windows, other, value)
+    last = value.ndim - 1
+    if windows.axis == last - 1 and other.shape[:-2] == value.shape[:-2]:  # each component has some of the sums' terms
+        return _by_owner(windows.layout, torch.matmul(windows.layout.seen(other, last), windows.parts))
+    axis = {last: last - 1, last - 1: last}.get(windows.axis, windows.axis)
+    made = _left_product(Windows(windows.parts.mT, axis, windows.layout), other.mT, value.mT)
+    if isinstance(made, Windows):
+        axis = {last: last - 1, last - 1: last}.get(made.axis, made.axis)
+        return Windows(made.parts.mT, axis, made.layout)
+    return made.mT if isinstance(made, torch.Tensor) else None
+
+
+def _plain_sum(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """addmm: a product, to which a constant is added."""
+    if place not in (1, "mat1") or "beta" in others or "alpha" in others or 2 not in others or value.ndim != 2:
+        return None
+    return _left_product(windows, others[2], value)
+
+
+def _left_product(windows: Windows, other: torch.Tensor, value: torch.Tensor) -> Made:
+    """Windows of the left factor, times the right one (..., k, n)."""
+    parts, axis, layout = windows.parts, windows.axis, windows.layout
+    ndim, batched = parts.ndim - 1, other.ndim > 2
+    if batched and (other.ndim != ndim or other.shape[:-2] != value.shape[:-2]):
+        return None
+    if axis == ndim - 1:  # of the sums that the product is, each component has some terms only
+        seen = layout.seen(other, other.ndim - 2)
+        if batched:
+            return _by_owner(layout, torch.matmul(parts, seen))
+        flat = torch.bmm(parts.reshape(len(parts), -1, parts.shape[-1]), seen)
+        return _by_owner(layout, flat.reshape(*parts.shape[:-1], flat.shape[-1]))
+    if not batched:
+        return windows.like(torch.matmul(parts, other))
+    if axis < ndim - 2:
+        return windows.like(torch.matmul(parts, layout.seen(other, axis)))
+    rows = parts.movedim(0, -3)
+    made = torch.matmul(rows.flatten(-3, -2), other)
+    return windows.like(made.unflatten(-2, rows.shape[-3:-1]).movedim(-3, 0))
+
+
+def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
+    """Dense components of what each window contributes."""
+    if layout.direct:
+        return made
+    return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, layout.owner, made)
+
+
+# -- convolutions ------------------------------------------------------------------------------------------------------
+
+
+# -- element by element ------------------------------------------------------------------------------------------------
+
+
+def _scaled(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A product or quotient with numbers, element by element."""
+    other = others.get(1 if place == 0 else 0, others.get("other"))
+    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"}:
+        return None
+    ndim = value.ndim
+    if isinstance(other, torch.Tensor) and other.ndim >= ndim - windows.axis and other.ndim:
+        seen = other.reshape([1] * (ndim - other.ndim) + list(other.shape))
+        if seen.shape[windows.axis] != 1:
+            other = windows.layout.seen(seen, windows.axis)
+    elif not isinstance(other, (torch.Tensor, int, float, complex)):
+        return None
+    parts = call.func(windows.parts, other) if place == 0 else call.func(other, windows.parts)
+    expected = list(value.shape)
+    expected[windows.axis] = windows.layout.width
+    return windows.like(parts) if list(parts.shape[1:]) == expected else None
+
+
+def _added(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A sum or difference with numbers, which have no components."""
+    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or windows.shape[1:] != value.shape:
+        return None
+    parts = windows.parts.to(value.dtype)
+    taken = call.func is torch.Tensor.__rsub__ if place == 0 else call.func in _DIFFERENCES
+    return windows.like(-parts if taken else parts)
+
+
+def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
+    """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
+    if call.func not in {*SUMS, *_DIFFERENCES} or len(components) != 2 or len(call.args) != 2 or call.kwargs:
+        return None
+    if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
+        return None
+    first, second = components
+    if call.func not in SUMS:
+        second = second.like(-second.parts) if isinstance(second, Windows) else -second
+    return total([first, second])
+
+
+def _each(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A function of each element alone, which leaves it on its device."""
+    if place != 0 or value.device != windows.parts.device:
+        return None
+    return windows.like(call.linear_part(windows.parts))
+
+
+def _total(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A sum or mean over axes."""
+    found = reduced_axes(others, windows.parts.ndim - 1)
+    if place != 0 or found is None:
+        return None
+    axes, keep = found
+    parts = windows.parts.sum([axis + 1 for axis in axes], keepdim=keep)
+    if call.func in MEANS:
+        parts = parts / torch.Size([windows.shape[1 + axis] for axis in axes]).numel()
+    if windows.axis in axes:
+        return _by_owner(windows.layout, parts)
+    lost = 0 if keep else sum(axis < windows.axis for axis in axes)
+    return Windows(parts, windows.axis - lost, windows.layout)
+
+
+def reduced_axes(others: dict[int | str, Any], ndim: int) -> tuple[list[int], bool] | None:
+    """The axes that a sum or mean is taken over, and whether they are kept; None if it does something else as well."""
+    if set(others) - {0, 1, 2, "dim", "axis", "keepdim", "keepdims"}:
+        return None
+    dims = others.get(1, others.get("dim", others.get("axis")))
+    dims = range(ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+    axes = [dim % max(ndim, 1) for dim in dims] or list(range(ndim))
+    return axes if ndim else [], bool(others.get(2, others.get("keepdim", others.get("keepdims", False))))
+
+
+# -- views -------------------------------------------------------------------------------------------------------------
+
+
+def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """A function that takes elements elsewhere: where it leaves the axis whole, it does the same with the windows."""
+    axis, layout, shape = windows.axis, windows.layout, windows.shape[1:]
+    if place != 0:
+        return None
+    if call.func in _PIECES and others.get(2, others.get("dim", 0)) % len(shape) == axis:
+        return None
+    if call.func is torch.Tensor.__getitem__ and not is_basic(others[1]):
+        return None
+    # A tensor that has a step along the axis alone tells where that goes.
+    probe = layout.owner.new_empty(layout.n).as_strided(shape, [int(i == axis) for i in range(len(shape))])
+    marks = call.linear_part(probe)
+    axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
+    if None in axes:
+        return None
+    made = (in_front(call, value) or torch.vmap(call.linear_part))(windows.parts)
+    if isinstance(made, torch.Tensor):
+        return Windows(made, cast(int, axes[0]), layout)
+    return [Windows(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]
+
+
+def _marked_axis(view: torch.Tensor, n: int) -> int | None:
+    """The axis of length n that alone has a step, of one."""
+    moving = [i for i, (length, step) in enumerate(zip(view.shape, view.stride(), strict=True)) if step and length > 1]
+    whole = len(moving) == 1 and view.stride(moving[0]) == 1 and view.shape[moving[0]] == n
+    return moving[0] if whole and not view.storage_offset() else None
+
+
+def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+    """Another shape in which the axis is one as before."""
+    if place != 0 or value.dtype is not windows.parts.dtype:
+        return None
+    shape, axis = torch.Size(windows.shape[1:]), windows.axis
+    before = shape[:axis].numel()
+    for new in range(value.ndim):
+        if value.shape[new] == shape[axis] and value.shape[:new].numel() == before:
+            parts = windows.parts.reshape(
+                len(windows.parts), *value.shape[:new], windows.layout.width, *value.shape[new + 1 :]
+            )
+            return Windows(parts, new, windows.layout)
+    return None
+
+
+_PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
+_CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
+MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
+SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
+_DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
+ARITHMETIC: frozenset[Function] = SUMS | _DIFFERENCES | {torch.Tensor.__rsub__}
+PRODUCTS: frozenset[Function] = frozenset({F.linear, *named("matmul mm mv dot __matmul__")})
+
+
+FORMS: dict[Function, Callable[..., Made]] = {
+    F.linear: _linear,
+    **dict.fromkeys(named("matmul bmm mm mv dot __matmul__"), _product),
+    **dict.fromkeys(named("addmm"), _plain_sum),
+    **dict.fromkeys(_CONVOLUTIONS, convolution),
+    **dict.fromkeys(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
+    **dict.fromkeys((*SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
+    **dict.fromkeys((torch.sum, torch.Tensor.sum, *MEANS), _total),
+    **dict.fromkeys(named("clone contiguous neg negative to float double"), _each),
+    **dict.fromkeys(
+        named(
+            "transpose permute t swapaxes swapdims moveaxis movedim unsqueeze unbind chunk split "
+            "split_with_sizes select __getitem__ adjoint T mT"
+        ),
+        _viewed,
+    ),
+    **dict.fromkeys(named("reshape view flatten unflatten squeeze"), _reshaped),
+}

@@ -1,0 +1,105 @@
+"""Residuals whose rows are equal: one row is computed, and stands for all.
+
+A baseline of one number makes the residual of a batch the same for all its examples, and often for all positions. Such
+a residual is broadcast (steps of zero in memory) along these axes, and so is what follows from it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed import batching
+from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.batching_rules import named
+from npdec._decomposed.call import Call
+from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
+from npdec._torch.tracing import tracing
+
+__all__ = ["of_the_residuals", "spread"]
+
+
+# Functions that take steps as they are. To others numbers are given that lie in memory as those of the value do.
+_STEPPED = frozenset(
+    named(
+        "sum mean permute transpose t T mT H mH adjoint swapaxes swapdims movedim moveaxis unsqueeze squeeze expand "
+        "expand_as broadcast_to select narrow __getitem__ split split_with_sizes chunk unbind diagonal unfold reshape "
+        "flatten ravel real imag detach conj view_as_real index_select"
+    )
+)
+_RESHAPES = frozenset(named("view view_as unflatten"))
+_SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
+
+
+def of_the_residuals(call: Call, value: Any) -> Any:
+    """The call of the residuals; `value` is what it gives for the values."""
+    residuals = [t.residual for t in call.tensors]
+    if tracing() or not any(0 in r.stride() for r in residuals):
+        return call(*residuals)
+    first = residuals[0]
+    if len(residuals) == 1 and call.leaves[0].key == 0:
+        leading = batching.leading_axes(call, first)
+        if leading:
+            return row_by_row(call, first, leading)
+    made = None
+    if isinstance(value, torch.Tensor):
+        if batching.is_among(call.func, "ELEMENTWISE"):
+            made = _elementwise(call, residuals, value.shape)
+        elif batching.is_among(call.func, "MATRIX_PRODUCTS") and len(call.args) == 2 and not call.kwargs:
+            made = _product(call, residuals)
+    if made is not None:
+        return made.expand(value.shape)
+    if call.func in _RESHAPES and len(residuals) == 1 and value.numel() == first.numel():
+        return first.reshape(value.shape).to(value.dtype)
+    return call(*residuals) if call.func in _STEPPED else call(*map(spread, call.tensors))
+
+
+def spread(t: DecomposedTensor) -> torch.Tensor:
+    """The residual: where some of its elements are one in memory, a copy that lies there as the value does."""
+    if tracing() or not is_broadcast(t.residual):
+        return t.residual
+    if torch._C._functorch.is_functorch_wrapped_tensor(t.value) or t.residual.requires_grad:
+        return t.residual.clone(memory_format=torch.contiguous_format)
+    return torch.empty_like(t.value).copy_(t.residual)
+
+
+def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:
+    """A function of broadcasting tensors, on the axes on which all of them are one row."""
+    others = [a for a in itertools.chain(call.args, call.kwargs.values()) if isinstance(a, torch.Tensor)]
+    others = [a for a in others if not any(a is t for t in call.tensors)]
+    equal = []
+    for axis in range(-len(shape), 0):
+        steps = [0 if r.ndim < -axis or r.shape[axis] == 1 else r.stride(axis) for r in residuals]
+        fixed = all(a.ndim < -axis or a.shape[axis] == 1 for a in others)
+        if fixed and not any(steps) and shape[axis] > 1:
+            equal.append(axis)
+    if not equal:
+        return None
+    rows = []
+    for r in residuals:
+        index = [slice(0, 1) if axis in equal else slice(None) for axis in range(-r.ndim, 0)]
+        rows.append(r[tuple(index)])
+    made: torch.Tensor = call(*rows)
+    return made
+
+
+def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    """A product of matrices: equal rows of the first and columns of the second, and equal ones of a batch."""
+    parts = list(call.args)
+    for leaf, residual in zip(call.leaves, residuals, strict=True):
+        if not isinstance(leaf.key, int) or residual.ndim < 2:
+            return None
+        parts[leaf.key] = residual
+    a, b = parts
+    if a.ndim < 2 or b.ndim < 2:
+        return None
+    rows, columns = narrowed(a, a.ndim - 1), narrowed(b.mT, b.ndim - 1).mT
+    if rows is a and columns.shape == b.shape:
+        return None
+    if call.func in _SAME_BATCH and len(rows) != len(columns):
+        rows, columns = rows.expand(len(a), -1, -1), columns.expand(len(a), -1, -1)
+    made: torch.Tensor = call.func(rows, columns)
+    return made

@@ -1,0 +1,117 @@
+"""Choices that are frozen at the value: an order, the place of a maximum, a size, Python's own `if`.
+
+Completeness holds behind them, but the residual follows the value's choice. Where the choice at the baseline is another
+one it is not the function of the baseline any more, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.settings import conditions_are_frozen
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util, torch_opaque_impl
+from npdec._torch.tracing import mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["chosen", "compare_choices", "is_watched", "places_beside"]
+
+
+def compare_choices(name: str, value: Any, residual: Any) -> None:
+    """Warn if what was chosen at the value is not what is chosen at the baseline."""
+    if is_watched() and not _are_equal(value, residual):
+        _warn(name)
+
+
+def _warn(name: str) -> None:
+    _util.warn(
+        f"{name}: what it chooses at the value is frozen, and at the baseline it would choose otherwise. The residual "
+        "follows the choice at the value: it is not the function of the baseline. Choose by np.where or masks, which "
+        'carry contributions, or accept it with np.rule(conditions="frozen")',
+        DecompositionWarning,
+    )
+
+
+def is_watched() -> bool:
+    """Whether choices are compared: not where values cannot be looked at, and not if nobody wants it."""
+    return not (tracing() or mapped() or conditions_are_frozen())
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor):
+        if not isinstance(b, torch.Tensor) or a.shape != b.shape:
+            return False
+        return bool(torch.equal(a, b)) or bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(_are_equal, a, b))
+    if isinstance(a, (float, complex)) and isinstance(b, (float, complex)) and cmath.isnan(a):
+        return cmath.isnan(b)
+    return bool(a == b)
+
+
+def chosen(name: str, tensor: Any) -> Any:
+    """The value of a tensor that a function looks at only; anything else as it is."""
+    if type(tensor) is not DecomposedTensor:
+        return tensor
+    compare_choices(name, tensor.value, tensor.residual)
+    return tensor.value
+
+
+# -- places that come beside values ------------------------------------------------------------------------------------
+
+
+def places_beside(name: str, made: torch.Tensor, base: torch.Tensor) -> torch.Tensor:
+    """The indices that a function such as max or topk gives beside values, which are exact without them.
+
+    Where the baseline has other ones, whoever looks at them is warned, and nobody else: a model that takes the values
+    and leaves the indices alone has chosen nothing by them.
+    """
+    if not is_watched() or _are_equal(made, base):
+        return made
+    places = made.as_subclass(_Places)
+    places.plain, places.source = made, name
+    return places
+
+
+class _Places(torch.Tensor):
+    """Indices of the value where the baseline has other ones: the first function that looks at their numbers warns, and
+    gives what it gives of plain ones."""
+
+    plain: torch.Tensor
+    source: str | None  # of whom they come; None if that was said
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        looks = func not in _blind()
+        found = [_plain(arg, looks) for arg in args]
+        return func(*found, **{key: _plain(arg, looks) for key, arg in (kwargs or {}).items()})
+
+
+def _plain(arg: Any, looks: bool) -> Any:
+    if type(arg) is _Places:
+        source = arg.source
+        if looks and source is not None and is_watched():
+            arg.source = None
+            _warn(f"the indices beside the values of {source}")
+        return arg.plain
+    if type(arg) in (tuple, list) and any(isinstance(item, (_Places, tuple, list)) for item in arg):
+        return type(arg)(_plain(item, looks) for item in arg)
+    return arg
+
+
+@functools.cache
+def _blind() -> frozenset[Any]:
+    """The functions that look at no number, or that say themselves that only the value matters (`item`, printing)."""
+    found = [getattr(torch.Tensor, name, None) for name in torch_opaque_impl.OPAQUE]
+    found += [getattr(torch, name, None) for name in torch_opaque_impl.OPAQUE]
+    found += [
+        getattr(getattr(torch.Tensor, name, None), "__get__", None) for name in torch_opaque_impl.OPAQUE_ATTRIBUTES
+    ]
+    return frozenset([*found, torch.Tensor.__repr__])

@@ -1,0 +1,247 @@
+"""Components of which few are not zero at each element: which those are, and what they are.
+
+With one component for each of a hundred thousand elements, components are a matrix of ten thousand million numbers, of
+which one in each column is not zero. Kept are, for each element, K pairs of a component and a number; where functions
+take elements elsewhere they take the pairs, a function of each element alone scales the numbers, and a sum joins the
+pairs of what it sums. A pair that stands for nothing has the component 0, and the number zero; others count from 1, so
+that what fills up with zeros fills up with nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.parts import Decomposed
+from npdec._decomposed.pickling import Stored, safe
+from npdec._decomposed.size_limits import check_pairs, is_large, zeros
+
+__all__ = ["Entries"]
+
+_FEW = 8  # pairs of an element
+
+
+@safe
+class Entries:
+    """Components (C, *S) by the `numbers` (K, *S) that may be other than zero, and the components that these are of:
+    `owners` (K, *S), from 1 on, 0 for none.
+
+    As `npdec._decomposed.block_sparse.Windows` they are true of a tensor as long as nobody has written to its
+    components, and know the tensor whose components theirs are a view of.
+    """
+
+    __slots__ = ("count", "noted", "numbers", "owners", "source", "version", "view")
+
+    def __init__(self, numbers: torch.Tensor, owners: torch.Tensor, count: int) -> None:
+        self.numbers, self.owners, self.count = numbers, owners, count
+        self.noted: torch.Tensor | None = None
+        self.version = 0
+        self.source: Decomposed | None = None
+        self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the components."""
+        return (self.count, *self.numbers.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        return self.numbers.ndim
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.numbers.dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.numbers.requires_grad
+
+    def note(self, components: torch.Tensor) -> Entries:
+        self.noted, self.version = components, components._version
+        return self
+
+    def like(self, numbers: torch.Tensor) -> Entries:
+        """Other numbers of the same components, which broadcast with these."""
+        owners = self.owners
+        if numbers.shape != owners.shape:
+            missing = numbers.ndim - owners.ndim
+            owners = owners.reshape(len(owners), *[1] * missing, *owners.shape[1:]).expand(numbers.shape)
+        return Entries(numbers, owners, self.count)
+
+    def times(self, factor: torch.Tensor) -> Entries:
+        """Each element times a number of its own; the factor has the shape of the value, or more axes before those."""
+        numbers, missing = self.numbers, factor.ndim + 1 - self.numbers.ndim
+        if missing > 0:
+            numbers = numbers.reshape(len(numbers), *[1] * missing, *numbers.shape[1:])
+        check_pairs(len(numbers) * factor.numel(), self.made() + factor.numel())
+        return self.like(numbers * factor)
+
+    def made(self) -> int:
+        """How many pairs there are in memory: those of what broadcasts once."""
+        return math.prod([n for n, step in zip(self.numbers.shape, self.numbers.stride(), strict=True) if step])
+
+    def magnitude(self) -> torch.Tensor:
+        """The sum of the magnitudes of the components, (*S)."""
+        return self.coalesced().numbers.abs().sum(0)
+
+    def dense(self) -> torch.Tensor:
+        """The components (C, *S)."""
+        source = self.source
+        if source is not None and ("components" in vars(source) or not is_large((self.count, *source.value.shape))):
+            assert self.view is not None
+            return self.view(source.components)
+        with torch.inference_mode(self.numbers.is_inference()), torch.set_grad_enabled(self.numbers.requires_grad):
+            made = zeros(self.numbers, self.shape)
+            if not self.count:
+                return made
+            numbers = torch.where(self.owners == 0, 0, self.numbers)
+            index = (self.owners - 1).clamp_(min=0)
+            return made.scatter_(0, index, numbers) if len(index) == 1 else made.scatter_add_(0, index, numbers)
+
+    def sum(self) -> torch.Tensor:
+        """The sum over the components, (*S)."""
+        return self.numbers.sum(0) if len(self.numbers) != 1 else self.numbers[0].clone()
+
+    def sizes(self) -> torch.Tensor:
+        """The sum of the magnitudes of each component's elements, (C,)."""
+        one = self.coalesced()
+        return one._by_owner(one.numbers.abs())
+
+    def contracted(self, weights: torch.Tensor) -> torch.Tensor:
+        """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
+        nothing, of an infinite number either."""
+        return self._by_owner(torch.where(weights == 0, 0, self.numbers * weights))
+
+    def part(self, chosen: torch.Tensor) -> torch.Tensor:
+        """The sum (*S) of the chosen ones of the components."""
+        own = torch.cat([chosen.new_zeros(1), chosen])[self.owners]
+        return torch.where(own, self.numbers, 0).sum(0)
+
+    def _by_owner(self, numbers: torch.Tensor) -> torch.Tensor:
+        made = numbers.new_zeros(self.count + 1)
+        return made.scatter_add_(0, self.owners.reshape(-1), numbers.reshape(-1))[1:]
+
+    def merged(self, owners: Sequence[int], count: int) -> Entries:
+        """The same of `count` components, of which each of these becomes one, or a part of one."""
+        new = torch.zeros(self.count + 1, dtype=torch.int64)
+        new[1:] = torch.as_tensor(owners, dtype=torch.int64)
+        new[1:] += 1
+        return Entries(self.numbers, new.to(self.owners.device)[self.owners], count)
+
+    def coalesced(self) -> Entries:
+        """The same with no component twice at an element."""
+        if len(self.numbers) == 1:
+            return self
+        owners, order = self.owners.sort(0)
+        numbers = self.numbers.gather(0, order)
+        rank = torch.zeros_like(owners)
+        rank[1:] = (owners[1:] != owners[:-1]).cumsum(0)
+        kept = int(rank[-1].amax()) + 1 if rank.numel() else 1
+        made = numbers.new_zeros((kept, *numbers.shape[1:])).scatter_add_(0, rank, numbers)
+        return Entries(made, torch.zeros_like(owners[:kept]).scatter_(0, rank, owners), self.count)
+
+    def added_to(self, components: torch.Tensor) -> torch.Tensor:
+        """The sum with other components, which stay as they are."""
+        return components + self.dense()
+
+    def moved(self, function: Callable[[torch.Tensor], Any], same: Callable[[torch.Tensor], Any]) -> Any:
+        """What a function makes of them that takes elements elsewhere: `function` of numbers, `same` of owners."""
+        numbers, owners = function(self.numbers), same(self.owners)
+        if isinstance(numbers, torch.Tensor):
+            return Entries(numbers, owners, self.count)
+        return [Entries(n, o, self.count) for n, o in zip(numbers, owners, strict=True)]
+
+    def reduced(self, axes: Sequence[int], keepdim: bool = False) -> Any:
+        """The sums over axes of the value: entries, or dense components where these are no larger."""
+        ndim = self.numbers.ndim - 1
+        axes = sorted({axis % ndim for axis in axes}) if ndim else []
+        kept = [axis for axis in range(ndim) if axis not in axes]
+        shape = [self.numbers.shape[axis + 1] for axis in kept]
+        order = (0, *[axis + 1 for axis in axes], *[axis + 1 for axis in kept])
+        numbers, owners = (t.permute(order).reshape(-1, *shape) for t in (self.numbers, self.owners))
+        if keepdim:
+            shape = [1 if axis in axes else n for axis, n in enumerate(self.numbers.shape[1:])]
+            numbers, owners = (t.reshape(len(t), *shape) for t in (numbers, owners))
+        return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed().smallest()
+
+    def _trimmed(self) -> Entries:
+        """The same without pairs that stand for nothing at all elements, if there are few to look at."""
+        if not 1 < len(self.owners) <= _FEW:
+            return self
+        used = [i for i, row in enumerate(self.owners) if bool(row.any())] or [0]
+        if len(used) == len(self.owners):
+            return self
+        return Entries(self.numbers[used], self.owners[used], self.count)
+
+    def gathered_up(self, index: torch.Tensor, size: int) -> Entries | None:
+        """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
+        place beside each other. None if there are places of so many that most pairs would stand for nothing."""
+        places = index.expand(self.numbers.shape).reshape(-1)
+        each = torch.bincount(places, minlength=size)
+        width = max(1, int(each.amax())) if len(each) else 1
+        if width * size > 4 * (len(places) + size):
+            return None
+        order = torch.argsort(places)
+        places = places[order]
+        rank = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places]
+        numbers, owners = (
+            part.new_zeros((width, size)).index_put_((rank, places), part.reshape(-1)[order])
+            for part in (self.numbers, self.owners)
+        )
+        return Entries(numbers, owners, self.count)
+
+    def to(self, dtype: torch.dtype) -> Entries:
+        """The same in another dtype."""
+        return self.like(self.numbers.to(dtype))
+
+    def reshape(self, shape: Sequence[int]) -> Entries:
+        """The components in another shape (C, *S)."""
+        size = (len(self.numbers), *shape[1:])
+        return Entries(self.numbers.reshape(size), self.owners.reshape(size), self.count)
+
+    def smallest(self) -> Any:
+        """These, or dense components where they take no more memory."""
+        return self.dense() if 2 * len(self.numbers) >= self.count else self
+
+    def wider(self, count: int) -> Entries:
+        """The same with `count` pairs for each element, of which the last stand for nothing."""
+        more = count - len(self.numbers)
+        if not more:
+            return self
+        around = [0, 0] * (self.numbers.ndim - 1) + [0, more]
+        return Entries(F.pad(self.numbers, around), F.pad(self.owners, around), self.count)
+
+    def plus(self, other: Entries) -> Any:
+        """The sum of both, of one shape."""
+        mine, its = self.owners, other.owners
+        if mine.shape == its.shape and (mine is its or torch.equal(mine, its)):
+            return self.like(self.numbers + other.numbers)
+        pairs, each = (len(mine) + len(its)) * mine[0].numel(), mine[0].numel()
+        check_pairs(pairs, self.made() + other.made() + each)
+        dtype = torch.promote_types(self.dtype, other.dtype)
+        if mine.shape[1:] == its.shape[1:] and len(mine) * len(its) <= _FEW:
+            return self._with_rows_of(other, dtype).smallest()
+        numbers = torch.cat([self.numbers.to(dtype), other.numbers.to(dtype)])
+        return Entries(numbers, torch.cat([mine, its]), self.count).smallest()
+
+    def _with_rows_of(self, other: Entries, dtype: torch.dtype) -> Entries:
+        """The sum, in which numbers of the same components at all elements are one."""
+        numbers, owners = list(self.numbers.to(dtype)), list(self.owners)
+        for number, owner in zip(other.numbers.to(dtype), other.owners, strict=True):
+            at = next((i for i, known in enumerate(owners) if torch.equal(known, owner)), None)
+            if at is None:
+                numbers.append(number)
+                owners.append(owner)
+            else:
+                numbers[at] = numbers[at] + number
+        return Entries(torch.stack(numbers), torch.stack(owners), self.count)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Entries, (Stored(self.numbers), Stored(self.owners), self.count)

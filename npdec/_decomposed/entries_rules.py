@@ -1,0 +1,189 @@
+"""Linear functions of components known by their entries: those that take elements elsewhere, scale or sum them."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.axes import lead
+from npdec._decomposed.batching_rules import named
+from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.block_sparse_rules import ARITHMETIC, MEANS, PRODUCTS, given_beside, linked, reduced_axes
+from npdec._decomposed.call import Call
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.size_limits import check_pairs, is_large
+
+__all__ = ["moved"]
+
+Function = Callable[..., Any]
+
+# Functions of which each element of the result is an element of an argument, or zero.
+_MOVES = frozenset(
+    {
+        F.pad,
+        *named(
+            "__getitem__ select narrow index_select take take_along_dim gather masked_select unbind chunk split "
+            "split_with_sizes tensor_split hsplit vsplit dsplit unsafe_chunk unsafe_split "
+            "reshape view view_as reshape_as flatten unflatten ravel squeeze unsqueeze permute transpose t swapaxes "
+            "swapdims moveaxis movedim T mT matrix_transpose expand expand_as broadcast_to broadcast_tensors "
+            "atleast_1d atleast_2d atleast_3d meshgrid flip fliplr flipud rot90 roll tile repeat repeat_interleave "
+            "diagonal diag diag_embed diagflat tril triu unfold pixel_shuffle pixel_unshuffle channel_shuffle "
+            "cat concat concatenate stack hstack vstack row_stack dstack column_stack block_diag combinations "
+            "where masked_fill masked_scatter index_copy index_fill index_put put select_scatter slice_scatter "
+            "diagonal_scatter scatter"
+        ),
+    }
+)
+_PUTTING = frozenset(named("put index_put"))
+_ADDING = frozenset(named("index_add scatter_add"))
+_SCALED = frozenset(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__ neg negative positive"))
+_EACH = frozenset(
+    named("clone contiguous alias to double float half bfloat16 type type_as real imag conj resolve_conj resolve_neg "
+          "deg2rad rad2deg detach")
+)  # fmt: skip
+_SUMS = frozenset(named("sum mean"))
+
+
+def moved(
+    call: Call, function: Function, components: Sequence[Any], value: Any, places: Sequence[int], held: Any, dense: Any
+) -> Any:
+    """As `_moved`; what is a view has components that are views."""
+    made = _moved(call, function, components, value, places, held, dense)
+    return linked(call, places[0], made, value) if len(places) == 1 else made
+
+
+def _moved(
+    call: Call, function: Function, components: Sequence[Any], value: Any, places: Sequence[int], held: Any, dense: Any
+) -> Any:
+    """What the function makes of components of which at least one is known by entries; None if it knows no way.
+
+    `dense` is what makes it of tensors: called with the call, the function, the tensors, the value, places and held.
+    """
+    func, ndim = call.func, getattr(value, "ndim", 0)
+    if any(not isinstance(c, (Entries, Windows)) for c in components):
+        return None
+    given = [c.entries() if isinstance(c, Windows) else c for c in components]
+    first = given[0]
+    if func in _ADDING:
+        return _added_up(call, given, value, places, held)
+    if func in _MOVES and not _accumulates(call):
+        width = max(len(c.numbers) for c in given)
+        given = [c.wider(width) for c in given]
+        numbers = dense(call, function, [c.numbers for c in given], value, places, held)
+        whole = _of_integers(call)
+        owners = dense(whole, whole.linear_part, [c.owners for c in given], value, places, held)
+        if isinstance(numbers, torch.Tensor):
+            return Entries(numbers, owners, len(first)).smallest()
+        return [Entries(n, o, len(first)).smallest() for n, o in zip(numbers, owners, strict=True)]
+    if len(given) == 1:
+        if func in _EACH and value.device == first.numbers.device:
+            return first.like(dense(call, function, [first.numbers], value, places, held))
+        if (func in _SCALED or func in ARITHMETIC) and isinstance(value, torch.Tensor):
+            check_pairs(len(first.numbers) * value.numel(), first.made() + value.numel())
+            return first.like(dense(call, function, [first.numbers], value, places, held))
+        if func in _SUMS:
+            return _summed(call, first)
+        if func in PRODUCTS:
+            return _product(call, places[0], first, held)
+        return None
+    if func in ARITHMETIC and isinstance(value, torch.Tensor) and len(given) == 2:
+        terms = []
+        for i, c in enumerate(given):
+            numbers = lead(c.numbers, ndim)
+            none = numbers.new_zeros(())
+            same = i == 0 and not call.kwargs and numbers.dtype is value.dtype and func is not torch.Tensor.__rsub__
+            made = numbers if same else function(*((numbers, none) if i == 0 else (none, numbers)))
+            terms.append(c.like(made.expand(len(made), *value.shape)))
+        return terms[0].plus(terms[1])
+    return None
+
+
+def _added_up(
+    call: Call, given: Sequence[Entries], value: torch.Tensor, places: Sequence[int], held: Sequence[Any]
+) -> Any:
+    """index_add, scatter_add of vectors: what comes to one place, beside each other."""
+    terms = []
+    for i, c in zip(places, given, strict=True):
+        others = given_beside(call, i, held)
+        if others is None or value.ndim != 1 or {"alpha", 4} & set(others):
+            return None
+        index = others.get(2, others.get("index"))
+        if call.leaves[i].key in (0, "input", "self"):
+            terms.append(c)
+            continue
+        if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.numbers.shape[1:]:
+            return None
+        made = c.gathered_up(index, value.shape[0])
+        if made is None:
+            return None
+        terms.append(made)
+    return terms[0] if len(terms) == 1 else terms[0].plus(terms[1])
+
+
+def _accumulates(call: Call) -> bool:
+    """Whether what is put at a place is added to what is there."""
+    return call.func in _PUTTING and bool(call.kwargs.get("accumulate", len(call.args) > 3 and call.args[3]))
+
+
+def _of_integers(call: Call) -> Call:
+    """The same call with zeros of int64 for the constants, to take owners along."""
+    made = copy.copy(call)
+    made.args = [_integers(arg) for arg in call.args]
+    made.kwargs = {key: _integers(arg) for key, arg in call.kwargs.items()}
+    return made
+
+
+def _integers(arg: Any) -> Any:
+    if type(arg) is float or type(arg) is complex:
+        return 0
+    if type(arg) in (torch.Tensor, torch.nn.Parameter) and (arg.is_floating_point() or arg.is_complex()):
+        return torch.zeros((), dtype=torch.int64, device=arg.device).expand(arg.shape)
+    if type(arg) is list or type(arg) is tuple:
+        return type(arg)([_integers(item) for item in arg])
+    return arg
+
+
+def _summed(call: Call, entries: Entries) -> Any:
+    """A sum or mean over axes."""
+    others: dict[int | str, Any] = dict(enumerate(call.args))
+    others.update(call.kwargs)
+    ndim = entries.ndim - 1
+    found = reduced_axes(others, ndim)
+    if found is None:
+        return None
+    axes, keep = found
+    if call.func in MEANS:
+        count = math.prod([entries.shape[1 + axis] for axis in axes])
+        entries = entries.like(entries.numbers / count)
+    return entries.reduced(axes, keep)
+
+
+def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
+    """Products with a vector, and of a vector or few rows with a matrix: each number times what it meets, summed up."""
+    others = given_beside(call, at, held)
+    key = call.leaves[at].key
+    left = key in (0, "input", "self")
+    names = (1, "other", "mat2", "tensor2", "weight", "vec") if left else (0, "input", "self")
+    if others is None or others.get(2) is not None or others.get("bias") is not None:
+        return None
+    other = next((others[name] for name in names if name in others), None)
+    if not isinstance(other, torch.Tensor) or not 0 < other.ndim <= 2 or entries.ndim < 2:
+        return None
+    matrix = other.mT if other.ndim == 2 and (call.func is F.linear or not left) else other
+    if not left and entries.ndim > 2:
+        if entries.ndim > 3 or other.ndim == 2:
+            return None
+        return entries.times(other[:, None]).reduced([0])
+    if matrix.ndim == 1:
+        return entries.times(matrix).reduced([-1])
+    if is_large((len(entries), entries.numbers[..., 0].numel() * matrix.numel() // matrix.shape[0])) and (
+        entries.numbers.numel() * matrix.shape[1] > 4 * (entries.numbers.numel() + matrix.numel())
+    ):
+        return None
+    wide = entries.moved(lambda t: t.unsqueeze(-1), lambda t: t.unsqueeze(-1))
+    return wide.like(wide.numbers * matrix).reduced([-2])

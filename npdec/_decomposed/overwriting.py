@@ -1,0 +1,142 @@
+"""Numbers put at places of which some are named more than once: of those that go to one place one stays.
+
+Which one, torch leaves open: it depends on how its kernel goes through memory, and so may differ between a value and
+its components; and backwards torch gives each of them the gradient of the place. So torch's kernel is asked once, with
+the numbers of the elements in their place, and all parts follow it: what stays in the value stays in all of them, and
+it alone has the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._storage import has_overlap
+from npdec._torch.tracing import mapped, tracing
+
+__all__ = ["are_distinct", "put", "watching"]
+
+Function = Callable[..., Any]
+
+
+def put(write: Function, target: torch.Tensor, source: torch.Tensor) -> Any:
+    """What `write(target, source)` makes, which puts elements of the source at places of the target."""
+    held, given = (t.value if isinstance(t, DecomposedTensor) else t for t in (target, source))
+    numbers = torch.arange(given.numel(), device=given.device).reshape(given.shape)
+    if given.numel() and 0 not in given.stride():  # the kernel goes through memory in an order that depends on strides
+        numbers = torch.empty_strided(given.shape, given.stride(), dtype=torch.int64, device=given.device).copy_(
+            numbers
+        )
+    owner = write(torch.full_like(held, -1, dtype=torch.int64), numbers)
+    chosen = source.to(target.dtype).reshape(-1)[owner.clamp(min=0)]
+    return torch.where(owner < 0, target, chosen)
+
+
+# -- whether a place is named more than once ---------------------------------------------------------------------------
+
+
+def are_distinct(target: torch.Tensor, items: Sequence[Any]) -> bool:
+    """Whether an index of a tensor, made of what torch takes for one, names no element twice.
+
+    In traced code, and within torch.vmap, no branch may depend on numbers: there, arrays of integers may.
+    """
+    shape = target.shape
+    arrays = [item for item in items if isinstance(item, (torch.Tensor, list, tuple, range))]
+    if arrays and has_overlap(target.value if isinstance(target, DecomposedTensor) else target):
+        return False  # several are one in memory
+    masks = sum(map(_is_mask, arrays))
+    if not arrays or masks == len(arrays) == 1:
+        return True
+    if tracing() or mapped():
+        return False
+    axis, used = 0, sum(map(_axes_of, items))
+    places: list[tuple[int, torch.Tensor]] = []
+    for item in items:
+        if _is_mask(item):
+            places += [(axis + i, part) for i, part in enumerate(item.nonzero().cpu().unbind(1))]
+        elif isinstance(item, (torch.Tensor, list, tuple, range)):
+            places.append((axis, torch.as_tensor(item, device="cpu")))
+        axis += len(shape) - used if item is Ellipsis else _axes_of(item)
+    together = torch.broadcast_tensors(*[part for _, part in places])
+    flat = torch.zeros_like(together[0], dtype=torch.int64)
+    for (axis, _), part in zip(places, together, strict=True):
+        flat = flat * shape[axis] + part % shape[axis]
+    return _differ(flat.reshape(-1), 0)
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8)
+
+
+def _axes_of(item: Any) -> int:
+    """How many axes of a tensor an item of its index is for; an Ellipsis, for the rest."""
+    if _is_mask(item):
+        return int(item.ndim)
+    return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
+
+
+def _differ(index: torch.Tensor, dim: int) -> bool:
+    """Whether the numbers along an axis differ from each other."""
+    if not index.ndim or index.shape[dim] < 2:
+        return True
+    if tracing() or mapped():
+        return False
+    return not bool((index.sort(dim).values.diff(dim=dim) == 0).any())
+
+
+# -- the functions that do so ------------------------------------------------------------------------------------------
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+    if reduce is not None or not isinstance(src, torch.Tensor) or not src.ndim or _differ(index, dim):
+        return None
+    src = src[tuple([slice(0, n) for n in index.shape])]
+    return put(lambda held, numbers: torch.scatter(held, dim, index, numbers), x, src)
+
+
+def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+    if _differ(index, 0):
+        return None
+    return put(lambda held, numbers: torch.index_copy(held, dim, index, numbers), x, source)
+
+
+def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    items = [slice(None) if item is None else item for item in indices]
+    if accumulate or are_distinct(x, items):
+        return None
+    return put(lambda held, numbers: torch.index_put(held, indices, numbers), x, values)
+
+
+def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    if accumulate or are_distinct(x.reshape(-1), (index,)):
+        return None
+    return put(lambda held, numbers: torch.put(held, index, numbers), x, source)
+
+
+_PUTTING: dict[str, Function] = {"scatter": _scatter, "index_copy": _index_copy, "index_put": _index_put, "put": _put}
+
+
+def watching(rules: dict[Any, Function]) -> dict[Any, Function]:
+    """The rules of the functions that put numbers at places, each keeping its own where the places differ."""
+    return {
+        function: _Watched(made, rules[function])
+        for name, made in _PUTTING.items()
+        for function in (getattr(torch, name), getattr(torch.Tensor, name))
+    }
+
+
+class _Watched:
+    """A rule that is looked at first."""
+
+    __slots__ = ("inner", "made")
+
+    def __init__(self, made: Function, inner: Function) -> None:
+        self.made = made
+        self.inner = inner
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        made = self.made(*args, **kwargs)
+        return self.inner(func, args, kwargs) if made is None else made

@@ -1,0 +1,161 @@
+"""Functions of each element alone, computed for a part of the elements at a time.
+
+The slope of such a function takes a dozen tensors of the size of the value. Beside dense components these are nothing;
+beside entries, of which there are one or two for each element, they would be most of the memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.batching_rules import named
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
+
+__all__ = ["in_pieces"]
+
+_LEAST = 2**12  # elements of a piece, at the least
+_MOST = 12  # pieces
+_ALIGNED = 64  # elements: vector instructions meet the same ones together as in one piece
+
+# Those that the tags do not tell.
+_ELEMENTWISE = frozenset(
+    named(
+        "maximum minimum fmax fmin clamp clip clamp_min clamp_max div divide true_divide __rtruediv__ __rdiv__ mul "
+        "multiply floor_divide remainder fmod where masked_fill abs absolute __abs__ lerp addcmul addcdiv ldexp "
+        "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
+        "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not __and__ __or__ "
+        "__xor__ __rand__ __ror__ __rxor__ __invert__ isclose signbit copysign to"
+    )
+)
+
+
+def _is_elementwise(func: Any, rule: Any) -> bool:
+    rule = getattr(rule, "rule", rule)  # that of a function with an argument `inplace` is within another
+    return func in _ELEMENTWISE or getattr(rule, "elementwise", False)
+
+
+def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What the rule answers, in pieces along an axis that are put together; None if the call is no such one, or gives
+    components that are no entries."""
+    if not _is_elementwise(func, rule):
+        return None
+    given: dict[int, Entries] = {}
+    shapes: list[torch.Size] = []
+    reverse = False
+    for arg in (*args, *kwargs.values()):
+        if type(arg) is DecomposedTensor:
+            found = None if arg.whole else sparse(arg)
+            if isinstance(found, Entries):
+                given[id(arg)] = found
+            elif arg.whole:
+                reverse = True
+            else:  # windows are left as they are
+                return None
+        if isinstance(arg, torch.Tensor):
+            shapes.append(_plain(arg).shape)
+    shape = _util.broadcast_shapes(*shapes)
+    if math.prod(shape) < 2 * _LEAST:
+        return None
+    size, axis = math.prod(shape), max(range(len(shape)), key=shape.__getitem__)
+    n = shape[axis]
+    step = max(-(-n // _MOST), _LEAST * n // size, 1)
+    step = min(-(-step // _ALIGNED) * _ALIGNED, n)
+
+    def piece(arg: Any, start: int) -> Any:
+        if not isinstance(arg, torch.Tensor):
+            return arg
+        plain = _plain(arg)
+        own = axis - len(shape) + plain.ndim
+        if own < 0 or plain.shape[own] == 1:
+            return arg
+        length = min(step, n - start)
+        if type(arg) is not DecomposedTensor:
+            return arg.narrow(own, start, length)
+        value, residual = (part.narrow(own, start, length) for part in (arg.value, arg.residual))
+        if arg.whole:
+            cut: Any = arg.components.narrow(own + 1, start, length)
+        else:
+            its = given[id(arg)]
+            numbers, owners = (part.narrow(own + 1, start, length) for part in (its.numbers, its.owners))
+            cut = Entries(numbers, owners, its.count)
+        return DecomposedTensor(value, residual, cut, arg.labels, arg.whole)
+
+    made: list[list[DecomposedTensor]] = []
+    with _util.saying_once():
+        for start in range(0, n, step):
+            answer = rule(
+                func, [piece(arg, start) for arg in args], {k: piece(arg, start) for k, arg in kwargs.items()}
+            )
+            items = list(answer) if isinstance(answer, tuple) else [answer]
+            if not all(_has_entries(item, reverse) for item in items):
+                return None
+            made.append(items)
+        value = func(*map(_plain, args), **{key: _plain(arg) for key, arg in kwargs.items()})
+    each = [list(pieces) for pieces in zip(*made, strict=True)]
+    made.clear()
+    if not isinstance(value, tuple):
+        return _together(value, each[0], axis, given)
+    joined = [_together(v, pieces, axis, given) for v, pieces in zip(value, each, strict=True)]
+    return type(value)(*joined) if hasattr(value, "_fields") else type(value)(joined)
+
+
+def _plain(arg: Any) -> Any:
+    return arg.value if type(arg) is DecomposedTensor else arg
+
+
+def _has_entries(item: Any, reverse: bool) -> bool:
+    if type(item) is not DecomposedTensor or item.whole is not reverse:
+        return False
+    return reverse or (type(item.windows) is Entries and "components" not in vars(item))
+
+
+def _together(
+    value: torch.Tensor, pieces: list[DecomposedTensor], axis: int, given: dict[int, Entries]
+) -> DecomposedTensor:
+    first, residuals = pieces[0], [piece.residual for piece in pieces]
+    labels, reverse = first.labels, first.whole
+    parts: list[Any] = [piece.components if reverse else piece.windows for piece in pieces]
+    del first
+    pieces.clear()  # what is put together is not needed any more
+    residual = _joined(residuals, axis).expand(value.shape)
+    residuals.clear()
+    if reverse:
+        return DecomposedTensor(value, residual, torch.cat(parts, axis + 1), labels, True)
+    width, count = max(len(part.numbers) for part in parts), len(labels)
+    parts = [part.wider(width) for part in parts]
+    owners = [part.owners for part in parts]
+    separate = [part.numbers for part in parts]
+    parts.clear()
+    numbers = torch.cat(separate, axis + 1)
+    separate.clear()
+    for its in given.values():  # owners in common need no memory, and are known to be equal
+        if its.count == count and its.owners.shape == numbers.shape and _are_parts(owners, its.owners, axis + 1):
+            return DecomposedTensor(value, residual, Entries(numbers, its.owners, count), labels)
+    return DecomposedTensor(value, residual, Entries(numbers, torch.cat(owners, axis + 1), count), labels)
+
+
+def _joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+    """The parts beside each other; one of them, if they are the same and repeat their first row along the axis."""
+    first, *others = parts
+    if not first.stride(axis):
+        row = first.narrow(axis, 0, 1)
+        if all(torch.equal(row, other.narrow(axis, 0, 1)) and not other.stride(axis) for other in others):
+            return row
+    return torch.cat(list(parts), axis)
+
+
+def _are_parts(parts: Sequence[torch.Tensor], whole: torch.Tensor, axis: int) -> bool:
+    start = 0
+    for part in parts:
+        own = whole.narrow(axis, start, part.shape[axis])
+        start += part.shape[axis]
+        if part.shape != own.shape or not torch.equal(part, own):
+            return False
+    return True

@@ -1,0 +1,168 @@
+"""What reverse mode needs of autograd: graphs where contributions flow, none elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+
+from npdec._decomposed import completeness
+from npdec._torch.tracing import tracing
+
+__all__ = [
+    "carried", "derived_twice", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only",
+    "scaled", "stand_in",
+]  # fmt: skip
+
+
+# Whether the graph that is made will be derived with a graph, which the shorter one of `pulled` cannot be.
+derived_twice: ContextVar[bool] = ContextVar("npdec.derived_twice", default=False)
+
+
+class no_graph:
+    """Reverse mode differentiates components alone: values and residuals need no graph of the parameters. (This is
+    torch.no_grad, which takes longer to make than a small operation to run.)"""
+
+    __slots__ = ("before",)
+
+    def __init__(self, whole: bool) -> None:
+        self.before = torch.is_grad_enabled() if whole else None
+
+    def __enter__(self) -> None:
+        if self.before:
+            torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.before:
+            torch._C._set_grad_enabled(True)
+
+
+class _Graft(torch.autograd.Function):
+    """The difference of two tensors of known value, on the graph of a third one of their shape."""
+
+    @staticmethod
+    def forward(ctx: Any, value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+        return value - base
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, None, grads[0]
+
+
+def graft(value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
+    """`value - base`, through which gradients flow as through `carrier`."""
+    return _apply(_Graft, value, base, carrier)
+
+
+def _apply(function: type[torch.autograd.Function], *args: Any) -> torch.Tensor:
+    """`function.apply`, which looks at its arguments for torch.func and decomposed tensors first."""
+    if tracing() or torch._C._are_functorch_transforms_active():
+        found: torch.Tensor = function.apply(*args)
+    else:
+        found = super(torch.autograd.Function, function).apply(*args)  # type: ignore[misc]
+    return found
+
+
+def read_only(components: torch.Tensor) -> torch.Tensor:
+    """The components for a function that takes no views of them, of which autograd may keep them though it needs no
+    more than their shape: what is written to them later does not concern it."""
+    return components.unsafe_chunk(1)[0]
+
+
+def overwritten(error: RuntimeError) -> bool:
+    """Whether torch says that a graph needs what was written over, or a write that one may keep a view of what it is to
+    write over (`npdec._decomposed.shared_storage`)."""
+    text = str(error)
+    return "has been modified by an inplace operation" in text or "its base, what a graph keeps" in text
+
+
+def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """`value` on the graph of the only component: an argument for a function that only reads it."""
+    carrier = components.squeeze(0)
+    carrier.data = value
+    return carrier
+
+
+def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """The same for a function that keeps what it reads for the way back: what is written to the component later does
+    not touch it."""
+    return _apply(_Pulled, [value], _first_axis, (), components)
+
+
+def _first_axis(grad: torch.Tensor) -> torch.Tensor:
+    return grad.unsqueeze(0)
+
+
+class _Pulled(torch.autograd.Function):
+    """A tensor on the graph of another one, with a derivative that is given."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, made: list[torch.Tensor], pull: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.pull = pull
+        ctx.save_for_backward(*held)
+        return made.pop()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if torch.is_grad_enabled():  # with create_graph, which nothing here asks for
+            raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
+        found = ctx.pull(grads[0], *ctx.saved_tensors)
+        return (None, None, None, *found) if isinstance(found, tuple) else (None, None, None, found)
+
+
+def is_pulled(whole: bool) -> bool:
+    """Whether the component of a result may be made by `pulled`: in reverse mode, where nothing looks closely."""
+    return (
+        whole
+        and not tracing()
+        and not torch._C._are_functorch_transforms_active()
+        and completeness.current.get() is None  # which is about the contributions themselves
+        and not derived_twice.get()
+    )
+
+
+def pulled(
+    value: torch.Tensor,
+    base: torch.Tensor,
+    components: torch.Tensor | Sequence[torch.Tensor],
+    pull: Callable[..., Any],
+    difference: torch.Tensor | None = None,
+    held: Sequence[torch.Tensor] = (),
+) -> torch.Tensor:
+    """The component of a result in reverse mode, `value - base`, from those of one argument or several: `pull` takes
+    gradients of the former, (1, *shape), to that of the latter, or to a tuple of them. `difference` is value − base, if
+    nobody needs it any more; `held` are tensors that others may write to, which `pull` takes after the gradients."""
+    made = value.detach() - base.detach() if difference is None else difference
+    carriers = (components,) if isinstance(components, torch.Tensor) else components
+    return _apply(_Pulled, [made.unsqueeze_(0)], pull, held, *carriers)
+
+
+def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What takes gradients through a product with the multiplier. Nothing passes where nothing comes from, though the
+    multiplier be infinite or NaN: there the result was not chosen."""
+    if bool(torch.isfinite(multiplier.sum())):
+        return lambda grad: grad * multiplier
+    return lambda grad: torch.where(grad == 0, 0, grad * multiplier)
+
+
+class _Guarded(torch.autograd.Function):
+    """A product with a constant, whose gradient is zero where that of the result is."""
+
+    @staticmethod
+    def forward(ctx: Any, components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
+        ctx.shape, ctx.multiplier, ctx.is_complex = components.shape, multiplier, components.is_complex()
+        return torch.where(components == 0, 0, components * multiplier)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        grad: torch.Tensor = scaled(ctx.multiplier.conj())(grads[0])
+        return (grad if ctx.is_complex else grad.real).sum_to_size(ctx.shape), None
+
+
+def guarded(components: torch.Tensor, multiplier: torch.Tensor) -> torch.Tensor:
+    """Components (1, *shape) times a constant that may be infinite or NaN. What does not move contributes nothing."""
+    return _apply(_Guarded, components, multiplier)

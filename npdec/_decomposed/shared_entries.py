@@ -1,0 +1,163 @@
+"""Components of all numbers in one memory, where they are too many to be made: what writes into tensors over it change.
+
+As parts in common lie in memory as the values do (`npdec._decomposed.shared_storage`), so do the entries of these;
+where what is written has no entries, the sums of the components do, on the graph that these are found by. They are made
+anew for each write, as others hold what was there before, and are changed before it: nobody sees them until it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.reverse_stand_ins import as_whole, may_be_pulled
+from npdec._decomposed.size_limits import is_large
+from npdec._decomposed.tensor import DecomposedTensor, Labels, places_of
+from npdec._decomposed.vjp_components import Pulled, Source
+from npdec._torch.tracing import tracing
+
+__all__ = ["Shared", "gathered"]
+
+_FEW = 16  # components that are as well entries
+
+Place = tuple[slice, ...]
+
+
+class Shared:
+    """The components of the numbers (L,) of a memory: entries, or what finds them. `changes` are the values of tensors
+    over it, and the attributes that these get with the write."""
+
+    __slots__ = ("changes", "kept", "labels")
+
+    def __init__(self, kept: Entries | Pulled, labels: Labels) -> None:
+        self.kept, self.labels = kept, labels
+        self.changes: list[tuple[torch.Tensor, dict[str, Any]]] = []
+
+    def seen(self, value: torch.Tensor) -> Entries | Pulled:
+        """Those of a tensor over the memory."""
+        kept = self.kept
+        if isinstance(kept, Entries):
+            return Entries(_like(kept.numbers, value), _like(kept.owners, value, signed=False), kept.count)
+        with torch.inference_mode(False), torch.enable_grad():
+            return Pulled(_like(kept.total[None], value).squeeze(0), kept.sources, kept.count)
+
+    def write(self, held: DecomposedTensor, its: DecomposedTensor | None, writing: Callable[..., Any]) -> None:
+        """What `writing` writes of components into components, of a tensor into `held`; nothing, as zeros, if None."""
+        kept, given = self.kept, None if its is None else _entries(its, self.labels)
+        if isinstance(kept, Entries) and (its is None or given is not None):
+            if given is not None:
+                width = max(len(kept.numbers), len(given.numbers))
+                kept, given = kept.wider(width), given.wider(width)
+            made = Entries(kept.numbers, kept.owners, kept.count)
+            _do(writing(_like(made.numbers, held.value), None if given is None else given.numbers))
+            _do(writing(_like(made.owners, held.value, signed=False), None if given is None else given.owners))
+            self.kept = made
+        else:
+            total, sources = _summed(kept)
+            with torch.inference_mode(False), torch.enable_grad():
+                total = total.clone()
+                row = None
+                if its is not None:
+                    whole, more = as_whole(its, self.labels)
+                    row, sources = whole.components, [*sources, *more]
+                _do(writing(_like(total[None], held.value), row))
+            self.kept = Pulled(total, list({id(s.sum): s for s in sources}.values()), kept.count)
+        held.windows = self.seen(held.value)
+        for value, attributes in self.changes:
+            attributes["windows"] = self.seen(value)
+
+    def agrees(self, tensor: DecomposedTensor) -> bool:
+        """Whether a tensor over the memory has these components, also of elements that are one there."""
+        seen: Any = self.seen(tensor.value)
+        if isinstance(seen, Pulled):
+            return _is_same(seen.total.detach(), as_whole(tensor, self.labels)[0].components.detach().squeeze(0))
+        given = _entries(tensor, self.labels)
+        if given is None:
+            return False
+        width = max(len(seen.numbers), len(given.numbers))
+        seen, given = seen.wider(width), given.wider(width)
+        return torch.equal(seen.owners, given.owners) and _is_same(seen.numbers, given.numbers)
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
+
+
+def _do(step: tuple[Any, ...]) -> None:
+    function, *args = step
+    function(*args)
+
+
+def _like(flat: torch.Tensor, value: torch.Tensor, signed: bool = True) -> torch.Tensor:
+    """The view of `flat` (K, L) that a value is of its memory."""
+    size, steps = (len(flat), *value.shape), (flat.stride(0), *value.stride())
+    made = flat.as_strided(size, steps, flat.storage_offset() + value.storage_offset())
+    made = made.conj() if signed and value.is_conj() else made
+    return torch._neg_view(made) if signed and value.is_neg() else made
+
+
+def _summed(kept: Entries | Pulled) -> tuple[torch.Tensor, list[Source]]:
+    if isinstance(kept, Pulled):
+        return kept.total, list(kept.sources)
+    total = kept.sum().detach().requires_grad_()
+    return total, [Source(total, kept, torch.arange(kept.count, device=total.device))]
+
+
+def _entries(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
+    """The components of a tensor as entries, under these labels, if they are that or few."""
+    found: Any = sparse(tensor)
+    if isinstance(found, Windows):
+        found = found.entries()
+    elif found is None and len(tensor.labels) <= _FEW:
+        components = tensor.components
+        owners = torch.arange(1, len(components) + 1, device=components.device)
+        owners = owners.reshape(-1, *[1] * tensor.value.ndim).expand(components.shape)
+        found = Entries(components, owners, len(components))
+    if found is None or tensor.labels == labels:
+        return found
+    return found.merged(places_of(tensor.labels, labels), len(labels))
+
+
+def gathered(
+    members: Sequence[torch.Tensor],
+    values: Sequence[torch.Tensor],
+    labels: Labels,
+    like: DecomposedTensor,
+    length: int,
+    dtype: torch.dtype,
+    each_once: Callable[[torch.Tensor], Place],
+) -> Shared | None:
+    """The components of all numbers in the memory that these tensors are over; None if they are to be made."""
+    if tracing() or like.whole or not is_large((len(labels), length)):
+        return None
+    decomposed = sorted(
+        [member for member in members if isinstance(member, DecomposedTensor)], key=lambda t: t.value.numel()
+    )
+    if not all(map(may_be_pulled, [*decomposed, like])) or len({value.dtype for value in values}) > 1:
+        return None
+    device = values[0].device
+    found = [_entries(member, labels) for member in decomposed]
+    if all(its is not None for its in found):
+        width = max([len(its.numbers) for its in found if its is not None], default=1)
+        numbers = torch.zeros((width, length), dtype=dtype, device=device)
+        owners = torch.zeros((width, length), dtype=torch.int64, device=device)
+        for member, its in zip(decomposed, found, strict=True):
+            assert its is not None
+            place, wide = (slice(None), *each_once(member.value)), its.wider(width)
+            _like(numbers, member.value)[place].copy_(wide.numbers[place])
+            _like(owners, member.value, signed=False)[place].copy_(wide.owners[place])
+        return Shared(Entries(numbers, owners, len(labels)), labels)
+    sources: dict[int, Source] = {}
+    with torch.inference_mode(False), torch.enable_grad():
+        total = torch.zeros((1, length), dtype=dtype, device=device)
+        for member in decomposed:
+            whole, its_sources = as_whole(member, labels)
+            sources.update((id(source.sum), source) for source in its_sources)
+            place = (slice(None), *each_once(member.value))
+            _like(total, member.value)[place].copy_(whole.components[place])
+        return Shared(Pulled(total.squeeze(0), list(sources.values()), len(labels)), labels)

@@ -1,0 +1,164 @@
+"""Contributions that are too large, infinite or not a number: what is said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar, Token
+from typing import Any, TypeVar
+
+import torch
+
+from npdec._impl import _util
+from npdec._torch.tracing import mapped, name_of, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = [
+    "STEEP",
+    "change",
+    "is_large",
+    "of_what_stays",
+    "warn_cancelled",
+    "warn_infinite",
+    "warn_of_factors",
+    "warn_of_size",
+    "watch_factors",
+]
+
+T = TypeVar("T")
+# What is to be said of infinite results, until it is known which of the results are chosen.
+_held: ContextVar[list[str] | None] = ContextVar("npdec.held", default=None)
+
+STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
+
+
+def change(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """value − residual, zero where both are one infinity."""
+    return torch.where(value == residual, 0, value - residual)
+
+
+def warn_cancelled(name: str) -> None:
+    """Warn that contributions have been shared out by other than the law, which would make them too large."""
+    _util.warn(
+        f"{name}: the contributions to its argument cancel to less than a millionth of their sizes, or to rounding "
+        "errors, where it jumps or is steep: its change is shared among those that move towards the value, in "
+        "proportion to their sizes",
+        DecompositionWarning,
+    )
+
+
+def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.Tensor | None = None) -> None:
+    """Warn that contributions are infinite or NaN, as the value or the residual of the result is, if they are known."""
+    at_baseline = residual is None or not bool(torch.isfinite(residual).all())
+    at_value = value is None or not bool(torch.isfinite(value).all())
+    place = "at the baseline" if at_baseline else "at the value" if at_value else "between"
+    if residual is None:
+        place += " or at the value"
+    said = f"{name}: infinite or not a number {place}, and so are contributions"
+    said += ": choose another baseline" if at_baseline else ""
+    waiting = None if tracing() else _held.get()
+    if waiting is None:
+        _util.warn(said, DecompositionWarning)
+    else:
+        waiting.append(said)
+
+
+def of_what_stays(compute: Callable[[], T], parts: Callable[[T], Iterable[torch.Tensor]]) -> T:
+    """What `compute` gives, which chooses among results. That some are infinite is said if one of them is chosen: if
+    the parts of what it gives are not all finite."""
+    said: list[str] = []
+    tokens: list[Token[list[str] | None]] = []
+    try:
+        tokens.extend(map(_held.set, (said,)))  # in one: an interrupt would lose the token
+        made = compute()
+    finally:
+        for token in tokens:
+            _held.reset(token)
+    if said and not all(bool(torch.isfinite(part).all()) for part in parts(made)):
+        for one in dict.fromkeys(said):
+            _util.warn(one, DecompositionWarning)
+    return made
+
+
+def is_large(factor: Any) -> bool:
+    """Whether what is multiplied with a factor, a number or a tensor of them, may become a million times as large."""
+    if isinstance(factor, torch.Tensor):
+        if not factor.numel() or not (factor.is_floating_point() or factor.is_complex()) or factor.is_meta:
+            return False
+        # The length takes a fraction of the time of the largest magnitude, and mostly says enough.
+        if float(torch.linalg.vector_norm(factor.detach())) <= STEEP:
+            return False
+        factor = float(factor.detach().abs().max())
+    return not isinstance(factor, (tuple, list)) and STEEP < abs(factor) < math.inf
+
+
+def _magnitude(components: Any) -> torch.Tensor:
+    """What the magnitudes of components, in whatever form, add up to."""
+    if isinstance(components, torch.Tensor):
+        return components.detach().abs().sum(0)
+    made: torch.Tensor = components.magnitude().detach()
+    return made
+
+
+def warn_of_size(
+    name: str,
+    made: Sequence[Any],
+    components: Sequence[Any],
+    values: Sequence[torch.Tensor],
+    residuals: Sequence[torch.Tensor],
+    whole: bool,
+) -> None:
+    """Warn where contributions that an operation has made of finite ones are not finite, or so large that they cancel
+    to a millionth of what they are; in reverse mode, where the change of a result is not finite."""
+    if tracing() or mapped():
+        return
+    given = sum(float(_magnitude(c).sum()) for c in components)
+    if not math.isfinite(given):
+        return
+    for part, value, residual in zip(made, values, residuals, strict=True):
+        sizes = change(value, residual).detach().abs()
+        sizes = sizes if whole else torch.where(torch.isfinite(sizes), _magnitude(part), sizes)
+        most = float(sizes.amax()) if sizes.numel() else 0.0
+        if not math.isfinite(most):
+            warn_infinite(name, value.detach(), residual.detach())
+        elif most > STEEP * given and bool((sizes > STEEP * (value.abs() + residual.abs() + given)).any()):
+            _warn_large(name)
+
+
+def _warn_large(name: str) -> None:
+    _util.warn(
+        f"{name}: contributions are more than a million times as large as the value, the residual and what "
+        "they are made of: they cancel, and few of their digits are left in what they add up to",
+        DecompositionWarning,
+    )
+
+
+def warn_of_factors(
+    name: str, gross: torch.Tensor, changes: torch.Tensor, value: torch.Tensor, residual: torch.Tensor
+) -> None:
+    """Warn where what the factors of a product contribute cancels to a millionth of its size.
+
+    `gross` (*S) are the magnitudes of what the factors contribute, together, and `changes` those of the change of each.
+    The largest of these may be the large factor's own (1/x from a baseline next to zero), and measures nothing.
+    """
+    given = changes.sum() - changes.max()
+    if bool((torch.isfinite(gross) & (gross > STEEP * (value.abs() + residual.abs() + given))).any()):
+        _warn_large(name)
+
+
+def watch_factors(
+    call: Any,
+    factors: Sequence[int],
+    nodes: Sequence[tuple[Sequence[torch.Tensor], float]],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+) -> None:
+    """The same of a call whose tensors `factors` enter linearly each, with the points of the path at which the others
+    are held, and their weights."""
+    with torch.no_grad():
+        steps = [change(call.tensors[i].value, call.tensors[i].residual) for i in factors]
+        gross: Any = 0
+        for points, weight in nodes:
+            for i, step in zip(factors, steps, strict=True):
+                gross = gross + weight * call.linear_part(*points[:i], step, *points[i + 1 :]).abs()
+        warn_of_factors(name_of(call.func), gross, torch.stack([s.abs().sum() for s in steps]), value, residual)

@@ -1,0 +1,313 @@
+"""The torch face: `DecomposedTensor`, a tensor that carries the contributions of the inputs it was computed from.
+
+It is the tensor of its value (a `torch.Tensor` over the same memory), with three attributes beside it: the residual,
+the components (one more axis, in front) and their labels. Every torch function that meets one arrives in
+`__torch_function__` and is answered by its rule (`npdec._rules.dispatch`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed import kept_components, merging
+from npdec._decomposed.parts import Labels, LazyComponents, Views
+from npdec._decomposed.pickling import Stored, safe
+from npdec._decomposed.size_limits import has_many, zeros
+from npdec._impl._storage import laid_out_alike
+from npdec._torch.interrupts import undisturbed
+from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
+
+__all__ = [
+    "DecomposedTensor",
+    "InputLabel",
+    "Labels",
+    "align",
+    "carries",
+    "copy_of",
+    "expand_components",
+    "is_broadcast",
+    "is_reverse",
+    "new_source",
+    "under_labels_of",
+    "union",
+]
+
+
+def new_source() -> bytes:
+    """What tells an input from all others, in every process and on every machine.
+
+    It is drawn at once, so that two workers that were given one input agree on it, and of the system's entropy, which
+    forked processes do not share.
+    """
+    return os.urandom(16)
+
+
+@constant_when_traced
+def _source(label: InputLabel) -> bytes:
+    return label.source
+
+
+@safe
+class InputLabel:
+    """The label of a component that was given none: which input, and which element or index of it.
+
+    Labels of separate `np.decompose` calls are different, even at the same index; those of one stay equal in copies,
+    pickles and other processes.
+    """
+
+    __slots__ = ("index", "source")
+
+    def __init__(self, source: bytes, index: tuple[int, ...]) -> None:
+        self.source = source
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InputLabel) or self.index != other.index:
+            return False
+        # A graph would not notice that two sources, different ones when it was made, are one.
+        return _source(self) == _source(other) if tracing() else self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputLabel, (self.source, self.index)
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(str, self.index))}]"
+
+
+@safe
+class DecomposedTensor(torch.Tensor):
+    """A tensor with `value == residual + components.sum(0)`.
+
+    `value`, `residual`: plain tensors of the shape; `components`: shape `(C, *shape)`; `labels`: a tuple of C hashable
+    labels. `whole` marks reverse mode: one component that stands for all inputs together and carries the graph.
+    Raises ValueError if the shapes do not fit together.
+
+    >>> t = np.decompose(torch.tensor([1.0, 2.0]), labels=["a", "b"])
+    >>> (t * 3).sum().components
+    tensor([3., 6.])
+    """
+
+    value: torch.Tensor
+    residual: torch.Tensor
+    components: Any = kept_components.Components()  # a tensor; made of the windows when first read, if it has those
+    labels: Labels
+    whole: bool
+    discrete: bool  # whether value and residual are booleans or integers, of which the components are real
+    # Where alone the components are not zero, if that is known, or what they are to be made of.
+    windows: LazyComponents | None = None
+    origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
+    writes: int = 0  # how often it was written to
+    views: Views | None = None  # the decomposed tensors over the same memory
+
+    @staticmethod
+    def __new__(
+        cls,
+        value: torch.Tensor,
+        residual: torch.Tensor,
+        components: torch.Tensor | LazyComponents,
+        labels: Labels,
+        whole: bool = False,
+    ) -> DecomposedTensor:
+        shape = value.shape
+        if residual.shape != shape or components.shape != (len(labels), *shape):
+            raise ValueError(
+                f"a decomposition of shape {tuple(shape)} with {len(labels)} labels needs a residual of that shape and "
+                f"components of shape {(len(labels), *shape)}, "
+                f"not {tuple(residual.shape)} and {tuple(components.shape)}"
+            )
+        if not dispatch:
+            first_use[0]()
+        self = carrier(value).as_subclass(cls)
+        self.value = value
+        self.residual = residual
+        if isinstance(components, torch.Tensor):
+            self.components = components
+        else:
+            self.windows = components
+        self.labels = labels
+        self.whole = whole
+        self.discrete = not carries(value.dtype)
+        self.origin = None
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        for t in types:
+            if not issubclass(t, torch.Tensor):
+                return NotImplemented
+        if tracing():
+            with Nested(cls, dispatch[0]):
+                return dispatch[0](func, args, kwargs or {})
+        return undisturbed(dispatch[0], func, args, kwargs or {})
+
+    def covers(self, labels: Labels) -> bool:
+        """Whether every one of the labels is among this tensor's."""
+        return labels is self.labels or labels == self.labels or set(labels) <= set(self.labels)
+
+    def c_sum(self) -> torch.Tensor:
+        """`residual + components.sum(0)`: the value, from its parts."""
+        return self.residual + kept_components.summed(self)
+
+    @property
+    def recovery(self) -> torch.Tensor:
+        """As `c_sum()`."""
+        return self.c_sum()
+
+    def numc(self) -> int:
+        """The number of components."""
+        return len(self.labels)
+
+    def c_size(self, dim: int | None = None) -> Any:
+        """The shape of the components, `(C, *shape)`, or its length along one axis."""
+        return self.components.shape if dim is None else self.components.shape[dim]
+
+    groupby = merging.groupby
+    top = merging.top
+    to_dataframe = merging.to_dataframe
+    to_xarray = merging.to_xarray
+
+    def set_(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Raises RuntimeError. torch asks nobody about this method, which would leave the contributions behind."""
+        raise RuntimeError(
+            "set_: a decomposed tensor does not take another's memory, where it has no contributions: use the other "
+            "tensor in its place, or write its numbers (copy_)"
+        )
+
+    # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        components = kept_components.kept(self) or Stored(self.components)
+        return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.whole)
+
+    def __copy__(self) -> torch.Tensor:
+        return self.view_as(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
+        made: Any = self.clone()
+        components = kept_components.kept(made) or made.components
+        return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.whole)
+
+
+# Set once by `npdec._rules.dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes
+# nothing waits for the rules of torch's functions, or finds a class of torch's changed.
+dispatch: list[Any] = []
+first_use: list[Callable[[], Any]] = []
+
+
+def carries(dtype: torch.dtype) -> bool:
+    """Whether numbers of the dtype can carry contributions: integers and booleans cannot."""
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def is_reverse(args: Sequence[Any]) -> bool:
+    """Whether one of the arguments (or an item of a sequence among them) is a tensor in reverse mode."""
+    for arg in args:
+        if type(arg) is DecomposedTensor:
+            return arg.whole
+        if isinstance(arg, (tuple, list)) and is_reverse(arg):
+            return True
+    return False
+
+
+def is_broadcast(tensor: torch.Tensor) -> bool:
+    """Whether several elements of the tensor are one in memory."""
+    return 0 in tensor.stride() and any(
+        n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+    )
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of plain numbers that lies in memory as they do, so that what is computed with it is so to the last bit;
+    where tensors have no memory that could be looked at, only a copy."""
+    wrapped = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    kind: Any = type(tensor)
+    if wrapped or kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl:
+        return tensor.clone()
+    return laid_out_alike(tensor)
+
+
+def union(parts: Sequence[DecomposedTensor]) -> Labels:
+    """The labels of all the tensors, in order of first appearance."""
+    first = parts[0].labels
+    if all(_are_equal(part.labels, first) for part in parts):
+        return first
+    if tracing():
+        labels = list(first)
+        for part in parts:
+            labels += [label for label in part.labels if label not in labels]
+        return tuple(labels)
+    if any(part.whole is not parts[0].whole for part in parts):
+        raise ValueError(
+            "a tensor in reverse mode (np.attribute's argument) meets one that np.decompose made: attribute to both "
+            "inputs with np.attribute(f, x, y), or decompose both"
+        )
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
+
+
+def under_labels_of(parts: Sequence[DecomposedTensor]) -> DecomposedTensor | None:
+    """A tensor without elements under the labels of all the tensors; None of none."""
+    if not parts:
+        return None
+    labels, like = union(parts), next((part for part in parts if not part.discrete), parts[0])
+    nothing = like.value.new_empty(0)
+    components = nothing.new_empty((len(labels), 0), dtype=kept_components.component_dtype(like))
+    return DecomposedTensor(nothing, nothing, components, labels, like.whole)
+
+
+def _are_equal(labels: Labels, others: Labels) -> bool:
+    """torch.compile cannot see whether two tuples are one."""
+    if not tracing():
+        return labels is others or labels == others
+    if len(labels) != len(others):
+        return False
+    return all(label is other or label == other for label, other in zip(labels, others, strict=True))
+
+
+def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) -> torch.Tensor:
+    """The components under the wanted labels, which include `labels`: zero where there was none."""
+    if _are_equal(labels, wanted):
+        return components
+    if tracing():
+        places = [wanted.index(label) for label in labels]
+    else:
+        places = places_of(labels, wanted)
+    index = torch.tensor(places, dtype=torch.int64, device=components.device)
+    full = zeros(components, (len(wanted), *components.shape[1:]))
+    return full.index_copy(0, index, components)
+
+
+def align(
+    parts: Sequence[DecomposedTensor], lazy: Callable[[DecomposedTensor], Any] | None = None
+) -> tuple[Labels, list[Any]]:
+    """The union of the labels, and the components of each tensor under it, or what `lazy` gives in their place."""
+    labels = parts[0].labels if len(parts) == 1 else union(parts)
+    return labels, [_under(part, labels, lazy) for part in parts]
+
+
+def _under(part: DecomposedTensor, labels: Labels, lazy: Callable[[DecomposedTensor], Any] | None) -> Any:
+    equal = _are_equal(part.labels, labels)
+    kept = None if lazy is None or not (equal or has_many(len(labels))) else lazy(part)
+    if kept is None:
+        return expand_components(part.components, part.labels, labels)
+    return kept if equal else kept.merged(places_of(part.labels, labels), len(labels))
+
+
+def places_of(labels: Labels, wanted: Labels) -> list[int]:
+    """Where the labels are among the wanted ones."""
+    place = {label: i for i, label in enumerate(wanted)}
+    return [place[label] for label in labels]

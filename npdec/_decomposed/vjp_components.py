@@ -1,0 +1,155 @@
+"""Components that are computed backwards, when somebody reads them.
+
+Propagation is linear in the components, so that those of any result are a linear function of the components that it
+was computed from. Where they would be as large as all inputs times all outputs, this function is kept in their place:
+reverse mode's graph, from the sum of the components of each argument to that of the result. A row of its derivative,
+for each element that is read, gives the contributions to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.size_limits import check, zeros
+
+__all__ = ["Pulled", "Source"]
+
+
+class Source(NamedTuple):
+    """What a result was computed from: the sum (*S) of its components, where the graph begins; the components, a tensor
+    (C, *S), windows or entries; and which component of the result each of them is a part of, (C,)."""
+
+    sum: torch.Tensor
+    components: Any
+    places: torch.Tensor
+
+    def contracted(self, weights: torch.Tensor) -> torch.Tensor:
+        """The sum over all elements of each component (C,), with the gradient of a real number as weights."""
+        weights = weights.conj()  # the gradient by u + iv is du + i dv, and the share the real product
+        given = self.components
+        if isinstance(given, torch.Tensor):
+            flat = given.reshape(len(given), -1)
+            if not bool(torch.isfinite(self.sum).all()):  # what is not reached contributes nothing, be it infinite
+                flat = torch.where(weights.reshape(-1) == 0, 0, flat)
+            made: torch.Tensor = flat @ weights.reshape(-1).to(flat.dtype)
+        else:
+            made = given.contracted(weights)
+        return made.real if made.is_complex() else made
+
+    def part(self, i: int) -> torch.Tensor:
+        """Component i of the result, of what it was computed from: shape (*S)."""
+        own, given = self.places == i, self.components
+        made: torch.Tensor = given[own].sum(0) if isinstance(given, torch.Tensor) else given.part(own)
+        return made
+
+
+class Pulled:
+    """Components (C, *S) by their sum (*S), on a graph that begins at those of the `sources`."""
+
+    __slots__ = ("count", "sources", "total")
+
+    def __init__(self, total: torch.Tensor, sources: Sequence[Source], count: int) -> None:
+        self.total, self.sources, self.count = total, sources, count
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the components."""
+        return (self.count, *self.total.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.total.dtype
+
+    def note(self, components: torch.Tensor) -> None:
+        """Who has made the components needs this no more."""
+
+    def sum(self) -> torch.Tensor:
+        """The sum over the components, (*S)."""
+        return self.total.detach()
+
+    def dense(self) -> torch.Tensor:
+        """The components (C, *S)."""
+        check(self.shape)
+        slopes = self._slopes() if 0 < self.count < self.total.numel() and self.total.requires_grad else None
+        if slopes is not None:
+            return torch.stack(list(self._columns(*slopes)))
+        made = zeros(self.total.detach(), self.shape)
+        for column, row in zip(made.reshape(self.count, -1).T, self._rows(), strict=True):
+            column.copy_(row)
+        return made
+
+    def magnitude(self) -> torch.Tensor:
+        """The sum of the magnitudes of the components, (*S)."""
+        rows = [row.abs().sum() for row in self._rows()]
+        return torch.stack(rows).reshape(self.total.shape) if rows else self.total.real.detach()
+
+    def sizes(self) -> torch.Tensor:
+        """The sum of the magnitudes of each component's elements, (C,)."""
+        made = self.total.detach().real.new_zeros(self.count)
+        for row in self._rows():
+            made += row.abs()
+        return made
+
+    def merged(self, owners: Sequence[int], count: int) -> Pulled:
+        """The same of `count` components, of which each of these becomes one, or a part of one."""
+        new = torch.as_tensor(owners, dtype=torch.int64, device=self.total.device)
+        return Pulled(self.total, [s._replace(places=new[s.places]) for s in self.sources], count)
+
+    def _rows(self) -> Iterator[torch.Tensor]:
+        """The components (C,) of each element."""
+        with torch.inference_mode(False), torch.enable_grad():
+            flat = self.total.reshape(-1)
+        for i in range(len(flat)):
+            with torch.inference_mode(False), torch.enable_grad():
+                number = flat[i]
+                if number.is_complex():
+                    row = torch.complex(self._row(number.real), self._row(number.imag))
+                else:
+                    row = self._row(number)
+            yield row
+
+    def _slopes(self) -> tuple[torch.Tensor, list[Source], list[torch.Tensor]] | None:
+        """Weights for the elements, and the gradients of their weighted sum by the sources, as functions of the
+        weights; None if those are not all on the graph."""
+        sums = [source.sum for source in self.sources]
+        with torch.inference_mode(False), torch.enable_grad():
+            real = torch.view_as_real(self.total) if self.total.is_complex() else self.total
+            weights = torch.linspace(0.5, 1.5, real.numel(), dtype=real.dtype, device=real.device)
+            weights = weights.reshape(real.shape).requires_grad_()
+            found: Sequence[torch.Tensor | None] = torch.autograd.grad(
+                real, sums, weights, create_graph=True, allow_unused=True
+            )
+        reached = [(source, slope) for source, slope in zip(self.sources, found, strict=True) if slope is not None]
+        if any(not slope.requires_grad and bool(slope.any()) for _, slope in reached):
+            return None
+        reached = [(source, slope) for source, slope in reached if slope.requires_grad]
+        return weights, [source for source, _ in reached], [slope for _, slope in reached]
+
+    def _columns(
+        self, weights: torch.Tensor, sources: Sequence[Source], slopes: Sequence[torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
+        """Each component (*S): the derivative forwards, which is that of the one backwards by what it is applied to."""
+        for i in range(self.count):
+            made = torch.zeros_like(weights)
+            if slopes:
+                parts = [source.part(i).to(slope.dtype) for source, slope in zip(sources, slopes, strict=True)]
+                (made,) = torch.autograd.grad(slopes, weights, parts, retain_graph=True, materialize_grads=True)
+            yield torch.view_as_complex(made.contiguous()) if self.total.is_complex() else made
+
+    def _row(self, number: torch.Tensor) -> torch.Tensor:
+        made = number.detach().new_zeros(self.count)
+        if not number.requires_grad:
+            return made
+        sums = [source.sum for source in self.sources]
+        found: Sequence[torch.Tensor | None] = torch.autograd.grad(number, sums, retain_graph=True, allow_unused=True)
+        with torch.no_grad():
+            for source, slope in zip(self.sources, found, strict=True):
+                if slope is not None:
+                    made.index_add_(0, source.places, source.contracted(slope).to(made.dtype))
+        return made

@@ -1,0 +1,1 @@
+"""NumPy's dtypes over torch's."""

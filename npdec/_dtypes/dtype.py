@@ -1,0 +1,273 @@
+"""`np.dtype`: one object for each torch dtype, with what NumPy says about it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Any, TypeAlias
+
+import torch
+
+from npdec._core.base import ArrayBase
+from npdec._decomposed.pickling import safe
+from npdec._dtypes.spelling import SPELLINGS, as_dtype, dtype_name
+from npdec._impl import dtypes_impl
+from npdec.exceptions import AbsentDTypeError
+
+__all__ = ["dtype"]
+
+
+class _Scalars(dict[torch.dtype, Any]):
+    """The scalar type of each torch dtype; `npdec._array.scalars` fills it."""
+
+    def __missing__(self, torch_dtype: torch.dtype) -> Any:
+        as_dtype(torch_dtype)  # raises the TypeError that says what to do
+        raise KeyError(torch_dtype)
+
+
+SCALARS = _Scalars()
+
+# Inside the class below, `str` and `type` are properties.
+_Text: TypeAlias = str
+_ScalarType: TypeAlias = "type[ArrayBase]"
+
+# NumPy's type character and type number. bfloat16 has those that ml_dtypes gives it, the usual bfloat16 of NumPy.
+_CODES = {
+    torch.bool: ("?", 0),
+    torch.int8: ("b", 1),
+    torch.uint8: ("B", 2),
+    torch.int16: ("h", 3),
+    torch.uint16: ("H", 4),
+    torch.int32: ("i", 5),
+    torch.uint32: ("I", 6),
+    torch.int64: ("l", 7),
+    torch.uint64: ("L", 8),
+    torch.float32: ("f", 11),
+    torch.float64: ("d", 12),
+    torch.complex64: ("F", 14),
+    torch.complex128: ("D", 15),
+    torch.float16: ("e", 23),
+    torch.bfloat16: ("E", 256),
+}
+_INTERNED: dict[Any, dtype] = {}
+_ORDERS = {"=": "=", "n": "=", "native": "=", "|": "=", "i": "=", "ignore": "=", "s": "swap", "swap": "swap"}
+_ORDERS |= {"<": "little", "l": "little", "little": "little", ">": "big", "b": "big", "big": "big"}
+
+
+def _refuse(options: dict[_Text, Any]) -> None:
+    """Raise for options of a dtype: `metadata`, which there is none of, and names that NumPy has not either."""
+    for name, value in options.items():
+        if name != "metadata":
+            raise TypeError(f"{name!r} is an invalid keyword argument for dtype()")
+        if not isinstance(value, dict):
+            what = "None" if value is None else type(value).__name__
+            raise TypeError(f"dtype() argument 4 must be dict, not {what}")
+    raise TypeError("dtype: metadata= is not supported, as there is one object per dtype")
+
+
+def subscripted(cls: Any, item: Any, most: int) -> Any:
+    """`cls[item]` for annotations, which take at least one parameter and at most so many."""
+    count = len(item) if isinstance(item, tuple) else 1
+    if not 1 <= count <= most:
+        raise TypeError(f"Too {'many' if count else 'few'} arguments for {cls.__module__}.{cls.__name__}")
+    return types.GenericAlias(cls, item)
+
+
+@safe
+class dtype:
+    """The type of an array's elements. There is one object per type, so `is` works as well as `==`.
+
+    `dtype(obj)` takes what NumPy takes for numbers and booleans: type names and characters (`"float32"`, `"f4"`,
+    `"?"`), Python and scalar types, NumPy's and torch's dtypes. `align` and `copy` say nothing about such types.
+    Raises TypeError for everything else: text, dates, objects, records, and bytes in the other order.
+    `torch_dtype` is the torch dtype. bfloat16 is a dtype like the others.
+
+    >>> np.dtype("f4") is np.dtype(np.float32), np.dtype("f4") == torch.float32
+    (True, True)
+    >>> np.dtype(int).itemsize, np.dtype(int).kind
+    (8, 'i')
+    """
+
+    __module__ = "npdec"
+    __slots__ = ("__weakref__", "alignment", "char", "itemsize", "kind", "name", "num", "torch_dtype")
+
+    torch_dtype: torch.dtype
+    name: _Text
+    kind: _Text
+    char: _Text
+    num: int
+    itemsize: int
+    alignment: int
+
+    # What NumPy says of records and subarrays, which torch does not have.
+    fields = names = subdtype = metadata = None
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    flags = 0
+    hasobject = isalignedstruct = False
+    isnative = True
+    isbuiltin = 1
+
+    def __new__(cls, dtype: Any, align: bool = False, copy: bool = False, **kwargs: Any) -> Any:
+        if kwargs:
+            _refuse(kwargs)
+        try:
+            return _INTERNED[dtype]
+        except (KeyError, TypeError):
+            pass
+        del align, copy  # no records to align; a dtype cannot change, so it is its own copy
+        return _INTERNED[as_dtype(dtype)]
+
+    def __setattr__(self, name: _Text, value: Any) -> None:
+        if name == "names":
+            raise ValueError("there are no fields defined")
+        self.__delattr__(name)
+
+    def __delattr__(self, name: _Text) -> None:
+        if not hasattr(self, name):
+            raise AttributeError(f"'npdec.dtype' object has no attribute {name!r}")
+        raise AttributeError(f"attribute {name!r} of 'npdec.dtype' objects is not writable")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        try:
+            return as_dtype(other) is self.torch_dtype
+        except (TypeError, ValueError):
+            return False
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: Any) -> bool:
+        return self != other and self <= other
+
+    def __le__(self, other: Any) -> bool:
+        return dtypes_impl.can_cast(self.torch_dtype, as_dtype(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return self != other and self >= other
+
+    def __ge__(self, other: Any) -> bool:
+        return dtypes_impl.can_cast(as_dtype(other), self.torch_dtype)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Any:
+        raise KeyError(f"There are no fields in dtype {self.name}.")
+
+    def __repr__(self) -> _Text:
+        return f"dtype('{self.name}')"
+
+    def __str__(self) -> _Text:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return dtype, (self.name,)
+
+    def __class_getitem__(cls, item: Any, /) -> Any:
+        return subscripted(cls, item, 1)
+
+    @property
+    def base(self) -> dtype:
+        """The dtype of a subarray's elements: this one, as there are no subarrays."""
+        return self
+
+    @property
+    def byteorder(self) -> _Text:
+        """ "|" for one-byte types, "=" for all others: torch holds this machine's order only."""
+        return "|" if self.itemsize == 1 else "="
+
+    @property
+    def str(self) -> _Text:
+        """The spelling with byte order, kind and size, as in `__array_interface__`.
+
+        >>> np.dtype("float32").str, np.dtype(bool).str
+        ('<f4', '|b1')
+        """
+        if self.torch_dtype is torch.bfloat16:
+            return self.name
+        native = "<" if sys.byteorder == "little" else ">"
+        return f"{'|' if self.itemsize == 1 else native}{self.kind}{self.itemsize}"
+
+    @property
+    def descr(self) -> list[tuple[Any, ...]]:
+        """The description of a record with this one nameless field."""
+        return [("", self.str)]
+
+    @property
+    def type(self) -> _ScalarType:
+        """The scalar type."""
+        return SCALARS[self.torch_dtype]
+
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """NumPy's own dtype, for code that uses the installed NumPy. Raises TypeError for bfloat16."""
+        return numpy_dtype(self.torch_dtype)
+
+    def newbyteorder(self, new_order: Any = "S", /) -> dtype:
+        """The dtype in the given byte order, which can only be the one it has. Raises TypeError for the other.
+
+        >>> np.dtype("f8").newbyteorder("=")
+        dtype('float64')
+        """
+        order = _ORDERS.get(new_order.lower()) if isinstance(new_order, _Text) else None
+        if order is None:
+            raise ValueError(f"byteorder not recognized (got {new_order!r})")
+        if order in ("=", sys.byteorder) or self.itemsize == 1:
+            return self
+        raise AbsentDTypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
+
+
+# The class of each dtype object, by its name in `npdec.dtypes`.
+DTYPE_CLASSES: dict[str, type[dtype]] = {}
+
+
+def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
+    """The class whose only instance is the dtype. Called without an argument, it gives that instance."""
+
+    def __new__(cls: type, /, *args: Any, **options: Any) -> Any:
+        if args or options:
+            raise TypeError("currently only the no-argument instantiation is supported; use `np.dtype` instead.")
+        return _INTERNED[torch_dtype]
+
+    name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
+    signature = inspect.Signature()
+    body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes", "__signature__": signature}
+    DTYPE_CLASSES[name] = type(name, (dtype,), body)
+    return DTYPE_CLASSES[name]
+
+
+def _intern(torch_dtype: torch.dtype) -> None:
+    cls = _class_of(torch_dtype)
+    self = object.__new__(cls)
+    kind, size = dtypes_impl.kind(torch_dtype), torch_dtype.itemsize
+    char, num = _CODES[torch_dtype]
+    attributes = {
+        "torch_dtype": torch_dtype, "name": dtype_name(torch_dtype), "kind": kind, "char": char, "num": num,
+        "itemsize": size, "alignment": size // 2 if kind == "c" else size,
+    }  # fmt: skip
+    for name, value in attributes.items():
+        object.__setattr__(self, name, value)
+    _INTERNED[torch_dtype] = _INTERNED[self] = self
+    SPELLINGS[self] = SPELLINGS[cls] = torch_dtype
+    SPELLINGS[self.char] = torch_dtype
+
+
+for _torch_dtype in _CODES:
+    _intern(_torch_dtype)
+
+
+def numpy_dtype(torch_dtype: torch.dtype) -> Any:
+    """NumPy's dtype of a torch dtype. Raises ImportError without NumPy, TypeError for bfloat16."""
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError("a dtype of NumPy itself was asked for: install NumPy") from None
+    if torch_dtype is torch.bfloat16:
+        raise TypeError("NumPy has no bfloat16: convert with .astype('float32') first")
+    return numpy.dtype(dtype_name(torch_dtype))

@@ -1,0 +1,350 @@
+"""Arrays from anything: `array` and its relatives, which read Python objects, buffers and other libraries' arrays."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from npdec._array import element_order, memory, wrap
+from npdec._array.construct import over_buffer
+from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor, too_deep
+from npdec._array.foreign_arrays import as_copy, exports_memory, given
+from npdec._array.shapes import as_shape
+from npdec._core.base import ArrayBase
+from npdec._impl import _storage, _util, creation_impl
+from npdec._normalizer.like import handed_on
+from npdec._normalizer.torch_errors import refusal
+
+if TYPE_CHECKING:
+    from npdec._array.ndarray import Composition
+
+__all__ = [
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
+    "frombuffer", "fromfunction", "fromiter", "isfortran", "require",
+]  # fmt: skip
+
+_ORDERS = ("K", "A", "C", "F", None)
+
+
+def _check(name: str, order: Any) -> None:
+    if order not in _ORDERS:
+        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
+def _check_depth(ndmin: int, ndmax: int) -> None:
+    if not 0 <= operator.index(ndmax) <= MAX_NDIM:
+        raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MAX_NDIM})] ")
+    if ndmin > (ndmax or MAX_NDIM):
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax or MAX_NDIM})")
+
+
+def _laid_out(tensor: torch.Tensor, order: str | None, given: Any) -> torch.Tensor:
+    """The tensor, made of what was given, in the asked memory order; itself if it is in it already."""
+    own = type(given) is wrap.ARRAY and tensor is given._t
+    if order in ("C", "F") and own and not element_order.follow_each_other(given, order):
+        return creation_impl.copy(tensor, order)
+    if order == "C" and not tensor.is_contiguous():
+        return tensor.contiguous()
+    if order == "F" and not tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous():
+        return creation_impl.copy(tensor, "F")
+    return tensor
+
+
+def _converted(obj: Any, dtype: Any, device: Any) -> torch.Tensor:
+    target = None if dtype is None else as_dtype(dtype)
+    if isinstance(obj, (ArrayBase, torch.Tensor)):
+        tensor = as_tensor(obj)
+        if target is not None:
+            tensor = _util.cast(tensor, target)
+    else:
+        tensor = as_tensor(obj, target)
+    return tensor if device is None else tensor.to(creation_impl.as_device(device))
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Composition:
+    """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
+
+    The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False`
+    raises ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` puts axes of length
+    one in front. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting,
+    TypeError for objects that torch cannot hold, OverflowError for a Python int out of range.
+
+    >>> np.array([[1, 2], [3, 4.5]])
+    array([[1. , 2. ],
+           [3. , 4.5]])
+    >>> np.array([1, 2], dtype=np.float32, ndmin=2)
+    array([[1., 2.]], dtype=float32)
+    """
+    if like is not None:
+        return handed_on(
+            array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
+        )
+    _check("array", order)
+    if ndmin or ndmax:
+        _check_depth(ndmin, ndmax)
+    if copy is not True and copy is not None:
+        copy = as_copy(copy)
+    maker = object
+    if type(object) is not list:
+        object, copy = given(object, copy)
+    source = object if isinstance(object, torch.Tensor) else object._t if type(object) is wrap.ARRAY else None
+    if copy is False and source is None:
+        raise _unavoidable()
+    try:
+        tensor = _laid_out(_converted(object, dtype, None), order, object)
+    except RuntimeError as error:
+        raise refusal("array", error) from None
+    if ndmax and source is None and tensor.dim() > ndmax:
+        raise too_deep(ndmax)
+    shared = source is not None and memory.shares_storage(tensor, source)
+    if copy is False and not shared:
+        raise _unavoidable()
+    if source is None and isinstance(object, ArrayBase) and tensor is object._t:
+        tensor = tensor.clone()  # the memory of a scalar is never written
+    if copy and shared:
+        try:
+            tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+        except RuntimeError as error:
+            raise refusal("array", error) from None
+    for _ in range(ndmin - tensor.dim()):
+        tensor = tensor.unsqueeze(0)
+    if shared and not copy:
+        return _shared(maker, object, source, tensor)
+    return wrap.wrap_array(tensor)
+
+
+def _unavoidable() -> ValueError:
+    return ValueError(
+        "Unable to avoid copy while creating an array as requested.\nnp.asarray(obj) copies where it has to; see "
+        "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
+    )
+
+
+def _shared(maker: Any, given: Any, source: Any, tensor: torch.Tensor) -> Composition:
+    """A tensor over the memory that was given, as an array: the very array, a view of it, or one whose base is the
+    object that has the memory."""
+    if type(given) is wrap.ARRAY:
+        return given if tensor is source else memory.view(given, tensor)
+    made = memory.over(tensor)
+    if exports_memory(maker):
+        made._exporter = maker
+    return made
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Composition:
+    """The input as an array: itself if it is one of the dtype and order, sharing memory where that is possible.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> np.asarray(x) is x
+    True
+    """
+    if like is not None:
+        return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
+    _check("asarray", order)
+    if copy is not None:
+        return array(
+            a if device is None else wrap.wrap_array(_converted(a, None, device)),
+            dtype,
+            copy=copy,
+            order=order or "K",
+        )
+    if type(a) is wrap.ARRAY and dtype is None and order is None and device is None:
+        return a
+    maker = a
+    if type(a) is not list:
+        a, _ = given(a, None)
+    tensor = _laid_out(_converted(a, dtype, device), order, a)
+    if isinstance(a, ArrayBase):
+        if tensor is a._t:
+            return a if type(a) is wrap.ARRAY else wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
+    elif tensor is a:
+        return memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
+    return wrap.wrap_array(tensor)
+
+
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Composition:
+    """The same as `asarray`: arrays have no subclasses.
+
+    >>> np.asanyarray([1, 2])
+    array([1, 2])
+    """
+    if like is not None:
+        return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
+    return asarray(a, dtype, order, device=device, copy=copy)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
+    """The input as an array of at least one axis, contiguous in row-major order.
+
+    >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
+    True
+    """
+    if like is not None:
+        return handed_on(ascontiguousarray, like, a, dtype)
+    result = asarray(a, dtype, "C")
+    return result if result.ndim else result.reshape(1)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
+    """The input as an array of at least one axis, laid out in column-major order.
+
+    >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
+    True
+    """
+    if like is not None:
+        return handed_on(asfortranarray, like, a, dtype)
+    result = asarray(a, dtype, "F")
+    return result if result.ndim else result.reshape(1)
+
+
+def isfortran(a: Any) -> bool:
+    """Whether an array is laid out in column-major order, and not in row-major order as well (as a 1-d array is).
+
+    >>> np.isfortran(np.ones((2, 3), order="F")), np.isfortran(np.ones(3))
+    (True, False)
+    """
+    return (wrap.wrap_array(a) if isinstance(a, torch.Tensor) else a).flags.fnc
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Composition:
+    """The input as an array; raises ValueError if it holds NaN or infinity.
+
+    >>> np.asarray_chkfinite([1.0, np.inf])
+    Traceback (most recent call last):
+    ValueError: array must not contain infs or NaNs
+    """
+    result = asarray(a, dtype, order)
+    tensor = as_tensor(result.value)
+    if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+_REQUIREMENTS = {
+    **{letter: letter for letter in "CFAWOE"},
+    "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "ALIGNED": "A", "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Composition:
+    """The input as an array that meets requirements: "C", "F" (order), "A" (aligned), "W" (writeable), "O" (owns).
+
+    Raises KeyError for an unknown requirement, ValueError for "C" and "F" together.
+
+    >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
+    True
+    """
+    if like is not None:
+        return handed_on(require, like, a, dtype, requirements)
+    wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
+    result = asarray(a, dtype, order)
+    if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
+        result = result.copy(order or "A")
+    return result
+
+
+def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
+    """A 1-d array over the memory of an object with the buffer protocol, of float64 unless `dtype` is given. A buffer
+    that is read-only is copied, and the array is read-only too. Raises ValueError where the sizes do not fit.
+
+    >>> np.frombuffer(b"\\x01\\x02\\x03", dtype=np.uint8, count=2)
+    array([1, 2], dtype=uint8)
+    """
+    if like is not None:
+        return handed_on(frombuffer, like, buffer, dtype, count, offset)
+    return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Composition:
+    """A 1-d array of the items of an iterable; `count` of them, or all. Raises ValueError if there are fewer.
+
+    >>> np.fromiter((i * i for i in range(4)), dtype=float)
+    array([0., 1., 4., 9.])
+    """
+    if like is not None:
+        return handed_on(fromiter, like, iter, dtype, count)
+    items: list[Any] = []
+    for item in iter:
+        if len(items) == count:
+            break
+        items.append(item)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return wrap.wrap_array(as_tensor(items, as_dtype(dtype)))
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """What `function` gives for the arrays of coordinates of a shape.
+
+    >>> np.fromfunction(lambda i, j: i + j, (2, 3), dtype=int)
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
+    if like is not None:
+        return handed_on(fromfunction, like, function, shape, dtype=dtype, **kwargs)
+    grids = creation_impl.indices(as_shape(shape), as_dtype(dtype))
+    return function(*[wrap.wrap_array(grid) for grid in grids], **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
+    """An array over the memory of any object with the DLPack protocol; of an npdec array a view, contributions and all.
+
+    It is read-only where it looks at an array of NumPy's that is. What torch cannot look at (another device, NumPy's
+    negative strides) is copied; with `copy=False` that raises ValueError. AttributeError without the protocol.
+
+    >>> np.from_dlpack(torch.ones(2))
+    array([1., 1.], dtype=float32)
+    """
+    numpy, maker, read_only = sys.modules.get("numpy"), x, False
+    if numpy is not None and isinstance(x, numpy.ndarray):
+        read_only = not x.flags.writeable
+        if any(step < 0 for step in x.strides):
+            x = x.copy()  # torch ends the process over one
+    elif not isinstance(x, (ArrayBase, torch.Tensor)) and not hasattr(x, "__dlpack__"):
+        raise AttributeError(f"from_dlpack: {type(x).__name__!r} has no __dlpack__, by which arrays are exchanged")
+    tensor = x._t if isinstance(x, ArrayBase) else torch.from_dlpack(x)
+    moved = tensor if device is None else tensor.to(creation_impl.as_device(device))
+    if copy is False and (moved is not tensor or x is not maker):
+        raise ValueError("from_dlpack: another device, or negative strides, need a copy")
+    if copy:
+        return wrap.wrap_array(moved.clone() if moved is tensor else moved)
+    made = memory.view(x, moved) if isinstance(x, ArrayBase) else memory.over(moved)
+    if read_only and x is maker and moved is tensor:
+        memory.freeze(made, "it looks at a read-only array of NumPy's")
+    return made

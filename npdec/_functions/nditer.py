@@ -1,0 +1,397 @@
+"""`np.nditer` over arrays that are read: along which axes, in which order, one element or one chunk at a time.
+
+Every operand is laid over the shape of the iteration as a view, its axes in the order in which they are walked, so that
+one number says where the iteration is. The operands cannot be written: where NumPy needs such a loop, an expression
+over whole arrays does it here, and carries contributions.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from npdec._array import memory, wrap
+from npdec._array.ndarray import Composition
+from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._functions import nditer_options
+from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted
+from npdec._functions.nditer_walk import Walk
+
+__all__ = ["nditer"]
+
+_LARGEST = 2**63 - 1
+_BUFFER = 8192  # NumPy's default, in elements
+_READ_ONLY = "np.nditer only reads; write into the array itself, x[it.multi_index] = value"
+
+
+class nditer(Walk):
+    """An iterator over one or several arrays that broadcast together; its values are 0-d arrays, views of theirs.
+
+    `flags` may ask for "multi_index", "c_index" or "f_index" to be tracked, for chunks instead of elements
+    ("external_loop", and with "buffered" in pieces of `buffersize`), a "common_dtype", and other things of NumPy's.
+    `op_flags`, `op_dtypes` and `op_axes` say for each operand how it is read; `order` is "C", "F", or "K" as the arrays
+    lie in memory. Operands are only read: AbsentDTypeError for "readwrite", "writeonly" and None as an operand.
+
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> [int(element) for element in np.nditer(x, order="F")]
+    [1, 3, 2, 4]
+    >>> it = np.nditer(x, flags=["multi_index"])
+    >>> [it.multi_index for _ in it]
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
+    """
+
+    __module__ = "npdec"
+
+    def __init__(
+        self,
+        op: Any,
+        flags: Sequence[str] | None = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: str = "safe",
+        op_axes: Any = None,
+        itershape: Any = None,
+        buffersize: int = 0,
+    ) -> None:
+        options = Options(op, flags, op_flags, order, casting)
+        self._flags = options.flags
+        given = [as_array(item) for item in options.operands]
+        self._operands = converted(given, options, op_dtypes, casting)
+        self._copied = any(a is not b for a, b in zip(given, self._operands, strict=True))
+        self._buffer = operator.index(buffersize) or _BUFFER
+        self._shape, places = nditer_options.broadcast_operands(self._operands, options, op_axes, itershape)
+        if math.prod(self._shape) > _LARGEST:
+            raise ValueError("iterator is too large")
+        if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
+            raise ValueError("Iteration of zero-sized operands is not enabled")
+        self._order, self._backwards = nditer_options.iteration_order(given, places, self._shape, options.order)
+        self._steps = [nditer_options.steps_along(array, place) for array, place in zip(given, places, strict=True)]
+        self._views = [
+            nditer_options.laid_out(array, [place[axis] for axis in self._order], self._lengths)
+            for array, place in zip(self._operands, places, strict=True)
+        ]
+        self._places = places
+        for step, wishes in zip(self._steps, options.of_operands, strict=True):
+            if "contig" in wishes and "buffered" not in self._flags and abs(step[self._order[-1]] if step else 1) != 1:
+                raise TypeError(
+                    "Iterator operand required buffering, to be contiguous as requested, but buffering is not enabled"
+                )
+        self._outer: tuple[nditer, ...] = ()  # of nested iteration: their axes come first in the views,
+        self._inner: tuple[nditer, ...] = ()  # and theirs last
+        self._delayed = {"buffered", "delay_bufalloc"} <= self._flags
+        self._closed = False
+        self._range = (0, self.itersize)
+        self._go(0)
+
+    # -- where it is ---------------------------------------------------------------------------------------------------
+
+    def _go(self, index: int) -> None:
+        self._index = index
+        self._started = False
+        self._done = index >= self._range[1]
+        for other in self._inner:
+            other._go(other._range[0])
+
+    def _check(self) -> None:
+        """Raise ValueError unless there is a current element."""
+        if self._closed or self._done:
+            raise ValueError("Iterator is past the end")
+        if self._delayed:
+            raise ValueError("Iterator construction used delayed buffer allocation, and no reset has been done yet")
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _value(self, number: int) -> Composition:
+        view = self._views[number]
+        inner, size = self._chunk()
+        walked = len(self._order) - inner
+        key: tuple[Any, ...] = ()
+        for outer in self._outer:
+            key += outer._place(len(outer._order))
+        key += self._place(walked)
+        first = (0,) * sum(len(other._order) for other in self._inner)
+        tensor = view._t[(*key, *(slice(None),) * inner, *first)] if key or first else view._t
+        if "external_loop" in self._flags:
+            flips = [p for p, axis in enumerate(self._order[walked:]) if axis in self._backwards]
+            tensor = (tensor.flip(flips) if flips else tensor).reshape(-1)
+            if "buffered" in self._flags:
+                tensor = tensor[self._index : self._index + size]
+        if memory.shares_storage(tensor, view._t):
+            value = memory.view(view, tensor)
+        else:
+            value = wrap.wrap_array(tensor)
+        value._ro = _READ_ONLY
+        return value
+
+    @property
+    def value(self) -> Any:
+        """The current value, a tuple of them if there are several operands."""
+        self._check()
+        values = tuple(self._value(number) for number in range(self.nop))
+        return values if len(values) > 1 else values[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        self._check()
+        if isinstance(key, slice):
+            return tuple(self._value(number) for number in range(*key.indices(self.nop)))
+        number = operator.index(key)
+        if not -self.nop <= number < self.nop:
+            raise IndexError(f"Iterator operand index {number} is out of bounds")
+        return self._value(number % self.nop)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise RuntimeError(f"Iterator operand {key} is not writeable")
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
+    def __len__(self) -> int:
+        return self.nop
+
+    # -- iterating -----------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> nditer:
+        return self
+
+    def __next__(self) -> Any:
+        if self._closed or self._done or (self._started and not self.iternext()):
+            raise StopIteration
+        value = self.value
+        self._started = True
+        return value
+
+    def iternext(self, /) -> bool:
+        """Go on to the next value; whether there is one."""
+        if self._closed or self._done:
+            return False
+        self._index += self._chunk()[1]
+        self._done = self._index >= self._range[1]
+        for other in self._inner:
+            other._go(other._range[0])
+        return not self._done
+
+    def reset(self, /) -> None:
+        """Start anew."""
+        if self._closed:
+            raise ValueError("Iterator is invalid")
+        self._delayed = False
+        self._go(self._range[0])
+
+    def copy(self, /) -> nditer:
+        """Another iterator at the same place."""
+        made = object.__new__(nditer)
+        made.__dict__.update(self.__dict__)
+        made._flags = set(self._flags)
+        return made
+
+    __copy__ = copy
+
+    def close(self, /) -> None:
+        """Say that the iterator is no longer needed."""
+        self._closed = True
+
+    def __enter__(self) -> nditer:
+        if self._closed:
+            raise RuntimeError("operation on non-initialized iterator")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # -- what is tracked -----------------------------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> bool:
+        """Whether all values were visited."""
+        return self._done
+
+    @property
+    def index(self) -> int:
+        """The row-major ("c_index") or column-major ("f_index") number of the current element; it can be assigned."""
+        if not self.has_index:
+            raise ValueError("Iterator does not have an index")
+        self._check()
+        place = self._multi_index()
+        return sum(weight * at for weight, at in zip(self._index_weights(), place, strict=True))
+
+    @index.setter
+    def index(self, index: int) -> None:
+        if not self.has_index:
+            raise ValueError("Iterator does not have an index")
+        index = operator.index(index)
+        if not 0 <= index < self.itersize:
+            raise IndexError("Iterator GotoIndex called with an out-of-bounds index")
+        shape = self._shape[::-1] if "f_index" in self._flags else self._shape
+        place = []
+        for length in reversed(shape):
+            index, at = divmod(index, length)
+            place.append(at)
+        self._go(self._index_at(place if "f_index" in self._flags else place[::-1]))
+
+    def _multi_index(self) -> tuple[int, ...]:
+        place = self._place(len(self._order))
+        return tuple(place[self._order.index(axis)] for axis in range(len(self._shape)))
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The coordinates of the current element; they can be assigned."""
+        if not self.has_multi_index:
+            raise ValueError("Iterator is not tracking a multi-index")
+        self._check()
+        return self._multi_index()
+
+    @multi_index.setter
+    def multi_index(self, multi_index: Sequence[int]) -> None:
+        if not self.has_multi_index:
+            raise ValueError("Iterator is not tracking a multi-index")
+        if len(multi_index) != len(self._shape):
+            raise ValueError("Wrong number of indices")
+        place = [operator.index(at) for at in multi_index]
+        if not all(0 <= at < length for at, length in zip(place, self._shape, strict=True)):
+            raise IndexError("Iterator GotoMultiIndex called with an out-of-bounds multi-index")
+        self._go(self._index_at(place))
+
+    @property
+    def iterindex(self) -> int:
+        """The number of the current element in the order of the iteration; it can be assigned."""
+        if self._closed or self._done:
+            raise ValueError("Iterator is past the end")
+        return self._index
+
+    @iterindex.setter
+    def iterindex(self, index: int) -> None:
+        index = operator.index(index)
+        if not self._range[0] <= index < self._range[1]:
+            raise IndexError("Iterator GotoIterIndex called with an iterindex outside the iteration range.")
+        self._go(index)
+
+    @property
+    def iterrange(self) -> tuple[int, int]:
+        """The first number of the iteration, and the one after the last; assignable if "ranged"."""
+        return self._range
+
+    @iterrange.setter
+    def iterrange(self, bounds: tuple[int, int]) -> None:
+        if "ranged" not in self._flags:
+            raise ValueError(
+                "Cannot call ResetToIterIndexRange on an iterator without requesting ranged iteration support in the "
+                "constructor"
+            )
+        start, stop = map(operator.index, bounds)
+        if not 0 <= start <= stop <= self.itersize:
+            raise ValueError(f"Out-of-bounds range [{start}, {stop}) passed to ResetToIterIndexRange")
+        self._range = start, stop
+        self._delayed = False
+        self._go(start)
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def nop(self) -> int:
+        """The number of operands."""
+        return len(self._operands)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes that are walked; those that memory joins count once unless a multi-index is tracked."""
+        return len(self._shape) if self.has_multi_index else max(len(self._joined()), min(len(self._shape), 1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes; without a multi-index those that are walked, the fastest first."""
+        if self._closed or self._done:
+            raise ValueError("Iterator is past the end")
+        if self.has_multi_index:
+            return self._shape
+        return self._joined_lengths()[::-1]
+
+    @property
+    def itersize(self) -> int:
+        """The number of elements."""
+        return math.prod(self._shape)
+
+    @property
+    def operands(self) -> tuple[Composition, ...]:
+        """The arrays, in the dtypes that are iterated over."""
+        if self._closed:
+            raise ValueError("Iterator is invalid")
+        return tuple(self._operands)
+
+    @property
+    def dtypes(self) -> tuple[dtype_class, ...]:
+        """The dtypes of the values."""
+        return tuple(dtype_class(array._d) for array in self._operands)
+
+    @property
+    def itviews(self) -> tuple[Composition, ...]:
+        """The operands as views with the axes in the order in which they are walked, joined ones as one."""
+        if "buffered" in self._flags:
+            raise ValueError("Cannot provide an iterator view when buffering is enabled")
+        flips = [position for position, axis in enumerate(self._order) if axis in self._backwards]
+        views = []
+        for view in self._views:
+            if flips:  # which is a copy, as torch has no negative strides
+                made = wrap.wrap_array(view._t.flip(flips).reshape(self._joined_lengths()))
+            else:
+                made = memory.view(view, view._t.reshape(self._joined_lengths()))
+            made._ro = _READ_ONLY
+            views.append(made)
+        return tuple(views)
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is tracked."""
+        return bool(self._flags & {"c_index", "f_index"})
+
+    @property
+    def has_multi_index(self) -> bool:
+        """Whether a multi-index is tracked."""
+        return "multi_index" in self._flags
+
+    @property
+    def has_delayed_bufalloc(self) -> bool:
+        """Whether `reset()` must be called first."""
+        return self._delayed
+
+    @property
+    def iterationneedsapi(self) -> bool:
+        """Whether elements are Python objects: never."""
+        return False
+
+    # -- changing it ---------------------------------------------------------------------------------------------------
+
+    def enable_external_loop(self, /) -> None:
+        """Go on with chunks instead of elements, from the start."""
+        if self.has_index or self.has_multi_index:
+            raise ValueError(EXTERNAL_LOOP)
+        self._flags.add("external_loop")
+        self._go(self._range[0])
+
+    def remove_multi_index(self, /) -> None:
+        """Track the multi-index no longer, and start anew; axes that memory joins are then walked as one."""
+        self._flags.discard("multi_index")
+        self._go(self._range[0])
+
+    def remove_axis(self, i: int, /) -> None:
+        """Walk no longer along an axis, of which the first element is taken; a multi-index must be tracked."""
+        if not self.has_multi_index:
+            raise RuntimeError("Iterator RemoveAxis may only be called if a multi-index is being tracked")
+        i = operator.index(i)
+        if not 0 <= i < len(self._shape):
+            raise ValueError("axis out of bounds in iterator RemoveAxis")
+        position = self._order.index(i)
+        self._views = [memory.view(view, view._t.select(position, 0)) for view in self._views]
+        self._shape = self._shape[:i] + self._shape[i + 1 :]
+        self._steps = [step[:i] + step[i + 1 :] for step in self._steps]
+        self._order = [axis - (axis > i) for axis in self._order if axis != i]
+        self._backwards = {axis - (axis > i) for axis in self._backwards if axis != i}
+        self._range = (0, self.itersize)
+        self._go(0)
+
+    def debug_print(self, /) -> None:
+        """Print where the iterator is, for debugging."""
+        lines = [f"{name}: {getattr(self, name)}" for name in ("ndim", "nop", "itersize", "iterindex", "iterrange")]
+        print("\n".join(["nditer", *lines, f"flags: {sorted(self._flags)}"]))  # noqa: T201

@@ -1,0 +1,333 @@
+"""What `np.nditer` is asked for: its flags, how its operands broadcast, and in which order their axes are walked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._array import memory, wrap
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.ndarray import Composition
+from npdec._impl import _util, dtypes_impl
+from npdec.exceptions import AbsentDTypeError
+
+__all__ = [
+    "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "iteration_order", "laid_out",
+    "steps_along",
+]  # fmt: skip
+
+_GLOBAL = frozenset(
+    """buffered c_index common_dtype copy_if_overlap delay_bufalloc external_loop f_index grow_inner multi_index ranged
+    reduce_ok refs_ok zerosize_ok""".split()
+)
+_MODES = frozenset({"readonly", "readwrite", "writeonly"})
+_WRITING = frozenset({"readwrite", "writeonly", "updateifcopy", "writemasked", "virtual"})
+_OF_OPERAND = (
+    _MODES
+    | _WRITING
+    | frozenset("aligned allocate arraymask contig copy nbo no_broadcast no_subtype overlap_assume_elementwise".split())
+)
+_TRACKING = frozenset({"c_index", "f_index", "multi_index"})
+EXTERNAL_LOOP = "Iterator flag EXTERNAL_LOOP cannot be used if an index or multi-index is being tracked"
+
+# For each axis of the iteration: which axis of the operand it is, or None where the operand is repeated along it.
+Place = list["int | None"]
+
+
+class Options:
+    """The operands and the flags, checked: ValueError for what contradicts itself, AbsentDTypeError for writing."""
+
+    def __init__(self, op: Any, flags: Any, op_flags: Any, order: str, casting: str) -> None:
+        self.operands = list(op) if isinstance(op, (list, tuple)) else [op]
+        if not self.operands:
+            raise ValueError("Must provide at least one operand")
+        if isinstance(flags, str) or (flags is not None and not all(isinstance(flag, str) for flag in flags)):
+            raise ValueError("Iterator global flags must be a list or tuple of strings")
+        self.flags = {"grow_inner" if flag == "growinner" else flag for flag in flags or ()}
+        for flag in self.flags - _GLOBAL:
+            raise ValueError(f'Unexpected iterator global flag "{flag}"')
+        if {"c_index", "f_index"} <= self.flags:
+            raise ValueError("Iterator flags C_INDEX and F_INDEX cannot both be specified")
+        if "external_loop" in self.flags and self.flags & _TRACKING:
+            raise ValueError(EXTERNAL_LOOP)
+        if {"ranged", "external_loop"} <= self.flags and "buffered" not in self.flags:
+            raise ValueError(
+                "Iterator flag RANGED cannot be used with the flag EXTERNAL_LOOP unless BUFFERED is also enabled"
+            )
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+            raise ValueError(
+                f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got {casting!r})"
+            )
+        self.order = order
+        self.of_operands = _operand_flags(op_flags, len(self.operands))
+        for number, item in enumerate(self.operands):
+            if item is None:
+                raise AbsentDTypeError(_writing(number, "None, an array to allocate and write"))
+
+
+def _writing(number: int, what: str) -> str:
+    return (
+        f"nditer: operand {number} is {what}, but np.nditer reads only: compute with whole arrays, or write into the "
+        "array itself, x[it.multi_index] = value"
+    )
+
+
+def _operand_flags(op_flags: Any, count: int) -> list[frozenset[str]]:
+    complaint = "op_flags must be a tuple or array of per-op flag-tuples"
+    if op_flags is None:
+        return [frozenset({"readonly"})] * count
+    if not isinstance(op_flags, (list, tuple)):
+        raise ValueError(complaint)
+    if all(isinstance(flag, str) for flag in op_flags):
+        listed = [tuple(op_flags)] * count
+    else:
+        listed = list(op_flags)
+        if len(listed) != count or any(isinstance(item, str) for item in listed):
+            raise ValueError(complaint)
+    result = []
+    for number, item in enumerate(listed):
+        flags = frozenset(item)
+        for flag in flags - _OF_OPERAND:
+            raise ValueError(f'Unexpected per-op iterator flag "{flag}"')
+        modes = flags & _MODES
+        if not modes:
+            raise ValueError(
+                "None of the iterator flags READWRITE, READONLY, or WRITEONLY were specified for an operand"
+            )
+        if len(modes) > 1:
+            raise ValueError(
+                "Only one of the iterator flags READWRITE, READONLY, and WRITEONLY may be specified for an operand"
+            )
+        for flag in sorted(flags & _WRITING):
+            raise AbsentDTypeError(_writing(number, flag))
+        if "arraymask" in flags:
+            raise ValueError(
+                "An iterator operand was flagged as the ARRAYMASK, but no WRITEMASKED operands were given to use the "
+                "mask"
+            )
+        result.append(flags)
+    return result
+
+
+def converted(given: list[Composition], options: Options, op_dtypes: Any, casting: str) -> list[Composition]:
+    """The operands in the dtypes that are asked for."""
+    targets: list[torch.dtype | None] = [None] * len(given)
+    if op_dtypes is not None:
+        listed = list(op_dtypes) if isinstance(op_dtypes, (list, tuple)) else [op_dtypes] * len(given)
+        if len(listed) != len(given):
+            if len(given) == 1:
+                as_dtype(op_dtypes)  # the fields of a record, which it refuses
+            raise ValueError("op_dtypes must be a tuple/list matching the number of ops")
+        targets = [None if item is None else as_dtype(item) for item in listed]
+    elif "common_dtype" in options.flags:
+        targets = [dtypes_impl.result_type(*[array._d for array in given])] * len(given)
+    result = []
+    for number, (array, target) in enumerate(zip(given, targets, strict=True)):
+        if target is None or target is array._d:
+            result.append(array)
+            continue
+        if not dtypes_impl.can_cast(array._d, target, casting):
+            raise TypeError(
+                f"Iterator operand {number} dtype could not be cast from {wrap.dtype_repr(array._d)} to "
+                f"{wrap.dtype_repr(target)} according to the rule '{casting}'"
+            )
+        if array.ndim and "buffered" not in options.flags and "copy" not in options.of_operands[number]:
+            raise TypeError(
+                "Iterator operand required copying or buffering, but neither copying nor buffering was enabled"
+            )
+        result.append(wrap.wrap_array(_util.cast(array._t, target)))
+    return result
+
+
+def laid_out(array: Composition, place: Place, lengths: Sequence[int]) -> Composition:
+    """The operand as a view with axes of the given lengths, each one of its own or None to repeat it; of its other axes
+    the first element is taken."""
+    tensor = array._t
+    kept = [axis for axis in place if axis is not None]
+    for axis in sorted(set(range(array.ndim)).difference(kept), reverse=True):
+        tensor = tensor.select(axis, 0)
+    tensor = tensor.permute([sorted(kept).index(axis) for axis in kept])
+    tensor = tensor[tuple(None if axis is None else slice(None) for axis in place)]
+    return memory.view(array, tensor.expand(list(lengths)))
+
+
+# -- broadcasting ------------------------------------------------------------------------------------------------------
+
+
+def _axes_given(op_axes: Any, operands: Sequence[Composition]) -> list[Place | None]:
+    """The axes of each operand that it is iterated along; None where they are its own."""
+    if not isinstance(op_axes, (list, tuple)) or len(op_axes) != len(operands):
+        raise ValueError("op_axes must be a tuple/list matching the number of ops")
+    result: list[Place | None] = []
+    length = None
+    for number, (axes, array) in enumerate(zip(op_axes, operands, strict=True)):
+        if axes is None:
+            result.append(None)
+            continue
+        if length is not None and len(axes) != length:
+            raise ValueError("Each entry of op_axes must have the same size")
+        length = len(axes)
+        place: Place = []
+        for position, axis in enumerate(axes):
+            axis = -1 if axis is None else operator.index(axis)
+            if not -1 <= axis < array.ndim:
+                raise ValueError(
+                    f"Iterator input op_axes[{number}][{position}] (=={axis}) is not a valid axis of op[{number}], "
+                    f"which has {array.ndim} dimensions "
+                )
+            if axis >= 0 and axis in place:
+                raise ValueError(
+                    f"The 'op_axes' provided to the iterator constructor for operand {number} contained duplicate "
+                    f"value {axis}"
+                )
+            place.append(None if axis == -1 else axis)
+        result.append(place)
+    return result
+
+
+def broadcast_operands(
+    operands: Sequence[Composition], options: Options, op_axes: Any, itershape: Any
+) -> tuple[tuple[int, ...], list[Place]]:
+    """The shape of the iteration, and which axis of each operand lies along each of its axes."""
+    given = [None] * len(operands) if op_axes is None else _axes_given(op_axes, operands)
+    wanted = [-1] * 0 if itershape is None else [operator.index(n) for n in itershape]
+    ndim = max([len(wanted), *(array.ndim for array in operands)])
+    ndim = next((len(axes) for axes in given if axes is not None), ndim)
+    if itershape is not None and len(wanted) != ndim:
+        if op_axes is None:
+            raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+        raise ValueError("'op_axes' and 'itershape' must have the same number of entries equal to the iterator ndim")
+    places: list[Place] = []
+    for number, (axes, array) in enumerate(zip(given, operands, strict=True)):
+        if axes is None and array.ndim > ndim:
+            raise ValueError(
+                f"input operand has more dimensions than allowed by the axis remapping (operand {number}, "
+                f"{array.ndim} dimensions)"
+            )
+        places.append([None] * (ndim - array.ndim) + list(range(array.ndim)) if axes is None else axes)
+    shape = [1 if n < 0 else n for n in wanted] or [1] * ndim
+    for place, array in zip(places, operands, strict=True):
+        for axis, own in enumerate(place):
+            length = 1 if own is None else array.shape[own]
+            if shape[axis] == 1:
+                shape[axis] = length
+            elif length not in (1, shape[axis]):
+                raise ValueError(_mismatch(operands, places, wanted, op_axes is not None))
+    for place, array, flags in zip(places, operands, options.of_operands, strict=True):
+        own_shape = [1 if own is None else array.shape[own] for own in place]
+        if "no_broadcast" in flags and own_shape != shape:
+            raise ValueError(
+                f"non-broadcastable operand with shape {_text(array.shape)} doesn't match the broadcast shape "
+                f"{_text(shape)}"
+            )
+    return tuple(shape), places
+
+
+def _text(shape: Sequence[Any]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def _mismatch(operands: Sequence[Composition], places: list[Place], wanted: list[int], remapped: bool) -> str:
+    if remapped:
+        pairs = [
+            f"{_text(array.shape)}->{_text(['newaxis' if own is None else array.shape[own] for own in place])} "
+            for array, place in zip(operands, places, strict=True)
+        ]
+        text = "operands could not be broadcast together with remapped shapes [original->remapped]: " + "".join(pairs)
+    else:
+        shapes = "".join(f"{_text(array.shape)} " for array in operands)
+        text = f"operands could not be broadcast together with shapes {shapes}"
+    return f"{text} and requested shape {_text(wanted)}" if wanted else text
+
+
+# -- the order of the axes ---------------------------------------------------------------------------------------------
+
+
+def steps_of(array: Composition) -> tuple[int, ...]:
+    """The steps of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
+    steps = tuple(array._t.stride())
+    origin = getattr(getattr(array, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    if copy is None or not array.size:
+        return steps
+    source, again = copy._src
+    if again is None or source._d is not copy._d:
+        return steps
+    base, shape = steps_of(source), source._t.shape
+    places = torch.stack(torch.unravel_index(torch.arange(source.size), shape), -1)
+    shown = again((places * torch.tensor(base)).sum(-1).reshape(shape)).reshape(-1)
+    # Which element of the copy lies where in its memory, and where that element lies in the memory of the source.
+    held = torch.arange(shown.numel()).reshape(copy._t.shape)
+    lies = {int(at): int(to) for at, to in zip(_offsets(held, copy._t.stride()), shown, strict=True)}
+    start = int(array._t.storage_offset() - copy._t.storage_offset())
+    if start not in lies:
+        return steps
+    found = [lies.get(start + step, 0) - lies[start] for step in steps]
+    return tuple(0 if length == 1 else step for step, length in zip(found, array.shape, strict=True))
+
+
+def _offsets(like: torch.Tensor, steps: Sequence[int]) -> torch.Tensor:
+    """Where each element lies in memory, in row-major order."""
+    places = torch.stack(torch.unravel_index(like.reshape(-1), like.shape), -1) if like.dim() else like.reshape(1, 0)
+    return (places * torch.tensor(list(steps), dtype=torch.int64)).sum(-1)
+
+
+def steps_along(array: Composition, place: Place) -> list[int]:
+    """The steps of an operand along the axes of the iteration; 0 where it is repeated."""
+    own = steps_of(array)
+    return [0 if axis is None or array.shape[axis] == 1 else own[axis] for axis in place]
+
+
+def iteration_order(
+    operands: Sequence[Composition], places: list[Place], shape: tuple[int, ...], order: str
+) -> tuple[list[int], set[int]]:
+    """The axes, the fastest last, and those that are walked backwards."""
+    axes = list(range(len(shape)))
+    if order == "A":
+        order = "F" if all(array.flags.f_contiguous for array in operands) else "C"
+    if order == "C":
+        return axes, set()
+    if order == "F":
+        return axes[::-1], set()
+    steps = [steps_along(array, place) for array, place in zip(operands, places, strict=True)]
+    backwards = {axis for axis in axes if any(s[axis] < 0 for s in steps) and all(s[axis] <= 0 for s in steps)}
+    return _by_memory(steps, axes), backwards
+
+
+def _by_memory(steps: list[list[int]], axes: list[int]) -> list[int]:
+    """The axes from the one of the largest steps to the one of the smallest; where operands disagree, as they come.
+
+    Axes are inserted one by one, from the last to the first, among those that are already placed.
+    """
+    placed: list[int] = []  # the fastest first
+    for axis in reversed(axes):
+        at = len(placed)
+        for position in reversed(range(len(placed))):
+            verdict = _is_faster(steps, axis, placed[position])
+            if verdict is None:
+                continue
+            if not verdict:
+                break
+            at = position
+        placed.insert(at, axis)
+    return placed[::-1]
+
+
+def _is_faster(steps: list[list[int]], axis: int, other: int) -> bool | None:
+    """Whether the steps along an axis are smaller than along a later one in all operands; None if nothing tells."""
+    verdict = None
+    for step in steps:
+        if step[axis] and step[other]:
+            if abs(step[other]) <= abs(step[axis]):
+                return False
+            verdict = True
+    return verdict
+
+
+def as_array(obj: Any) -> Composition:
+    return obj if type(obj) is Composition else wrap.wrap_array(as_tensor(obj))

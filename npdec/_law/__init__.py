@@ -1,0 +1,1 @@
+"""The law of decomposition, by the tags of arguments: slopes, quadrature, jumps, reverse mode, settings."""

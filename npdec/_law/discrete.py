@@ -1,0 +1,164 @@
+"""Decomposed booleans and integers: their value and residual are what they are, their components are real numbers, and
+functions pass contributions on by the rules that they have for floating numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.call import Call
+from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl import _util
+from npdec._law.named_rules import residuals_are_of_the_baseline
+from npdec._torch.tracing import mapped, name_of, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = [
+    "as_numbers", "common_dtype", "dropped", "has_discrete", "is_same", "of_numbers", "residual_of", "value_of",
+    "with_numbers",
+]  # fmt: skip
+
+Function = Callable[..., Any]
+
+
+def value_of(x: Any) -> Any:
+    """The value of a decomposed tensor, and anything else as it is."""
+    return x.value if isinstance(x, DecomposedTensor) else x
+
+
+def residual_of(x: Any) -> Any:
+    """The residual of a decomposed tensor, and anything else as it is."""
+    return x.residual if isinstance(x, DecomposedTensor) else x
+
+
+def with_numbers(value: Any, residual: Any, made: Any) -> Any:
+    """The contributions of `made`, with another value and residual: a tensor, or sequences of them.
+
+    Under a rule whose residuals are no function of the baseline (`np.rule("scaling")`), that of `made` stays.
+    """
+    if isinstance(value, torch.Tensor):
+        if not isinstance(made, DecomposedTensor):
+            return value
+        numbers = carries(value.dtype)
+        if numbers and not (tracing() or residuals_are_of_the_baseline()):
+            residual = made.residual.reshape(value.shape)
+        shape = (len(made.labels), *value.shape)
+        if not value.numel():
+            empty = value.new_zeros(shape, dtype=value.dtype if numbers else made.value.dtype)
+            return DecomposedTensor(value, residual, empty, made.labels, made.whole)
+        components: Any = handed_on(made)
+        if components.shape[1:] != value.shape or (numbers and components.dtype is not value.dtype):
+            components = made.components.reshape(shape)
+            components = components.to(value.dtype) if numbers else components
+        return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
+    if isinstance(value, (tuple, list)):
+        parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def has_discrete(args: Iterable[Any]) -> bool:
+    """Whether one of the arguments, or an item of a sequence among them, is decomposed booleans or integers."""
+    for arg in args:
+        kind = type(arg)
+        if kind is DecomposedTensor:
+            if arg.discrete:
+                return True
+        elif (kind is tuple or kind is list) and has_discrete(arg):
+            return True
+    return False
+
+
+def as_numbers(x: Any, dtype: torch.dtype | None = None) -> Any:
+    """A decomposed tensor of booleans or integers as one of the floating dtype of its components, or of `dtype`; a
+    plain one of them in `dtype`; anything else as it is."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    if not isinstance(x, DecomposedTensor):
+        return x if dtype is None or carries(x.dtype) else x.to(dtype)
+    if not x.discrete:
+        return x
+    given: Any = handed_on(x)
+    wanted = given.dtype if dtype is None else dtype
+    if wanted is not given.dtype:
+        given = x.components.to(wanted)
+    return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.whole)
+
+
+def common_dtype(tensors: Sequence[DecomposedTensor]) -> torch.dtype:
+    """The floating dtype in which the components of the tensors meet."""
+    dtype = handed_on(tensors[0]).dtype if tensors[0].discrete else tensors[0].value.dtype
+    for t in tensors[1:]:
+        dtype = torch.promote_types(dtype, handed_on(t).dtype if t.discrete else t.value.dtype)
+    return dtype
+
+
+def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A function of decomposed booleans or integers by the rule that it has for floating numbers; value and residual
+    are computed by the function itself. `tags` are those of the arguments, if the rule goes by tags."""
+    call = Call(func, tags, args, kwargs)
+    args, kwargs = call.args, call.kwargs
+    if not call.leaves:  # what is decomposed was looked at only
+        return func(*args, **kwargs)
+    value, residual = call.ends()
+    dtype = common_dtype(call.tensors)
+
+    def number(key: Any, arg: Any) -> Any:
+        if isinstance(arg, torch.dtype):
+            return arg if carries(arg) else dtype
+        if isinstance(arg, (tuple, list)) and not isinstance(arg, torch.Size):
+            return type(arg)(number(key, item) for item in arg) if not hasattr(arg, "_fields") else arg
+        if isinstance(arg, DecomposedTensor) or (tags and tags.get(key, "Opaque") != "Opaque"):
+            return as_numbers(arg, dtype)
+        return arg
+
+    made = rule(func, [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()})
+    if tracing() or is_same(value, residual, made):
+        return with_numbers(value, residual, made)
+    if isinstance(value, torch.Tensor) and value.dtype is torch.bool:  # "or" is the sum of booleans
+        made = made != 0
+    residual = _chosen(residual, made)
+    if is_same(value, residual, made):
+        return with_numbers(value, residual, made)
+    dropped(func, call)
+    return value
+
+
+def _chosen(residual: Any, made: Any) -> Any:
+    """The residual of numbers, in the dtype of the one that the function itself has: that of a choice which is frozen
+    at the value is another one."""
+    if isinstance(made, DecomposedTensor):
+        return made.residual.to(residual.dtype)
+    if isinstance(residual, (tuple, list)):
+        parts = [_chosen(r, m) for r, m in zip(residual, made, strict=True)]
+        return type(residual)(*parts) if hasattr(residual, "_fields") else type(residual)(parts)
+    return residual
+
+
+def is_same(value: Any, residual: Any, made: Any) -> bool:
+    """Whether numbers do what the integers do: these may overflow, and a sum of booleans is "or"."""
+    if isinstance(value, torch.Tensor) and isinstance(made, DecomposedTensor) and not mapped():
+        return _agree(value, made.value) and _agree(residual, made.residual)
+    if isinstance(value, (tuple, list)):
+        return all(is_same(v, r, m) for v, r, m in zip(value, residual, made, strict=True))
+    return True
+
+
+def _agree(found: torch.Tensor, number: torch.Tensor) -> bool:
+    number = number.to(torch.complex128 if number.is_complex() else torch.float64)
+    if found.shape != number.shape:
+        return False
+    return bool(torch.allclose(found.to(number.dtype), number, rtol=1e-3, atol=1e-6, equal_nan=True))
+
+
+def dropped(func: Function, call: Call) -> None:
+    """Warn of a function of integers through which contributions do not pass, if there are any."""
+    if any(bool((t.value != t.residual).any()) or bool(t.components.any()) for t in call.tensors):
+        _util.warn(
+            f"{name_of(func)}: contributions do not pass through it with integers or booleans: they are dropped. "
+            "Convert with .astype(float) first",
+            DecompositionWarning,
+        )

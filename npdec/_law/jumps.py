@@ -1,0 +1,143 @@
+"""How a jump is shared: what each component contributes to a change that comes at one point of the path.
+
+Between the two sides of a jump the slope is the jump over the step x − r. That is a difference of rounded numbers, and
+where the components cancel, it may be nothing but their rounding errors: 0.1 + 0.2 − 0.3 is 5.6e-17, and a slope over
+it would make contributions of 1e15 of a jump of one. So the step is taken to be what the components add up to. Where
+they cancel so far that no digits are left of that, those that move towards the value share the jump in proportion to
+their sizes, and a warning says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._decomposed.axes import lead
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
+from npdec._torch.tracing import mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["moved", "share_of_jump", "stepped"]
+
+_ROUNDINGS = 32  # between a step and the sum of all of its components
+
+
+def share_of_jump(
+    name: str | None,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    size: torch.Tensor,
+    components: Any,
+    slope: Callable[[], torch.Tensor] | None = None,
+) -> Any:
+    """The contributions (C, *S) to `difference`, the change (*S) of a function with jumps from residual to value.
+
+    `step` is x − r (of a comparison, the change of the difference of its sides), `size` the magnitude of the numbers
+    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor, windows or
+    entries. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope`
+    makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components
+    cancel.
+    """
+    if isinstance(components, Entries):  # what has no entry is zero, and takes no share
+        one = components.coalesced()
+        return one.like(share_of_jump(name, difference, step, size, one.numbers, slope))
+    total, gross = moved(components)
+    rest = step.detach() - total
+    info = torch.finfo(gross.dtype)
+    # What the components miss of the step by more than rounding is that of other chunks.
+    others = torch.where(rest.abs() > _ROUNDINGS * info.eps * (size.detach() + gross), rest, 0)
+    total, gross = total + others, gross + others.abs()
+    jumps, bounded = difference != 0, torch.isfinite(gross)
+    apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
+    # The graph is that of the step: the components may be constants of it.
+    divisor = torch.where(apart, step + (total - step).detach() if step.requires_grad else total, 1)
+    multiplier = difference / divisor
+    length = multiplier.detach().abs()
+    usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
+    multiplier = torch.where(usual, multiplier, 0)
+    rare = jumps & ~usual
+    if slope is not None:  # components that cancel have it, though the function has not moved
+        rare = rare | (bounded & ~apart & (gross > 0))
+    known = not tracing() and not mapped()
+    if known and not bool(rare.any()):
+        return _times(components, multiplier, bool(bounded.all()))
+    dense = components if isinstance(components, torch.Tensor) else components.dense()
+    dense = lead(dense, difference.ndim)
+    cancelled = rare & bounded & ~apart
+    smooth = torch.zeros_like(gross)
+    if slope is not None and known:  # torch.compile traces no derivative of what is traced
+        smooth = torch.where(cancelled, slope().detach(), 0)
+        smooth = torch.where(smooth.abs() * gross <= STEEP * (gross + difference.detach().abs()), smooth, 0)
+    jump = torch.where(rare, difference - torch.where(smooth == 0, 0, smooth * total), 0)
+    if known and name is not None:
+        rounding = _ROUNDINGS * info.eps * (smooth.abs() * (size + gross) + difference.abs() * (smooth != 0))
+        if bool((rare & bounded & ~torch.isfinite(difference)).any()):
+            warn_infinite(name)
+        lost = cancelled & (jump.abs() > rounding)
+        if bool((lost & (gross == 0)).any()):
+            _util.warn(
+                f"{name}: the value has jumped from the residual, though nothing but rounding has moved its argument: "
+                "the jump is missing from the contributions",
+                DecompositionWarning,
+            )
+        elif bool(lost.any()):
+            warn_cancelled(name)
+    shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))
+    shared = torch.where(smooth == 0, shared, shared + dense * smooth)
+    return torch.where(rare, shared, _times(dense, multiplier, False))
+
+
+def stepped(
+    name: str, value: torch.Tensor, residual: torch.Tensor, moving: DecomposedTensor, size: torch.Tensor
+) -> DecomposedTensor:
+    """A boolean or an integer that changes by jumps as the number `moving` does. `size` is the magnitude of the numbers
+    whose rounding errors are in that."""
+    given = sparse(moving) or moving.components
+    with no_graph(moving.whole):
+        dtype = moving.value.real.dtype  # torch.compile does not trace to_real
+        jump = value.to(dtype) - residual.to(dtype)
+        step = change(moving.value, moving.residual)
+    components = share_of_jump(name, jump, step, size, given)
+    if isinstance(components, torch.Tensor) and components.is_complex():
+        components = components.real
+    return DecomposedTensor(value, residual, components, moving.labels, moving.whole)
+
+
+def moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """What components add up to, and what their magnitudes do."""
+    if not isinstance(components, torch.Tensor):
+        return components.sum().detach(), components.magnitude().detach()
+    components = components.detach()
+    if len(components) == 1:
+        return components[0], components[0].abs()
+    return components.sum(0), components.abs().sum(0)
+
+
+def _times(components: Any, multiplier: torch.Tensor, finite: bool) -> Any:
+    """The product; nothing comes of what is multiplied with zero, though it be infinite."""
+    if not isinstance(components, torch.Tensor):
+        if finite and components.parts.ndim == multiplier.ndim + 1:
+            return components.times(multiplier)
+        components = components.dense()
+    made = lead(components, multiplier.ndim) * multiplier
+    return made if finite else torch.where(multiplier == 0, 0, made)
+
+
+def _shares(dense: torch.Tensor, others: torch.Tensor, step: torch.Tensor, bounded: torch.Tensor) -> torch.Tensor:
+    """Of components that cancel, the share of each: of those that move in the direction of the step. Infinite ones
+    share with each other alone."""
+    towards = _forward(dense.detach(), step)
+    towards = torch.where(bounded, towards, (~torch.isfinite(dense)).to(towards.dtype))
+    among = towards.sum(0) + torch.where(bounded, _forward(others, step), 0)
+    return torch.where(towards == 0, 0, towards / torch.where(among == 0, 1, among))
+
+
+def _forward(moves: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.where(step == 0, moves.abs(), (moves * torch.sgn(step.detach()).conj()).real.clamp(min=0))

@@ -1,0 +1,332 @@
+"""The law: how value, residual and components pass through a function, by the tags of its arguments.
+
+Every function here answers a call in which at least one argument is decomposed. The value is computed by the function
+itself on the values, the residual by the function on the residuals, and the components by the closed form that the
+tags allow (the README has their table); the general case is `npdec._law.quadrature`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._core.signatures import LAW_TAGS, Parameter
+from npdec._decomposed import completeness
+from npdec._decomposed.axes import lead
+from npdec._decomposed.block_sparse_rules import total
+from npdec._decomposed.broadcast_residuals import spread
+from npdec._decomposed.call import Call
+from npdec._decomposed.choices import places_beside
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import entries, sparse
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.settings import conditions_are_frozen
+from npdec._decomposed.size_limits import check
+from npdec._decomposed.size_warnings import STEEP, change, warn_of_size
+from npdec._decomposed.tensor import DecomposedTensor, align, carries
+from npdec._impl._linalg import OF_THE_BASELINE
+from npdec._impl._util import is_half, single
+from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
+from npdec._law.discrete import of_numbers
+from npdec._law.frozen_choices import chosen_by
+from npdec._law.half_precision import is_known_in_single, warn_beyond_range, widened
+from npdec._law.jumps import share_of_jump, stepped
+from npdec._law.mean_gradient import combined, mean_gradients
+from npdec._law.multilinear import linear, multilinear
+from npdec._law.named_rules import affine, current_rule
+from npdec._law.overrides_scope import scope
+from npdec._law.pack import pack
+from npdec._law.pointwise_call import as_function, output
+from npdec._law.quadrature import integrate
+from npdec._law.secant import derivative
+from npdec._law.vjp_calls import answer, has_many_components
+from npdec._torch.interrupts import undisturbed
+from npdec._torch.tracing import name_of, tracing
+
+__all__ = ["TaggedRule", "quadrature", "register_ufunc", "ruled"]
+
+Function = Callable[..., Any]
+
+
+# -- the closed forms --------------------------------------------------------------------------------------------------
+
+
+def _is_holomorphic(func: Function) -> bool:
+    """Whether a function has a complex derivative: of a kernel, the torch function that it completes."""
+    spec = getattr(func, "__npdec__", None)
+    return func in HOLOMORPHIC or (spec is not None and spec.torch in HOLOMORPHIC)
+
+
+def pointwise(call: Call) -> Any:
+    """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
+    (tensor,) = call.tensors
+    if (tensor.value.is_complex() or call.leaves[0].place is not None) and not _is_holomorphic(call.func):
+        return quadrature(call)
+    with no_graph(tensor.whole):
+        value = call(tensor.value)
+    rule, options = current_rule(tensor.whole)
+    others, f = as_function(call)
+
+    def one(value: torch.Tensor, f: Function) -> torch.Tensor:
+        if not carries(value.dtype):
+            with no_graph(tensor.whole):
+                base = f(tensor.residual, *others)
+            if call.leaves[0].tag != "Stepwise" or conditions_are_frozen():
+                return places_beside(name_of(call.func), value, base)
+            return stepped(name_of(call.func), value, base, tensor, tensor.value.abs() + tensor.residual.abs())
+        given = sparse(tensor) if rule is affine and not tensor.whole else None
+        given = tensor.components if given is None else given
+        residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
+        return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
+
+    if isinstance(value, torch.Tensor):
+        return one(value, f)
+    return type(value)(one(v, output(f, i)) for i, v in enumerate(value))
+
+
+def two_orders(call: Call) -> Any:
+    """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
+    once, and the two orders are averaged, which is the Shapley value of the two."""
+    a, b = call.tensors
+    labels, (c_a, c_b) = align([a, b], None if call.whole else entries)
+    name = name_of(call.func)
+    with no_graph(call.whole):
+        value, residual = call(a.value, b.value), call(a.residual, b.residual)
+        only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
+
+    def share(t: DecomposedTensor, components: Any, first: torch.Tensor, last: torch.Tensor, f: Function) -> Any:
+        with no_graph(call.whole):
+            difference, step = (first + last) / 2, change(t.value, t.residual)
+        sizes = t.value.abs() + t.residual.abs()
+        parts = lead(components, value.ndim) if isinstance(components, torch.Tensor) else components
+        return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
+
+    of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: call(u, b.value))
+    of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: call(a.value, u))
+    return pack(value, residual, total([of_a, of_b]), labels, call.whole)
+
+
+def pointwise_in_all(call: Call) -> Any:
+    """Several decomposed arguments, element by element: the mean gradient along the path, one number for each element
+    of each argument, in closed form or by quadrature."""
+    tensors, func = call.tensors, call.func
+    with no_graph(call.whole):
+        value = call(*[t.value for t in tensors])
+        if not isinstance(value, torch.Tensor) or not carries(value.dtype) or tracing() or not _is_elementwise(call):
+            return quadrature(call)
+        residual = call(*[t.residual for t in tensors])
+        path, fx, fr = call, value, residual
+        if is_half(value) and is_known_in_single(func):
+            path = call.widened()
+            fx, fr = path(*[single(t.value) for t in tensors]), path(*[single(t.residual) for t in tensors])
+        ends = [
+            [torch.broadcast_to(part.to(fx.dtype), tuple(fx.shape)) for part in parts]
+            for parts in ([t.value for t in tensors], [t.residual for t in tensors])
+        ]
+        means: Sequence[torch.Tensor]
+        if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
+            means = MEANS[func](*ends[0], *ends[1], path, fx, fr)
+        else:
+            name = getattr(func, "__name__", str(func))
+            rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
+            means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
+            means = [mean.reshape(value.shape) for mean in means]
+    labels, components = align(tensors, None if call.whole else entries)
+    if not all(isinstance(c, Entries) for c in components):
+        labels, components = align(tensors)
+        components = [lead(c, value.ndim) for c in components]
+        check((len(labels), *value.shape), max(c.numel() for c in components))
+    steps = [x - r for x, r in zip(*ends, strict=True)]
+    difference = fx - fr
+    made = combined(components, means, steps, difference).to(value.dtype)
+    known = bool(torch.isfinite(difference.sum()))
+    if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
+        given = [c.numbers if isinstance(c, Entries) else c for c in (made, *components)]
+        warn_of_size(name_of(func), given[:1], given[1:], [value], [residual], call.whole)
+    return pack(value, residual, made, labels, call.whole)
+
+
+def _is_elementwise(call: Call) -> bool:
+    """Whether the decomposed arguments are all that has a shape."""
+    given = [*call.args, *call.kwargs.values()]
+    plain = [arg for arg in given if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor)]
+    return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
+
+
+def quadrature(call: Call, formula: Function | None = None) -> Any:
+    """Any differentiable function: the path integral of its Jacobian-vector product.
+
+    `formula` is the same function in a form that torch differentiates, where the function itself is not.
+    """
+    here = scope()
+    if here is not None and here.watcher is not None:
+        instead = here.watcher.quadrature(call)
+        if instead is not None:
+            return instead
+    tensors = call.tensors
+    whole = call.whole
+    with no_graph(whole):
+        value = call(*[t.value for t in tensors])
+    outputs = value if isinstance(value, (tuple, list)) else (value,)
+    kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and carries(v.dtype)]
+    if not kept:
+        return chosen_by(call)
+    try:
+        with no_graph(whole):
+            residual = call(*map(spread, tensors))
+    except torch.linalg.LinAlgError as error:
+        raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
+    bases = residual if isinstance(residual, (tuple, list)) else (residual,)
+    labels, components = align(tensors)
+    path = (call.keeping_constants() if whole and not tracing() else call).of(formula or call.func)
+    halves = not tracing() and is_known_in_single(path.func) and any(is_half(t.value) for t in tensors)
+    path = path.widened() if halves else path
+
+    def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = path(*points)
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        return tuple(made[i] for i in kept)
+
+    derivative = getattr(path.func, "derivative", None)
+    if derivative is not None:
+        function.derivative = derivative  # type: ignore[attr-defined]
+    function.one_by_one = getattr(path.func, "one_by_one", False)  # type: ignore[attr-defined]
+    name = getattr(call.func, "__name__", str(call.func))
+    values, residuals = [t.value for t in tensors], [t.residual for t in tensors]
+    high: Sequence[torch.Tensor] = [outputs[i] for i in kept]
+    low: Sequence[torch.Tensor] = [bases[i] for i in kept]
+    if halves:  # the nodes, and what completeness is measured by
+        values, residuals, components = widened(values), widened(residuals), widened(components)
+        with no_graph(whole):
+            high, low = function(*values), function(*residuals)
+    try:
+        parts = integrate(name, function, values, residuals, components, high, low, whole)
+    except RuntimeError as error:  # NotImplementedError is one
+        if "derivative for" not in str(error):
+            raise
+        raise NotImplementedError(
+            f"{name}: contributions pass through by derivatives that torch does not have for it. Compute it by other "
+            "functions, or register a rule (np.overrides.register_function)"
+        ) from error
+    parts = [part.to(outputs[i].dtype) for part, i in zip(parts, kept, strict=True)]
+    if isinstance(value, torch.Tensor):
+        return pack(value, residual, parts[0], labels, whole)
+    found = dict(zip(kept, parts, strict=True))
+    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole, name)
+
+
+_MOST_ARGUMENTS = 64  # that a tag on *args reaches
+
+
+class TaggedRule:
+    """The rule of a function whose arguments carry tags, by position and by name."""
+
+    __slots__ = ("by_key", "elementwise", "optional")
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.by_key: dict[int | str, str] = {}
+        # Arguments that may be left out, which is how a linear one is zero at no cost.
+        self.optional: set[int | str] = set()
+        for i, p in enumerate(parameters):
+            if p.tag is None:
+                continue
+            if p.kind is inspect.Parameter.VAR_POSITIONAL:
+                self.by_key.update(dict.fromkeys(range(i, i + _MOST_ARGUMENTS), p.tag))
+                continue
+            if p.kind is not inspect.Parameter.KEYWORD_ONLY:
+                self.by_key[i] = p.tag
+            self.by_key[p.name] = p.tag
+            if p.default is None:
+                self.optional |= {i, p.name}
+        tags = LAW_TAGS & set(self.by_key.values())
+        self.elementwise = bool(tags) and tags <= {"Pointwise", "Stepwise"}
+
+    @classmethod
+    def of(cls, *tags: str | None) -> TaggedRule:
+        """The rule of a function whose first arguments carry the tags."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        names = ("input", "other", "2", "3")
+        return cls([Parameter(names[i], kind, kind, tag, None, False, False) for i, tag in enumerate(tags)])
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        call = Call(func, self.by_key, args, kwargs, self.optional)
+        if not call.leaves:
+            return func(*call.args, **call.kwargs)
+        if any(leaf.tensor.discrete for leaf in call.leaves):
+            return of_numbers(self, self.by_key, func, call.args, call.kwargs)
+        tags = {leaf.tag for leaf in call.leaves}
+        if tags == {"Linear"}:
+            return linear(call)
+        if tags <= {"Linear", "Multilinear"}:
+            return multilinear(call)
+        if tags <= {"Pointwise", "Stepwise"} and len(call.leaves) == 1:
+            return pointwise(call)
+        if tags == {"Stepwise"} and len(call.leaves) == 2:
+            return two_orders(call)
+        if tags == {"Pointwise"}:
+            return pointwise_in_all(call)
+        return quadrature(call)
+
+
+def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
+    """The kernel, answering calls with decomposed tensors by the rule of its tags."""
+    if any(p.tag == "Routed" for p in parameters):
+        return kernel  # the torch functions that select have closed forms of their own
+    rule = TaggedRule(parameters)
+
+    def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        here = scope()
+        if here is not None and here.watcher is not None:
+            result = here.watcher.run(rule, kernel, args, kwargs)
+        elif has_many_components(args):
+            result = answer(rule, kernel, args, kwargs)
+        else:
+            result = rule(kernel, args, kwargs)
+        warn_beyond_range(kernel, args, result)
+        if completeness.is_on(kernel):
+            completeness.check(kernel, args, result)
+        return result
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) is DecomposedTensor:
+                return undisturbed(answered, args, kwargs)
+        return kernel(*args, **kwargs)
+
+    assert any(p.tag in LAW_TAGS for p in parameters)
+    return apply
+
+
+# The rule of each torch function; `defaults` are those that were found on the way and not declared.
+rules: dict[Any, Function] = {}
+defaults: set[Any] = set()
+
+
+def innermost(rule: Any) -> Any:
+    """The rule within those that handle an argument `inplace`, were registered, or look on."""
+    while (within := getattr(rule, "inner", None) or getattr(rule, "rule", None)) is not None:
+        rule = within
+    return rule
+
+
+def is_default(function: Any) -> bool:
+    return function in defaults
+
+
+def register_ufunc(function: Function, parameters: Sequence[Parameter]) -> None:
+    """Give the torch function of a ufunc, and the tensor methods of its name, the tags of the kernel as their rule."""
+    if all(p.tag in LAW_TAGS | {"Opaque"} for p in parameters) and all(p.tag != "Routed" for p in parameters):
+        register_names(function, TaggedRule(parameters))
+
+
+def register_names(function: Function, rule: Function) -> None:
+    """Register the rule for a torch function under all the names that torch dispatches it by."""
+    name = function.__name__
+    for owner in (torch, torch.Tensor, torch.special):
+        found = getattr(owner, name, None)
+        if found is not None:
+            rules.setdefault(found, rule)
+    rules.setdefault(function, rule)

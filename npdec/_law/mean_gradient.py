@@ -1,0 +1,277 @@
+"""The path integral of the gradient of functions that give one number for each row of their arguments.
+
+Elementwise functions of several arguments are such functions (a row is one element of each), and so are products and
+determinants. Their components need one gradient, the mean of it along the path, however many components there are.
+Each row has panels of its own: those whose change is not the integral of the derivative are halved.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.reverse_graph import guarded
+from npdec._impl import _util
+from npdec._law.quadrature import tolerance
+from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
+from npdec._torch.tracing import tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["combined", "gradients", "mean_gradients"]
+
+Rows = Callable[..., torch.Tensor]
+
+_NODES = 8
+_SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
+_DEEPEST = 50  # halvings: narrower panels differ by rounding only
+_MOST = 64  # panels for each row, on average
+_BLOCK = 2**16  # numbers that are looked at together
+
+
+class _Panels(NamedTuple):
+    """Pieces [a, b] of the paths of rows, and the function at their ends."""
+
+    row: torch.Tensor
+    a: torch.Tensor
+    b: torch.Tensor
+    low: torch.Tensor
+    high: torch.Tensor
+
+    def chosen(self, mask: torch.Tensor) -> _Panels:
+        return _Panels(*[item[mask] for item in self])
+
+
+def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
+    """A number for each row, to be multiplied with tensors of `ndim` axes of which the first is the row."""
+    return tensor.reshape(tensor.shape[0], *[1] * (ndim - 1))
+
+
+def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
+    """The derivatives of each row's number by the row of each argument."""
+    if torch._C._are_functorch_transforms_active():  # those take no requires_grad_
+        with torch.enable_grad():
+            pair: tuple[Any, ...] = torch.func.vjp(function, *points)
+            pulled: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))
+        return [g.conj() if g.is_complex() else g for g in pulled]
+    with torch.enable_grad():
+        inputs = list(points) if graph else [p.detach().requires_grad_() for p in points]
+        for i, p in enumerate(inputs):
+            if not p.requires_grad:
+                inputs[i] = p.detach().requires_grad_()
+        made = function(*inputs)
+        if not made.requires_grad:
+            return [torch.zeros_like(p) for p in inputs]
+        found = torch.autograd.grad(made, inputs, torch.ones_like(made), create_graph=graph, allow_unused=True)
+    # torch's complex gradient is the conjugate of the derivative.
+    return [
+        torch.zeros_like(p) if g is None else g.conj() if g.is_complex() else g
+        for g, p in zip(found, inputs, strict=True)
+    ]
+
+
+def _along(
+    function: Rows,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    panels: _Panels,
+    graph: bool,
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """The integral of the gradients over each panel, and about how far it is from what more nodes would give, where the
+    function changes so evenly (not at all, perhaps) that its change does not tell."""
+    rules = gauss_legendre(_NODES)
+    nodes = panels.a.new_tensor([node for node, _ in rules])
+    weights = panels.a.new_tensor([weight for _, weight in rules])
+    length = panels.b - panels.a
+    t = (panels.a[:, None] + length[:, None] * nodes).reshape(-1)
+    row = panels.row.repeat_interleave(_NODES)
+    points = [r[row] + _wide(t, r.ndim).to(r.real.dtype) * d[row] for r, d in zip(start, step, strict=True)]
+    found = [g.reshape(len(length), _NODES, *g.shape[1:]) for g in gradients(function, points, graph)]
+    result = []
+    for g in found:
+        w = weights[None] * length[:, None]
+        result.append((g * w.reshape(*w.shape, *[1] * (g.ndim - 2)).to(g.real.dtype)).sum(1))
+    if graph:
+        return result, torch.zeros_like(length)
+    return result, _unresolved(found, [d[panels.row].unsqueeze(1) for d in step]) * length
+
+
+def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]) -> torch.Tensor:
+    """For each panel, of gradients (panels, nodes, ...): zero where the rates of change at the nodes differ."""
+    moved = [torch.where(d == 0, 0, g * d) for g, d in zip(gradients, steps, strict=True)]
+    rates = sum((m.reshape(*m.shape[:2], -1).sum(2) for m in moved), moved[0].new_zeros(()))
+    sizes = sum((_size(m).reshape(*m.shape[:2], -1).sum(2) for m in moved), rates.new_zeros((), dtype=torch.float64))
+    even = torch.finfo(rates.real.dtype).eps ** 0.375 * sizes.amax(1)
+    straight = (_size(rates - rates[:, :1]).amax(1) <= even) & (sizes.amax(1) > 0)
+    missing = torch.zeros_like(even)
+    if not bool(straight.any()):
+        return missing
+    for m in moved:
+        chosen = m[straight]
+        size = _size(chosen).amax(1)
+        for row in last_coefficients(_NODES):
+            numbers = chosen.real.new_tensor(row).reshape(1, -1, *[1] * (chosen.ndim - 2))
+            last = _size((chosen * numbers).sum(1))
+            missing[straight] += _sum(torch.where(size == 0, 0, last * last / size))
+    return missing
+
+
+def _sum(tensor: torch.Tensor) -> torch.Tensor:
+    """The sum over all axes but the first."""
+    return tensor.reshape(len(tensor), -1).sum(1)
+
+
+def _size(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes, zero where there is none to compare with."""
+    size = tensor.abs().to(torch.float64)
+    return torch.where(torch.isfinite(size), size, 0)
+
+
+def _block(
+    function: Rows,
+    start: list[torch.Tensor],
+    step: list[torch.Tensor],
+    low: torch.Tensor,
+    high: torch.Tensor,
+    graph: bool,
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """The mean gradients of some rows, and what their changes lack."""
+    count = len(low)
+    fixed_start, fixed_step = [r.detach() for r in start], [d.detach() for d in step]
+    low, high = low.detach(), high.detach()
+    real = low.real.dtype
+    eps, wanted = torch.finfo(real).eps, tolerance(real) / 8
+    scale = torch.maximum(_size(low), _size(high))
+    row = torch.arange(count, device=low.device)
+    panels = _Panels(row, torch.zeros(count, dtype=torch.float64, device=low.device), torch.ones_like(scale), low, high)
+    total = [torch.zeros_like(r) for r in fixed_start]
+    lacking = torch.zeros_like(low)
+    leaves: list[_Panels] = []
+    for depth in range(_DEEPEST + 1):
+        parts, unresolved = _along(function, fixed_start, fixed_step, panels, graph=False)
+        # What does not move may have no derivative: the exponent of a negative number.
+        steps = [d[panels.row] for d in fixed_step]
+        moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
+        change = sum(map(_sum, moved), torch.zeros_like(panels.low))
+        missing = panels.high - panels.low - change.to(panels.low.dtype)
+        missing = torch.where((panels.high == panels.low) & ~torch.isfinite(panels.high), 0, missing)
+        rounding = 16 * eps * sum((_sum(_size(m)) for m in moved), torch.zeros_like(panels.a))
+        local = torch.maximum(scale[panels.row], torch.maximum(_size(panels.low), _size(panels.high)))
+        error = missing.abs().to(torch.float64) + unresolved
+        done = (error <= torch.maximum(wanted * local, rounding)) | torch.isnan(error)
+        if depth == _DEEPEST or int((~done).sum()) * 2 > _MOST * count:
+            done = torch.ones_like(done)
+        kept = panels.row[done]
+        for t, p in zip(total, parts, strict=True):
+            t.index_add_(0, kept, p[done])
+        lacking.index_add_(0, kept, missing[done])
+        if graph:
+            leaves.append(panels.chosen(done))
+        if bool(done.all()):
+            break
+        rest = panels.chosen(~done)
+        middle = rest.a + _SPLIT * (rest.b - rest.a)
+        with torch.no_grad():
+            between = function(
+                *[
+                    r[rest.row] + _wide(middle, r.ndim).to(r.real.dtype) * d[rest.row]
+                    for r, d in zip(fixed_start, fixed_step, strict=True)
+                ]
+            )
+        left = rest._replace(b=middle, high=between)
+        right = rest._replace(a=middle, low=between)
+        panels = _Panels(*[torch.cat(pair) for pair in zip(left, right, strict=True)])
+    if graph:
+        total = [torch.zeros_like(r) for r in fixed_start]
+        for some in leaves:
+            parts, _ = _along(function, start, step, some, graph=True)
+            total = [t.index_add(0, some.row, p) for t, p in zip(total, parts, strict=True)]
+    return total, lacking
+
+
+def mean_gradients(
+    name: str,
+    function: Rows,
+    values: Sequence[torch.Tensor],
+    residuals: Sequence[torch.Tensor],
+    result: torch.Tensor,
+    base: torch.Tensor,
+) -> list[torch.Tensor]:
+    """For each argument the mean of the function's gradient along the path, in the shape of the argument.
+
+    The arguments have shape (rows, ...), `function` gives a number for each row, of which `result` and `base` are those
+    at the values and at the residuals. Warns (DecompositionWarning) if the changes of the function stay apart from the
+    integrals of its derivative.
+    """
+    start = list(residuals)
+    step = [torch.where((x == r) & torch.isinf(x), 0, x - r) for x, r in zip(values, residuals, strict=True)]
+    graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
+    count, size = len(result), max(1, sum(r[:1].numel() for r in start))
+    rows = max(1, _BLOCK // (size * _NODES))
+    found: list[list[torch.Tensor]] = []
+    missing: list[torch.Tensor] = []
+    for i in range(0, count, rows):
+        part = slice(i, i + rows)
+        total, lacking = _block(
+            function, [r[part] for r in start], [d[part] for d in step], base[part], result[part], graph
+        )
+        found.append(total)
+        missing.append(lacking)
+    if not found:
+        return [torch.zeros_like(r) for r in start]
+    _warn_missing(name, torch.cat(missing), result, base)
+    return [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
+
+
+def combined(
+    components: Sequence[Any],
+    means: Sequence[torch.Tensor],
+    steps: Sequence[torch.Tensor],
+    change: torch.Tensor,
+) -> Any:
+    """The components of an elementwise function, from those of its arguments (tensors, or all entries) and its mean
+    gradients.
+
+    What does not move an argument contributes nothing through it, though the gradient be infinite; and an infinite step
+    has the whole change of the function to itself (several of them share it).
+    """
+    if all(isinstance(c, Entries) for c in components):
+        if all(bool(torch.isfinite(mean).all()) for mean in means):
+            return functools.reduce(Entries.plus, [c.times(mean) for c, mean in zip(components, means, strict=True)])
+        components = [c.dense() for c in components]
+    terms = [c * mean for c, mean in zip(components, means, strict=True)]
+    if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
+        return functools.reduce(torch.add, terms)
+    still = [_or_nothing(c, mean) for c, mean in zip(components, means, strict=True)]
+    infinite = sum((torch.isinf(c).to(change.real.dtype) for c in components), torch.zeros_like(change.real))
+    shares = infinite / infinite.sum(0).clamp(min=1)
+    endless = functools.reduce(torch.logical_or, [torch.isinf(step) for step in steps])
+    moved = torch.where(shares == 0, 0, change * shares)
+    return torch.where(endless, moved, functools.reduce(torch.add, still))
+
+
+def _or_nothing(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    """Components times a gradient that may be infinite or NaN: nothing of what does not move, nor back from where
+    nothing comes, as zero times the gradient would be NaN."""
+    mean = torch.where((components == 0) & ~torch.isfinite(mean), 0, mean)
+    if components.requires_grad and not mean.requires_grad:
+        return guarded(components, mean)
+    return components * mean
+
+
+def _warn_missing(name: str, missing: torch.Tensor, result: torch.Tensor, base: torch.Tensor) -> None:
+    size = torch.maximum(_size(result.detach()), _size(base.detach()))
+    scale = float(size.max())
+    known = torch.isfinite(result.detach()) & torch.isfinite(base.detach())
+    error = torch.where(known, missing.abs().to(torch.float64), 0)
+    worst = float(torch.where(torch.isnan(error), torch.inf, error).max())
+    worst = worst / scale if scale else worst
+    if worst > tolerance(result.real.dtype):
+        _util.warn(
+            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
+            "the value passes close to a singularity, or the operation is ill-conditioned",
+            DecompositionWarning,
+        )

@@ -1,0 +1,384 @@
+"""The law for any differentiable function: the path integral of its Jacobian-vector product, by Gauss–Legendre panels.
+
+On a panel [a, b] of the path the integral of the derivative along the whole difference x − r must equal the change of
+the function: completeness itself measures the error of the quadrature, panel by panel, at no cost. The worst panel is
+halved until the errors together are within the tolerance.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.settings import settings
+from npdec._decomposed.size_warnings import warn_of_size
+from npdec._impl import _util
+from npdec._law.create_graph import wants_graph
+from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
+from npdec._torch.tracing import constant_when_traced, mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["integrate"]
+
+Function = Callable[..., Any]
+_NODES = 8
+_MAX_PANELS = 256
+_PATIENCE = 12
+_NARROWEST = 2.0**-44  # narrower panels differ by rounding only
+_LITTLE = 2**13  # numbers of the components, or of their sum, for which all nodes of a panel are made at once
+_SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
+
+
+class _Panel(NamedTuple):
+    """A piece [a, b] of the path. `priority` is minus its relative error, so that a heap pops the worst."""
+
+    priority: float
+    a: float
+    b: float
+    low: Sequence[torch.Tensor]
+    high: Sequence[torch.Tensor]
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """How far completeness may miss, relative to the largest magnitude of the result: 1e-12 in double precision, 1e-5
+    in single, as many roundings in the others; or what `np.rule(rtol=...)` says."""
+    rtol = settings("quadrature").rtol
+    if rtol is not None:
+        return rtol
+    eps = torch.finfo(dtype).eps
+    return 1e-12 if eps < 1e-12 else 84 * eps
+
+
+@functools.cache
+def _load_jvp() -> None:
+    """torch.func.jvp compiles some formulas with the deprecated torch.jit.script when it is first used, and warns of
+    it: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/eager_transforms.py
+    (lazy_load_decompositions)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
+
+
+def _jvp(function: Function, points: tuple[torch.Tensor, ...], tangents: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+    """The directional derivatives of the outputs, as a tuple."""
+    with torch.enable_grad():  # torch.func.jvp differentiates nothing under no_grad
+        try:
+            made: tuple[Any, ...] = torch.func.jvp(function, points, tangents)
+            return made[1]
+        except NotImplementedError:  # no forward-mode formula: differentiate the transposed product, which is linear
+            pulled: tuple[Any, ...] = torch.func.vjp(function, *points)
+            outputs, vjp = pulled
+            pulled = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
+            return pulled[1](tangents)[0]
+
+
+@constant_when_traced
+def _load_traced() -> None:
+    """Register the operator that graphs use, which takes longer than it may with the import of npdec."""
+    import npdec._law.quadrature_traced  # noqa: F401
+
+
+def _at(start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], t: float) -> tuple[torch.Tensor, ...]:
+    return tuple(r if t == 0.0 else r + t * d for r, d in zip(start, step, strict=True))
+
+
+def _panel(
+    function: Function,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    tangents: tuple[torch.Tensor, ...],
+    a: float,
+    b: float,
+    like: Sequence[torch.Tensor],
+    batched: bool,
+    seen: list[list[torch.Tensor]] | None = None,
+) -> list[torch.Tensor]:
+    """The integrals of the derivatives over a panel. `seen` receives those at each node."""
+    own = getattr(function, "derivative", None)  # one that torch.func cannot take
+    try:
+        if own is None:
+            made = _together(function, start, step, tangents, a, b, like, batched, seen)
+            if made is not None:
+                return made
+        total: list[torch.Tensor] = []
+        for node, weight in gauss_legendre(_NODES):
+            points = _at(start, step, a + (b - a) * node)
+            rates: Sequence[Any]
+            if own is not None:
+                rates = own.rates(function, points, tangents, batched)
+            elif batched:
+                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+            else:
+                rates = _jvp(function, points, tangents)
+            rates = _in_memory(rates, like)
+            if seen is not None:
+                seen.append(rates)
+            weight *= b - a
+            total = [r * weight for r in rates] if not total else [
+                s + r * weight for s, r in zip(total, rates, strict=True)
+            ]  # fmt: skip
+    except torch.linalg.LinAlgError:  # the path meets a singular matrix: no derivative, and the caller warns
+        return [torch.full_like(out, torch.nan) for out in like]
+    return total
+
+
+def _in_memory(rates: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """A derivative that vanishes identically comes as a tensor without memory, which little else accepts."""
+    return [
+        r.new_zeros(r.shape, device=out.device) if r._is_zerotensor() else r for r, out in zip(rates, like, strict=True)
+    ]
+
+
+def _is_little(function: Function, tangents: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> bool:
+    """Whether all nodes of a panel are made at once."""
+    if getattr(function, "derivative", None) is not None or getattr(function, "one_by_one", False):
+        return False
+    if not all(out.numel() for out in like):
+        return False
+    return sum(t.numel() for t in (*tangents, *like)) <= _LITTLE
+
+
+def _together(
+    function: Function,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    tangents: tuple[torch.Tensor, ...],
+    a: float,
+    b: float,
+    like: Sequence[torch.Tensor],
+    batched: bool,
+    seen: list[list[torch.Tensor]] | None,
+) -> list[torch.Tensor] | None:
+    """The same with all the nodes of the panel at once, where that is little work; None where it is much, or where the
+    function cannot be mapped over points."""
+    if not _is_little(function, tangents, like):
+        return None
+    rule = gauss_legendre(_NODES)
+    where = start[0].device
+    nodes, weights = (torch.tensor(row, dtype=torch.float64, device=where) for row in zip(*rule, strict=True))
+    nodes = a + (b - a) * nodes
+
+    def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:
+        points = tuple(r + t.to(d.real.dtype) * d for r, d in zip(start, step, strict=True))
+        return _jvp(function, points, tangents)
+
+    count = len(tangents[0]) if batched else 1
+    if batched:
+        nodes = nodes.repeat_interleave(count)
+        tangents = tuple(c.repeat(_NODES, *[1] * (c.ndim - 1)) for c in tangents)
+    try:
+        rates: Sequence[torch.Tensor] = torch.vmap(rate, (0, *[0 if batched else None] * len(tangents)))(
+            nodes, *tangents
+        )
+    except RuntimeError as error:  # a branch that depends on numbers, or torch maps the function wrongly
+        if isinstance(error, torch.linalg.LinAlgError):
+            raise
+        function.one_by_one = True  # type: ignore[attr-defined]
+        return None
+    rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
+    if seen is not None:
+        seen.extend([r[i] for r in rates] for i in range(_NODES))
+    weights = (b - a) * weights
+    return [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
+
+
+def _probe(step: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """A direction other than that of the path, for which numbers of any kind do."""
+    made = []
+    for d in step:
+        size = d.abs() + d.abs().mean()
+        places = torch.arange(d.numel(), dtype=size.dtype, device=d.device).reshape(d.shape)
+        made.append((size * torch.cos(2.3 * places + 0.7)).to(d.dtype))
+    return tuple(made)
+
+
+class _Path(torch.autograd.Function):
+    """Reverse mode: the change of the outputs, differentiated by the transposed Jacobians along the path."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Function, nodes: Any, start: Any, step: Any, changes: Any, *components: torch.Tensor
+    ) -> Any:
+        ctx.path = function, nodes, start, step
+        return tuple(change.unsqueeze(0).clone() for change in changes)  # a view could not be written in place
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        function, nodes, start, step = ctx.path
+        total: list[torch.Tensor] = []
+        for node, weight in nodes:
+            points, pulled = _at(start, step, node), tuple(g.squeeze(0) * weight for g in grads)
+            own = getattr(function, "derivative", None)
+            if own is not None:
+                found = own.pull(function, points, pulled)
+            else:
+                made: tuple[Any, ...] = torch.func.vjp(function, *points)
+                with torch.enable_grad():
+                    found = made[1](pulled)
+            total = list(found) if not total else [s + f for s, f in zip(total, found, strict=True)]
+        return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
+
+
+def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """x − r, which is zero where both are the same infinity (a mask)."""
+    return torch.where((x == r) & torch.isinf(x), 0, x - r)
+
+
+def _largest(out: torch.Tensor) -> float:
+    """The largest finite magnitude."""
+    sizes = out.detach().abs()
+    return float(torch.where(torch.isfinite(sizes), sizes, 0).max()) if out.numel() else 0.0
+
+
+def _is_straight(seen: Sequence[Sequence[torch.Tensor]], scale: Sequence[float]) -> bool:
+    """Whether the rates at the nodes are one and the same."""
+    first, *others = seen
+    return all(
+        _largest(r - r0) <= torch.finfo(r.dtype).eps ** 0.375 * s
+        for rates in others
+        for r, r0, s in zip(rates, first, scale, strict=True)
+    )
+
+
+def integrate(
+    name: str,
+    function: Function,
+    values: Sequence[torch.Tensor],
+    residuals: Sequence[torch.Tensor],
+    components: Sequence[torch.Tensor],
+    result: Sequence[torch.Tensor],
+    base: Sequence[torch.Tensor],
+    reverse: bool,
+    rtol: float | None = None,
+) -> list[torch.Tensor]:
+    """The components of each output of `function`, a tuple-valued function of the tensors.
+
+    `result` and `base` are its outputs at the values and at the residuals. `reverse` says that there is one component,
+    which stands for the whole change and is to be differentiated. Warns (DecompositionWarning, naming the
+    operation and the error) if completeness stays above `rtol` times the largest magnitude of an output.
+    """
+    count = len(components[0])
+    if not count or not any(out.numel() for out in result):
+        return [out.new_zeros((count, *out.shape)) for out in result]
+    step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
+    if tracing() or mapped():
+        _load_traced()
+        from npdec._law.quadrature_traced import integrate_traced
+
+        bound = rtol or max(tolerance(out.dtype) for out in result)
+        return integrate_traced(
+            name,
+            lambda points, tangents: torch.func.jvp(function, points, tangents)[1],
+            gauss_legendre(_NODES),
+            residuals,
+            step,
+            components,
+            result,
+            base,
+            bound,
+        )
+    # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
+    detached_start = [r.detach().clone() if reverse else r.detach() for r in residuals]
+    detached_step = tuple(d.detach() for d in step)
+    _load_jvp()
+    scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]
+    bound = rtol or max(tolerance(out.dtype) for out in result)
+
+    # Nothing is shared out to what is not a number at either end.
+    unknown = [(torch.isnan(out) | torch.isnan(r0)).detach() for out, r0 in zip(result, base, strict=True)]
+
+    def missed(total: Sequence[torch.Tensor], low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> float:
+        missing = [
+            torch.where(((h == lo) & torch.isinf(h)) | no, 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
+            for h, lo, s, no in zip(high, low, total, unknown, strict=True)
+        ]
+        return max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
+
+    # A function that changes evenly along the path (as a direction of which only the length grows, not at all) is
+    # complete with any nodes. In another direction it tells whether they are enough.
+    several = sum(d.numel() for d in detached_step) > 1
+
+    def unresolved(a: float, b: float, low: Sequence[torch.Tensor]) -> float:
+        seen: list[list[torch.Tensor]] = []
+        _panel(function, detached_start, detached_step, _probe(detached_step), a, b, low, batched=False, seen=seen)
+        worst = 0.0
+        for rates, s in zip(zip(*seen, strict=True), scale, strict=True):
+            size = max(_largest(r) for r in rates)
+            for numbers in last_coefficients(_NODES):
+                last = _largest(sum(n * r for n, r in zip(numbers, rates, strict=True)))
+                worst = max(worst, last * last / size * (b - a) / s if size and s else 0.0)
+        return worst
+
+    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
+        seen: list[list[torch.Tensor]] = []
+        total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False, seen=seen)
+        error = missed(total, low, high)
+        if error <= bound and several and _is_straight(seen, scale):
+            error = max(error, unresolved(a, b, low))
+        return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)
+
+    ends = [b.detach() for b in base], [v.detach() for v in result]
+    panels = [measured(0.0, 1.0, *ends)]
+    if -panels[0].priority > bound and _is_little(function, detached_step, ends[0]):
+        # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
+        function.one_by_one = True  # type: ignore[attr-defined]
+        alone = measured(0.0, 1.0, *ends)
+        function.one_by_one = alone.priority > 0.9 * panels[0].priority  # type: ignore[attr-defined]
+        panels = [alone]
+    stuck = 0
+    while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS and stuck < _PATIENCE:
+        panel = heapq.heappop(panels)
+        middle = panel.a + _SPLIT * (panel.b - panel.a)
+        if panel.priority == -math.inf or panel.b - panel.a < _NARROWEST:
+            heapq.heappush(panels, panel)
+            break
+        with torch.no_grad():
+            between = function(*_at(detached_start, detached_step, middle))
+        halves = measured(panel.a, middle, panel.low, between), measured(middle, panel.b, between, panel.high)
+        # Where rounding is all that is left of the error, halving does not lessen it.
+        stuck = stuck + 1 if halves[0].priority + halves[1].priority <= 0.9 * panel.priority else 0
+        for half in halves:
+            heapq.heappush(panels, half)
+    if worst > bound:
+        _util.warn(
+            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
+            "the value passes close to a singularity, or the operation is ill-conditioned",
+            DecompositionWarning,
+        )
+
+    def said(made: list[torch.Tensor]) -> list[torch.Tensor]:
+        if worst <= bound:
+            warn_of_size(name, made, components, result, base, reverse)
+        return made
+
+    # torch's derivatives in forward mode are not all differentiable themselves (that of solve takes its factors for
+    # constants), so that contributions that need a graph are made backwards.
+    graph = wants_graph() and count == 1
+    if reverse or graph:
+        nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
+        changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
+        path = (residuals, step) if graph else (detached_start, detached_step)
+        return said(list(_Path.apply(function, nodes, *path, changes, *components)))
+    ordered = sorted(panels, key=lambda panel: panel.a)
+
+    def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in result]
+        sums: list[torch.Tensor] = []
+        for p in ordered:
+            part = _panel(function, residuals, step, tuple(tangents), p.a, p.b, shaped, batched=True)
+            sums = part if not sums else [s + more for s, more in zip(sums, part, strict=True)]
+        return sums
+
+    if _is_little(function, components, [out.new_empty(()).expand((count, *out.shape)) for out in result]):
+        # Likewise the whole change goes along with the components, where its integral is known.
+        sums = integrals([torch.cat([c, d.unsqueeze(0)]) for c, d in zip(components, step, strict=True)])
+        if missed([s[-1] for s in sums], *ends) <= 2 * max(worst, bound):
+            return said([s[:-1] for s in sums])
+        function.one_by_one = True  # type: ignore[attr-defined]
+    return said(integrals(components))

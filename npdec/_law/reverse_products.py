@@ -1,0 +1,101 @@
+"""Reverse mode through products: what a product passes back to its factors.
+
+A product is derived by each factor at what the others are, and for two factors that both move, at their midpoints. The
+usual products of torch are derived here; others by autograd, of the pass that computes the value where that can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.batching import MATRIX_PRODUCTS
+from npdec._decomposed.broadcast_residuals import of_the_residuals
+from npdec._decomposed.call import Call
+from npdec._decomposed.reverse_graph import carried, graft, is_pulled, no_graph, pulled, scaled, stand_in
+from npdec._decomposed.tensor import DecomposedTensor, carries
+
+__all__ = ["of_two", "with_constants"]
+
+Pull = Callable[..., Any]
+
+_PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
+# Where a factor stands whose last axis meets a constant matrix, which is the argument after it.
+_FACTORS: dict[Any, int] = {F.linear: 0, torch.addmm: 1}
+# Products of which torch does not notice that a factor was written to before gradients go back.
+_HIDING = frozenset({torch.kron, torch.Tensor.kron})
+
+
+def with_constants(call: Call) -> torch.Tensor:
+    """A product of decomposed tensors with constants; plain if its dtype carries no contributions."""
+    if call.func in _HIDING:
+        call = call.keeping_constants()
+    tensors = call.tensors
+    first = tensors[0]
+    found = _by_matrix(call) if is_pulled(True) else None
+    if found is not None:
+        pull, held = found
+        with no_graph(True):
+            value = call(first.value)
+            residual = of_the_residuals(call, value)
+        if value.dtype is first.components.dtype:
+            made = pulled(value, residual, first.components, pull, held=held)
+            return DecomposedTensor(value, residual, made, first.labels, True)
+    carrier: torch.Tensor = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
+    if not carries(carrier.dtype):
+        return carrier
+    value = carrier.detach()
+    with no_graph(True):
+        residual = of_the_residuals(call, value)
+    return DecomposedTensor(value, residual, graft(value, residual, carrier).unsqueeze(0), first.labels, True)
+
+
+def of_two(
+    call: Call,
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    components: Sequence[torch.Tensor],
+    points: Sequence[torch.Tensor],
+) -> DecomposedTensor:
+    """A product of two decomposed tensors, whose midpoints are `points`."""
+    labels = call.tensors[0].labels
+    pull = _by_each(call, *points)
+    if pull is not None:
+        return DecomposedTensor(value, residual, pulled(value, residual, components, pull), labels, True)
+    carrier = call(*[carried(point, c) for point, c in zip(points, components, strict=True)])
+    return DecomposedTensor(value, residual, graft(value, residual, carrier).unsqueeze(0), labels, True)
+
+
+def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
+    """The gradients (1, *shape) by two factors; None for a product of another kind."""
+    if len(call.args) > 2 or call.kwargs or any(leaf.place is not None for leaf in call.leaves):
+        return None
+    if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
+        return None
+    if call.func in _PRODUCTS and a.shape == b.shape:
+        by_a, by_b = scaled(b), scaled(a)
+        return lambda grad: (by_a(grad), by_b(grad))
+    if call.func in MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
+        return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
+    return None
+
+
+def _by_matrix(call: Call) -> tuple[Pull, Sequence[torch.Tensor]] | None:
+    """The gradient (1, *shape) by the one factor of a product with a matrix, and the tensors that it takes beside that
+    of the product; None for a product of another kind."""
+    leaf, place = call.leaves[0], _FACTORS.get(call.func)
+    if place is None or leaf.key != place or leaf.place is not None or len(call.leaves) > 1:
+        return None
+    if len(call.args) < place + 2 or call.kwargs:
+        return None
+    matrix, x = call.args[place + 1], leaf.tensor.value
+    if not isinstance(matrix, torch.Tensor) or matrix.ndim != 2 or x.ndim < 2 or x.is_complex():
+        return None
+    if matrix.dtype is not x.dtype:
+        return None
+    if matrix.is_inference():  # autograd keeps none
+        return lambda grad: torch.matmul(grad, matrix if place == 0 else matrix.mT), ()
+    return lambda grad, matrix: torch.matmul(grad, matrix if place == 0 else matrix.mT), (matrix.detach(),)

@@ -1,0 +1,330 @@
+"""The slope of a pointwise function between residual and value, to full precision.
+
+The secant (f(x) − f(r)) / (x − r) is DeepLIFT's Rescale multiplier (Shrikumar, Greenside and Kundaje, "Learning
+important features through propagating activation differences", 2017). Where f(x) and f(r) agree in their leading digits
+the difference has lost those digits; the slope is then the mean of the derivative along the segment, which is the same
+number, by Gauss–Legendre quadrature.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.size_warnings import STEEP
+from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
+from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
+from npdec._law.slope import Slope
+from npdec._torch.tracing import mapped, tracing
+
+__all__ = ["derivative", "secant"]
+
+_CANCELLED = 1 / 16  # four bits of the difference are gone
+_KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
+_LONG = 2.0**40
+
+
+def derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
+    create = torch.is_grad_enabled() and u.requires_grad
+    with torch.enable_grad():
+        if torch._C._are_functorch_transforms_active():  # within torch.func.grad and its kin, by torch.func alone
+            made: tuple[Any, ...] = torch.func.vjp(f, u)
+            found: tuple[torch.Tensor] = made[1](torch.ones_like(made[0]))
+            return found[0].conj() if u.is_complex() else found[0]
+        if not u.requires_grad:
+            u = u.detach().requires_grad_()
+        y = f(u)
+        if not y.requires_grad:
+            return torch.zeros_like(u)
+        slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
+            y, u, torch.ones_like(y), create_graph=create, allow_unused=True
+        )
+    slope = slopes[0]
+    if slope is None:
+        return torch.zeros_like(u)
+    return slope.conj() if slope.is_complex() else slope  # torch's complex gradient is the conjugate
+
+
+def secant(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    others: tuple[torch.Tensor, ...] = (),
+) -> Slope:
+    """The slope of `f(·, *others)` between r and x, in the shape of fx. All tensors broadcast against each other.
+
+    `f.function`, if there is one, is the torch function that f calls, which may have a closed form; `f.exponent` is the
+    number that it raises to.
+    """
+    step = x - r
+    function = getattr(f, "function", None)
+    if tracing() or mapped():
+        return _traced(f, function, x, r, fx, fr, others)
+    if function in SLOPES and not x.is_complex():
+        slope = SLOPES[function](step, fx, fr)
+        info = torch.finfo(slope.dtype)
+        if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
+            return Slope(slope)
+        quick = _quick(f, function, x, r, fx, fr, step, slope, others)
+        if quick is not None:
+            return quick
+        slope = SLOPES[function](_apart(x, r, step), fx, fr)
+        return _patched(f, x, r, slope, fx - fr, step.expand(slope.shape), others)
+    polynomial = power(getattr(f, "exponent", None), x, r)
+    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
+        return Slope(polynomial.expand(fx.shape))
+    quick = _quick(f, function, x, r, fx, fr, step, None, others)
+    if quick is not None:
+        return quick
+    difference = fx - fr
+    if step.shape != difference.shape:
+        step = step.expand(difference.shape)
+    slope = difference / step
+    if function in PIECEWISE_LINEAR:
+        if not slope.numel() or (bool(step.all()) and _is_short(step)):
+            return Slope(slope)
+        return _patched(f, x, r, difference / _apart(x, r, step), difference, step, others)
+    info = torch.finfo(slope.dtype)
+    zero = torch.broadcast_to(x == r, step.shape)  # where both are the same infinity, the step is NaN
+    close = zero | _is_cancelled(function, x, r, fx, fr)
+    if not bool(close.any()):
+        return _ranged(f, x, r, Slope(slope), difference, step, others)
+    close &= zero | torch.isfinite(difference)
+    rounding = 16 * info.eps * _rounded(function, x, r, fx, fr) / step.abs()
+    slope = difference / torch.where(zero, 1, step)
+    result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
+    infinite = zero & ~torch.isfinite(result.multiplier)
+    if bool(infinite.any()):
+        result.singular = infinite
+    return _ranged(f, x, r, result, difference, step, others)
+
+
+def _quick(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    step: torch.Tensor,
+    closed: torch.Tensor | None,
+    others: tuple[torch.Tensor, ...],
+) -> Slope | None:
+    """The slope where all is finite and without a graph, in few passes over memory: sums and extrema, which take a
+    fraction of the time of comparisons, and the chosen elements by their places. `closed` is the slope, NaN without a
+    step, if there is a formula for it. None says that it has to be looked at more closely."""
+    if not fx.numel() or not fx.is_floating_point() or fx.shape != step.shape or fx.is_meta:
+        return None
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, r, fx, fr, *others)):
+        return None
+    difference, pieces = fx - fr, function in PIECEWISE_LINEAR
+    if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
+        return None
+    if pieces and step.dtype is difference.dtype:
+        slope = torch.div(difference, step, out=step)  # which saves memory, and may take half of the time
+        if bool(torch.isfinite(slope.sum())):  # NaN without a step
+            return Slope(slope, difference)
+        slope = slope.clone()
+        torch.sub(x, r, out=step)
+    else:
+        slope = difference / step if closed is None else closed
+    info = torch.finfo(slope.dtype)
+    if pieces or closed is not None:
+        chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
+    else:
+        # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
+        excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
+        if function in COARSE:
+            excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
+        most = float(excess.amax())
+        if not most < math.inf:
+            return None
+        excess = excess.reshape(-1)
+        chosen = (excess.clamp_min_(0) if most > 0 else excess[:0]).to(torch.bool).nonzero().squeeze(1)
+    if len(chosen):
+        flat = slope.reshape(-1)
+        simple = pieces or closed is not None
+        others = tuple([o.expand(fx.shape) if o.ndim else o for o in others])
+        if not simple and info.bits < 64 and is_of_torch(function):
+            chosen = put_doubles(f, x, r, flat, chosen, others)
+        if len(chosen):
+            rest = [elements(o, chosen) if o.ndim else o for o in others]
+            slopes, near = functools.partial(derivative, lambda u: f(u, *rest)), elements(x, chosen)
+            if simple:
+                made = slopes(near)
+            else:
+                far, high, low, secants = [elements(t, chosen) for t in (r, fx, fr, flat)]
+                made = mean_derivative(slopes, near, far, _rounded(function, near, far, high, low), secants)
+            flat.index_copy_(0, chosen, made)
+        slope = flat.reshape(fx.shape)
+    if pieces and bool(torch.isfinite(slope.sum())):
+        return Slope(slope, difference)
+    size = slope.abs()
+    most = float(size.amax())
+    if not most <= info.max * info.eps:
+        return None
+    found = Slope(slope, difference, steep=most > STEEP)
+    return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
+
+
+def _is_cancelled(
+    function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor
+) -> torch.Tensor:
+    """Where the difference of the function has lost digits."""
+    close = (fx - fr).abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
+    return close | ((x - r).abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs())) if function in COARSE else close
+
+
+def _rounded(function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+    """The size of the numbers whose rounding errors are in the difference of the function."""
+    if function in COARSE:  # but of those that have become zero
+        return (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
+    return fx.abs() + fr.abs()
+
+
+def _apart(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    """The step, one where there is none: the quotient by it is not chosen there, and its gradient must be finite."""
+    return torch.where(x == r, 1, step)
+
+
+def _ranged(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: Slope,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
+    info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
+    slope.steep = not bool((size <= STEEP).all())
+    inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
+    # A step that is infinite or NaN is shared where the function makes a number of it (nan_to_num does).
+    extreme = (step != 0) & ((difference != 0) | ~torch.isfinite(step)) & ~inside & ~torch.isnan(difference)
+    if not bool(extreme.any()):
+        return slope
+    slope.difference, slope.step, slope.extreme = difference, step, extreme
+    endless = ~torch.isfinite(step)
+    if bool(endless.any()):
+        rest = tuple(o.expand(step.shape)[endless] if o.ndim else o for o in others)
+        ends = torch.where(torch.isfinite(x), r, x).expand(step.shape)[endless]
+        rates = derivative(lambda u: f(u, *rest), ends)
+        slope.limit = torch.zeros_like(slope.multiplier).masked_scatter(
+            endless, torch.where(torch.isfinite(rates), rates, 0)
+        )
+    return slope
+
+
+def _is_short(step: torch.Tensor) -> bool:
+    """Whether no step is so long (or NaN) that a slope over it leaves the exponent range."""
+    least, most = torch.aminmax(step)
+    return bool(least > -_LONG) and bool(most < _LONG)
+
+
+def _patched(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The slope with the derivative where there is no step, and a note of where it leaves the exponent range."""
+    zero = torch.broadcast_to(x == r, slope.shape)  # where both are the same infinity, the step is NaN
+    return _ranged(f, x, r, Slope(_fill_zero(f, x, r, slope, zero, others)), difference, step, others)
+
+
+def _fill_zero(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    zero: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """The slope with the derivative where there is no step."""
+    rest = tuple(o.expand(slope.shape)[zero] if o.ndim else o for o in others)
+    at = _middle(x.expand(slope.shape)[zero], r.expand(slope.shape)[zero])
+    return slope.masked_scatter(zero, derivative(lambda u: f(u, *rest), at))
+
+
+def _middle(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """Points that both are; what is differentiated by them comes to each with a half, as a slope between them does."""
+    return x / 2 + r / 2 if torch.is_grad_enabled() and (x.requires_grad or r.requires_grad) else x
+
+
+def _fill_close(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    close: torch.Tensor,
+    zero: torch.Tensor,
+    rounding: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """The slope with the close pairs replaced by the mean derivative, where that is smooth between them, and agrees
+    with the secant to what rounding can do to the latter (it does not where the function turns in between)."""
+    near, far, fixed = x.expand(slope.shape)[close], r.expand(slope.shape)[close], zero[close]
+    rest = tuple(o.expand(slope.shape)[close] if o.ndim else o for o in others)
+
+    def at(u: torch.Tensor) -> torch.Tensor:
+        return f(u, *rest)
+
+    first, last = derivative(at, far), derivative(at, near)
+    change = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
+    mean = torch.zeros_like(first)
+    for node, weight in gauss_legendre(NODES):
+        mean = mean + weight * derivative(at, far + node * (near - far))
+    change &= (mean - slope[close]).abs() <= rounding[close]
+    still = derivative(at, _middle(near, far)) if near.requires_grad or far.requires_grad else last
+    chosen = torch.where(fixed, still, torch.where(change, mean, slope[close]))
+    return slope.masked_scatter(close, chosen)
+
+
+def _traced(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+) -> Slope:
+    """The same slope, with every formula computed everywhere and selected from. What leaves the exponent range stays
+    there."""
+    polynomial = power(getattr(f, "exponent", None), x, r)
+    if polynomial is not None:
+        return Slope(polynomial.expand(fx.shape))
+    zero = (x == r).expand(fx.shape)
+    step, difference = (x - r).expand(fx.shape), fx - fr
+    divisor = torch.where(zero, torch.ones_like(step), step)
+    closed = SLOPES.get(function) if not x.is_complex() else None  # type: ignore[call-overload]
+    few = closed is not None or function in PIECEWISE_LINEAR
+    slope = difference / divisor if closed is None else closed(divisor, fx, fr)
+    far, near = r.expand(fx.shape), x.expand(fx.shape)
+    places = (near,) if few else (near, far, *[far + node * (near - far) for node, _ in gauss_legendre(NODES)])
+
+    def at(u: torch.Tensor) -> torch.Tensor:
+        return f(u, *others)
+
+    points = torch.stack(places)
+    slopes = torch.func.jvp(at, (points,), (torch.ones_like(points),))[1]
+    if few:
+        return Slope(torch.where(zero, slopes[0], slope))
+    last, first = slopes[0], slopes[1]
+    mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(NODES)))
+    rounding = 16 * torch.finfo(slope.dtype).eps * _rounded(function, x, r, fx, fr) / divisor.abs()
+    smooth = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
+    good = _is_cancelled(function, x, r, fx, fr) & smooth & ((mean - slope).abs() <= rounding)
+    chosen = torch.where(zero, last, torch.where(good, mean, slope))
+    return Slope(chosen, singular=zero & ~torch.isfinite(last))

@@ -1,0 +1,84 @@
+"""Slopes between close numbers, where the difference of the function has lost its leading digits.
+
+Of less than double precision they are the slopes of the differences in double precision, which have digits enough;
+otherwise the mean of the derivative along the segment, by Gauss–Legendre quadrature, which is the same number.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+
+import torch
+
+from npdec._law.quadrature_nodes import gauss_legendre
+
+__all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put_doubles"]
+
+SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
+NODES = 6
+_FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
+_MANY = 2**18  # numbers of which the nodes are computed one by one
+
+
+def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    """The elements of these numbers in row-major order; equal rows are not copied for them."""
+    row = tensor
+    while row.ndim and not row.stride(0):
+        row = row[0]
+    return row.reshape(-1).index_select(0, chosen if row is tensor else chosen % row.numel())
+
+
+def is_of_torch(function: object) -> bool:
+    """Whether a function is one of torch's own, which are the same functions in every precision."""
+    if isinstance(function, types.MethodDescriptorType):
+        return function.__objclass__ is torch.Tensor.__base__
+    if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(function).partition(".")[0] in ("aten", "prims")
+    known = isinstance(function, (types.BuiltinFunctionType, types.FunctionType))
+    return known and str(function.__module__).partition(".")[0] == "torch"
+
+
+def put_doubles(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    chosen: torch.Tensor,
+    others: Sequence[torch.Tensor],
+) -> torch.Tensor:
+    """Put the slopes of close pairs of less than double precision, by the difference in double precision. The places of
+    those in which that loses too many digits are returned."""
+    ends = torch.stack((elements(x, chosen), elements(r, chosen))).double()
+    values = f(ends, *[elements(o, chosen) if o.ndim else o for o in others])
+    if values.dtype is not torch.float64:
+        return chosen
+    difference = values[0] - values[1]
+    slope.index_copy_(0, chosen, (difference / (ends[0] - ends[1])).to(slope.dtype))
+    lost = difference.abs() <= _FEW_DIGITS * values[0].abs()
+    return chosen.index_select(0, lost.nonzero().squeeze(1)) if bool(lost.any()) else chosen[:0]
+
+
+def mean_derivative(
+    derivative: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    rounded: torch.Tensor,
+    slope: torch.Tensor,
+) -> torch.Tensor:
+    """The mean derivative between close x and r, where that is smooth between them, and agrees with the secant to what
+    rounding of numbers of the size `rounded` can do to the latter (it does not where the function turns in between);
+    else the secant."""
+    step = x - r
+    pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]
+    nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
+    if len(x) < _MANY:
+        slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
+    else:
+        slopes = torch.stack([derivative(r + node * step) for node, _ in pairs])
+    first, last = slopes[0], slopes[1]
+    mean = torch.mv(slopes.T, weights)
+    rounding = 16 * torch.finfo(slope.dtype).eps * rounded / step.abs()
+    good = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
+    good &= (mean - slope).abs() <= rounding
+    return torch.where(x == r, last, torch.where(good, mean, slope))

@@ -1,0 +1,61 @@
+"""Slopes that are steep or infinite: what contributions are there, and the warnings.
+
+Where the components of an argument cancel, a steep function passes on little of what a slope makes of each of them: of
+1/x at 1e-9 the components 1 and −1 become ±1e18, where neither the value nor the residual has that size. They are not
+computed to any digits of what they add up to, either; the change is shared out instead, as at a jump
+(`npdec._law.jumps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
+from npdec._law.jumps import moved, share_of_jump
+from npdec._law.secant import derivative
+from npdec._law.slope import Slope
+
+__all__ = ["tempered", "warn_if_infinite"]
+
+Function = Callable[..., torch.Tensor]
+
+
+def tempered(
+    name: str,
+    f: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    components: Any,
+    slope: Slope,
+) -> Any:
+    """What a steep slope makes of components. Warns (DecompositionWarning) where it is not finite, and where the change
+    of the function is shared out instead, as it would be too large."""
+    if isinstance(components, Entries):  # what has no entry is zero, and stays so
+        one = components.coalesced()
+        return one.like(tempered(name, f, x, r, fx, fr, one.numbers, slope))
+    made = slope.apply(components)
+    gross, size = moved(components)[1], moved(made)[1]
+    bounded, difference = torch.isfinite(gross), change(fx, fr)
+    there = torch.where(torch.isfinite(fx) & torch.isfinite(fr), fx.abs() + fr.abs(), 0).detach()
+    large = bounded & (gross > 0) & ~(size <= STEEP * (there + gross)) & (torch.isfinite(fx - fr) | (x == r))
+    if bool(large.any()) and not fx.is_complex():
+        warn_cancelled(name)
+        jump, sizes = torch.where(large, difference, 0), x.abs() + r.abs()
+        shared = share_of_jump(None, jump, change(x, r), sizes, components, lambda: derivative(f, x))
+        dense = [part if isinstance(part, torch.Tensor) else part.dense() for part in (made, shared)]
+        return torch.where(large, dense[1], dense[0])
+    if bool((bounded & ~torch.isfinite(size)).any()):
+        warn_infinite(name, fx, fr)
+    return made
+
+
+def warn_if_infinite(name: str, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> None:
+    """The warning in reverse mode, where the components are not known."""
+    if bool(((x != r) & torch.isfinite(x) & torch.isfinite(r) & ~torch.isfinite(fx - fr)).any()):
+        warn_infinite(name, fx, fr)

@@ -1,0 +1,1 @@
+"""From a kernel to the public function: conversion of arguments, `out=`, ufuncs, results."""

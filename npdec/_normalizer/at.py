@@ -1,0 +1,97 @@
+"""`ufunc.at`: in place at indices, each occurrence of an index by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from npdec._array import fp_state, wrap
+from npdec._array.convert import as_tensor
+from npdec._array.indexing import normalize_key
+from npdec._array.output import check_writeable, write
+from npdec._core.base import UfuncBase
+from npdec._core.tags import NoValue
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import dtypes_impl, getitem_impl
+from npdec._torch.tracing import mapped
+
+_BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
+
+
+def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
+    """Apply the ufunc in place at the indices; an index that occurs several times counts each time.
+
+    >>> x = np.zeros(3)
+    >>> np.add.at(x, [0, 0, 2], 1.0)
+    >>> x
+    array([2., 0., 1.])
+    """
+    name = self.__name__
+    if self.signature is not None:
+        raise TypeError(
+            f"{name}.at does not support ufunc with non-trivial signature: {name} has signature {self.signature}."
+        )
+    if self.nin > 2:
+        raise ValueError("Only unary and binary ufuncs supported at this time")
+    if self.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if (b is None or b is NoValue) != (self.nin == 1):
+        raise ValueError(
+            "second operand needed for ufunc" if self.nin == 2 else "second operand provided when ufunc is unary"
+        )
+    if type(a) is not wrap.ARRAY:
+        raise TypeError("first operand must be array")
+    array = check_writeable(f"{name}.at", a)
+    positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
+    chosen = getitem_impl.getitem(positions, normalize_key(indices))
+    values = None
+    if self.nin == 2:
+        try:
+            values = torch.broadcast_to(as_tensor(b), tuple(chosen.shape)).reshape(-1)
+        except RuntimeError:
+            raise ValueError("array is not broadcastable to correct shape") from None
+    found: set[str] | None = set() if fp_state.watching else None
+    result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
+    write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
+    if found:
+        same = values is not None and array.ndim == 1 and values.dtype is array._d
+        fp_state.report(found, name if same and self._flags is not None else "at")
+
+
+def _applied(
+    function: UfuncBase, flat: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
+) -> torch.Tensor:
+    if (
+        values is not None
+        and found is None
+        and function._torch is torch.add
+        and flat.dtype in function._arrays
+        and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
+    ):
+        return torch.index_add(flat, 0, where, values.to(flat.dtype))
+    return _in_rounds(function, flat.clone(), where, values, found)
+
+
+def _in_rounds(
+    function: UfuncBase, result: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
+) -> torch.Tensor:
+    """Each round applies the ufunc once at every position that is still due: repeated indices take several rounds."""
+    if not len(where):  # there is nothing to do, but the ufunc says whether it could
+        function.compute((result[:0],) if values is None else (result[:0], values[:0]), found=found)
+    order = torch.argsort(where, stable=True)
+    placed = where[order]
+    rank = torch.arange(len(where), device=where.device) - torch.searchsorted(placed, placed)
+    rounds = torch.bincount(rank).tolist()
+    for due in order[torch.argsort(rank, stable=True)].split(rounds):
+        spots = where[due]
+        operands = (result[spots],) if values is None else (result[spots], values[due])
+        update = function.compute(operands, found=found).to(result.dtype)
+        bits = _BITS.get(result.dtype)
+        if bits is not None:
+            result.view(bits).index_copy_(0, spots, update.view(bits))
+        elif isinstance(update, DecomposedTensor) or update.requires_grad or mapped():
+            result = torch.index_put(result, (spots,), update)
+        else:
+            result.index_copy_(0, spots, update)
+    return result

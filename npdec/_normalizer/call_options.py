@@ -1,0 +1,206 @@
+"""The options of a ufunc's call: which loop computes, where results are written, and what is masked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._array import wrap
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.output import check_writeable, write
+from npdec._core.base import UfuncBase
+from npdec._core.tags import NoValue
+from npdec._impl import _util, dtypes_impl
+from npdec._normalizer.loops import check_casting, read_signature, split
+from npdec._torch.interrupts import each
+
+__all__ = ["Call", "as_mask", "choose", "deliver", "deliver_stacks", "read", "read_out"]
+
+_OPTIONS = ("where", "casting", "order", "dtype", "subok", "signature", "sig")
+_UNWRITTEN = "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
+
+
+class Call(NamedTuple):
+    """What the options of a call say. `outs` holds an array or None for each result; None: all results are made, and
+    `arrays` says that 0-d ones are arrays too."""
+
+    outs: tuple[Any, ...] | None
+    arrays: bool
+    mask: torch.Tensor | None
+    casting: str
+    order: str
+    dtype: torch.dtype | None
+    chosen: Any
+
+
+def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:
+    """`out=` as a tuple with an entry for each result; None if there is none. Raises TypeError, ValueError."""
+    if out is None or out is NoValue or out is Ellipsis:
+        return None
+    if not isinstance(out, tuple):
+        if function.nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
+        out = (out,)
+    if len(out) != function.nout:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    for item in out:
+        if item is Ellipsis:
+            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
+        if item is not None:
+            if type(item) is not wrap.ARRAY:
+                raise TypeError("return arrays must be of ArrayType")
+            check_writeable(function.__name__, item)
+    return None if all(item is None for item in out) else out
+
+
+def as_mask(where: Any) -> torch.Tensor | None:
+    """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
+    if where is True:
+        return None
+    if not hasattr(where, "__setitem__") or isinstance(where, list):
+        return as_tensor(where, torch.bool)  # by their truth
+    mask = as_tensor(where)
+    if mask.dtype is not torch.bool:
+        if mask.numel():
+            raise TypeError(
+                f"Cannot cast array data from {wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule "
+                "'safe'"
+            )
+        mask = mask.to(torch.bool)
+    return mask
+
+
+def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:
+    """The options of a call, checked. Raises TypeError and ValueError in NumPy's words."""
+    name = function.__name__
+    for option in options:
+        if option not in _OPTIONS:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
+    if more:
+        out = (out, *more)
+    casting, order, subok = options.get("casting", "same_kind"), options.get("order", "K"), options.get("subok", True)
+    check_casting(casting)
+    order = "K" if order is None else order
+    if order not in ("K", "C", "A", "F"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if not isinstance(subok, bool):
+        raise TypeError("'subok' must be a boolean")
+    signature, dtype = options.get("signature"), options.get("dtype")
+    if "sig" in options:
+        if "signature" in options:
+            raise TypeError("cannot specify both 'sig' and 'signature'")
+        signature = options["sig"]
+    chosen, computed = None, None if dtype is None else as_dtype(dtype)
+    if signature is not None:
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        chosen, computed = split(function, read_signature(function, signature))
+    outs = read_out(function, out)
+    where = options.get("where", True)
+    if where is not True and out is NoValue:
+        _util.warn(_UNWRITTEN, UserWarning)
+    mask = as_mask(where)
+    return Call(outs, out is Ellipsis, mask, casting, order, computed, chosen)
+
+
+def deliver(function: UfuncBase, call: Call, results: tuple[torch.Tensor, ...], found: set[str] | None) -> Any:
+    """The results as arrays and scalars, or written where `out=` says; errors of their casts are added to `found`."""
+    mask = call.mask
+    if call.outs is None:
+        if mask is not None:
+            shape = _broadcast(mask, results[0])
+            results = tuple(torch.where(mask, r, torch.zeros_like(r)).expand(shape) for r in results)
+        if call.order == "F":
+            results = tuple(r.mT.contiguous().mT if r.ndim == 2 else _column_major(r) for r in results)
+        elif call.order == "C":
+            results = tuple(r.contiguous() for r in results)
+        wrapped = tuple(map(wrap.wrap_array if call.arrays else wrap.wrap, results))
+        return wrapped if function.nout > 1 else wrapped[0]
+    for i, (out, r) in enumerate(zip(call.outs, results, strict=True)):
+        if out is not None:
+            _check(function, i, out, r, call)
+    name, given = function.__name__, zip(call.outs, results, strict=True)
+    if function.nout == 1:
+        write(name, call.outs[0], results[0], call.casting, mask, found)
+        return call.outs[0]
+    each(write, [(name, out, r, call.casting, mask, found) for out, r in given if out is not None])
+    return tuple(_masked(r, mask) if out is None else out for out, r in zip(call.outs, results, strict=True))
+
+
+def _masked(r: torch.Tensor, mask: torch.Tensor | None) -> Any:
+    """A result that is written nowhere."""
+    return wrap.wrap(r if mask is None else torch.where(mask, r, torch.zeros_like(r)).expand(_broadcast(mask, r)))
+
+
+def _column_major(r: torch.Tensor) -> torch.Tensor:
+    dims = tuple(reversed(range(r.ndim)))
+    return r.permute(dims).contiguous().permute(dims)
+
+
+def _broadcast(mask: torch.Tensor, r: torch.Tensor) -> tuple[int, ...]:
+    return _util.broadcast_shapes(r.shape, mask.shape)
+
+
+def _check(function: UfuncBase, i: int, out: Any, r: torch.Tensor, call: Call) -> None:
+    """Raise unless a result can be written into an array."""
+    shape = tuple(r.shape) if call.mask is None else _broadcast(call.mask, r)
+    target = tuple(out._t.shape)
+    if shape != target and _util.broadcast_shapes(shape, target) != target:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {wrap.shape_repr(target)} doesn't match the broadcast "
+            f"shape {wrap.shape_repr(shape)}"
+        )
+    _check_cast(function, i, r, out, call.casting)
+
+
+def _check_cast(function: UfuncBase, i: int, r: torch.Tensor, out: Any, casting: str) -> None:
+    if not dtypes_impl.can_cast(r.dtype, out._d, casting):
+        number = f" {i}" if function.nout > 1 else ""
+        raise TypeError(
+            f"Cannot cast ufunc '{function.__name__}' output{number} from {wrap.dtype_repr(r.dtype)} to "
+            f"{wrap.dtype_repr(out._d)} with casting rule '{casting}'"
+        )
+
+
+# --- generalised ufuncs -----------------------------------------------------------------------------------------------
+
+
+def choose(function: UfuncBase, signature: Any, dtype: Any) -> torch.dtype | None:
+    """The dtype in which a generalised ufunc computes, by `signature=`: all of its operands have the same."""
+    if dtype is not None:
+        raise TypeError("cannot specify both 'signature' and 'dtype'")
+    wanted = set(read_signature(function, signature)) - {None}
+    if len(wanted) > 1:
+        raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {function.__name__}")
+    return wanted.pop() if wanted else None
+
+
+def deliver_stacks(function: UfuncBase, out: Any, result: torch.Tensor, casting: str) -> Any:
+    """The result of a generalised ufunc written into `out`, over whose further axes it is broadcast."""
+    outs = read_out(function, out)
+    if outs is None:
+        return wrap.wrap_array(result) if out is Ellipsis else wrap.wrap(result)
+    target = outs[0]
+    assert function.signature is not None
+    core = [dim for dim in function.signature.partition("->")[2].strip("()").split(",") if dim]
+    have, need = tuple(target._t.shape), tuple(result.shape)
+    for position in range(-min(len(core), len(need)), 0):
+        size = have[position] if len(have) >= -position else None
+        if size != need[position]:
+            raise ValueError(
+                f"{function.__name__}: Output operand 0 has a mismatch in its core dimension {len(core) + position}, "
+                f"with gufunc signature {function.signature} (size {size} is different from {need[position]})"
+            )
+    try:
+        fits = _util.broadcast_shapes(need, have) == have
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {wrap.shape_repr(have)} doesn't match the broadcast shape "
+            f"{wrap.shape_repr(need)}"
+        )
+    _check_cast(function, 0, result, target, casting)
+    write(function.__name__, target, result, casting)
+    return target

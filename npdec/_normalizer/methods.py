@@ -1,0 +1,316 @@
+"""The methods of ufuncs: reduce, accumulate, reduceat and outer, in terms of the ufunc's own computation.
+
+An associative ufunc is folded by halves, in about log2(n) steps; any other from first to last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from npdec._array import fp_errors, fp_state, wrap
+from npdec._array.arguments import as_value
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.output import write
+from npdec._array.shapes import as_axis
+from npdec._core.base import UfuncBase
+from npdec._core.tags import NoValue
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util, dtypes_impl
+from npdec._normalizer.call_options import as_mask, read_out
+
+# Besides those that have an identity. NumPy takes several axes of these at once, of no others.
+_ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
+_MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
+
+
+def _check_binary(function: UfuncBase, method: str) -> None:
+    if function.signature is not None:
+        raise RuntimeError("Reduction not defined on ufunc with signature")
+    if function.nin != 2:
+        raise ValueError(f"{method} only supported for binary functions")
+    if function.nout != 1:
+        raise ValueError(f"{method} only supported for functions returning a single value")
+
+
+def _prepared(function: UfuncBase, a: torch.Tensor, dtype: Any, out: Any, found: set[str] | None) -> torch.Tensor:
+    """The array in the dtype of the result, in which every step is computed.
+
+    Sums and products of small integers are taken in int64 or uint64; without `dtype`, an array to write to takes part
+    in promotion. Raises TypeError where the ufunc has no loop whose result can be its operand again.
+    """
+    name = function.__name__
+    wanted = None if dtype is None else as_dtype(dtype)
+    if wanted is None and out is None and function.sums and dtypes_impl.kind(a.dtype) in "bui":
+        wanted = torch.uint64 if dtypes_impl.kind(a.dtype) == "u" else torch.int64
+    loops = dtypes_impl.LOOPS[function._loops]
+    if loops.output is torch.bool and loops.mixed == "bool":
+        if wanted not in (None, torch.bool):
+            raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
+        wanted = torch.bool
+    first = a if out is None or wanted is not None else torch.empty((), dtype=out._d, device=a.device)
+    computed = dtypes_impl.resolve_loop(function._loops, (first, a), wanted, name, "unsafe")
+    if loops.output is torch.bool:
+        if computed is not torch.bool and wanted is not torch.bool:
+            raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
+        computed = torch.bool
+    if loops.mixed == "ldexp":
+        raise TypeError(f"ufunc '{name}' gives floats, which cannot be its exponents again")
+    assert computed is not None
+    if found is not None and a.dtype is not computed:
+        with fp_state.ignored():
+            cast = _util.cast(a, computed)
+        found |= fp_errors.found_by_cast(a, cast)
+        return cast
+    return _util.cast(a, computed)
+
+
+def _filled(shape: Sequence[int], value: Any, like: torch.Tensor) -> torch.Tensor:
+    """An identity, of which -1 stands for all bits, in the dtype of a result."""
+    value = torch.as_tensor(value, device=like.device)
+    return torch.broadcast_to(_util.cast(value, like.dtype), tuple(shape)).clone()
+
+
+def _in_any_order(function: UfuncBase) -> bool:
+    return function.identity is not None or function.__name__ in _ASSOCIATIVE
+
+
+def _fold(
+    function: UfuncBase,
+    a: torch.Tensor,
+    found: set[str] | None,
+    start: torch.Tensor | None = None,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """`a` folded along its first axis, which is not empty, from `start` on; in fresh memory.
+
+    A mask says which elements take part, where the order counts.
+    """
+    if start is None and a.shape[0] == 1:
+        return a[0].clone()
+    if _in_any_order(function):
+        a = a if start is None else torch.cat([start.unsqueeze(0), a])
+        while a.shape[0] > 1:
+            half = a.shape[0] // 2
+            folded = function.compute((a[:half], a[half : 2 * half]), found=found)
+            a = torch.cat([folded, a[2 * half :]]) if a.shape[0] % 2 else folded
+        return a[0]
+    rows, masks = list(torch.unbind(a)), [] if mask is None else list(torch.unbind(mask))
+    result = rows.pop(0) if start is None else start
+    for i, row in enumerate(rows):
+        step = function.compute((result, row), found=found)
+        result = torch.where(masks[i], step, result) if masks else step
+    return result
+
+
+def _check_mask(mask: torch.Tensor, a: torch.Tensor) -> None:
+    """Raise ValueError unless the mask broadcasts to the array."""
+    if mask.ndim > a.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    shape = _util.broadcast_shapes(a.shape, mask.shape)
+    if shape != tuple(a.shape):
+        raise ValueError(
+            f"non-broadcastable operand with shape {wrap.shape_repr(a.shape)} doesn't match the broadcast shape "
+            f"{wrap.shape_repr(shape)}"
+        )
+
+
+def _axes(function: UfuncBase, method: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    axis = as_axis(axis)
+    if not ndim and type(axis) is int and axis in (0, -1):
+        return ()
+    items = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(_util.normalize_axis(item, ndim) for item in items)
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    if len(axes) > 1 and function.identity is None and function.__name__ not in _ASSOCIATIVE:
+        raise ValueError(
+            f"{method} operation '{function.__name__}' is not reorderable, so at most one axis may be specified"
+        )
+    return axes
+
+
+def _one_axis(method: str, axis: Any, ndim: int) -> int:
+    axis = as_axis(axis)
+    if axis is None and ndim == 1:
+        axis = 0
+    if isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]
+    if axis is None or isinstance(axis, tuple):
+        raise ValueError(f"{method} does not allow multiple axes")
+    if not ndim:
+        raise TypeError(f"cannot {method} on a scalar")
+    return _util.normalize_axis(axis, ndim)
+
+
+def _check_shape(function: UfuncBase, target: Any, shape: tuple[int, ...], source: torch.Tensor) -> None:
+    have = tuple(target._t.shape)
+    if len(have) != len(shape):
+        raise ValueError(
+            f"output parameter for reduction operation {function.__name__} has the wrong number of dimensions: Found "
+            f"{len(have)} but expected {len(shape)}"
+        )
+    if have != shape:
+        mapped = " ".join(f"{wrap.shape_repr(x)}->({','.join(map(str, x))})" for x in (have, tuple(source.shape)))
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: {mapped} "
+        )
+
+
+def _finish(
+    function: UfuncBase, method: str, result: torch.Tensor, out: Any, source: torch.Tensor, found: set[str] | None
+) -> Any:
+    """The result as a scalar or array, or written into `out`; floating-point errors are reported."""
+    target = read_out(function, out)
+    if target is None:
+        given = wrap.wrap(result) if method == "reduce" and out is not Ellipsis else wrap.wrap_array(result)
+    else:
+        given = target[0]
+        _check_shape(function, given, tuple(result.shape), source)
+        write(function.__name__, given, result, "unsafe", None, found)
+    if found:
+        fp_state.report(found, method)
+    return given
+
+
+def _watched() -> set[str] | None:
+    return set() if fp_state.watching else None
+
+
+def reduce(
+    self: UfuncBase,
+    array: Any,
+    /,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = True,
+) -> Any:
+    """Apply the ufunc along one or several axes until one element is left.
+
+    `axis` is an int, a tuple, or None for all; only what can be taken in any order accepts more than one. `initial` is
+    where it begins, `where` a mask of the elements that take part.
+
+    >>> np.multiply.reduce(np.array([2, 3, 5]))
+    np.int64(30)
+    """
+    plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
+    if plain and self.reduction is not None and (type(axis) is int or axis is None):
+        return self.reduction(array, axis)
+    _check_binary(self, "reduce")
+    outs = read_out(self, out)
+    a = source = as_tensor(array)
+    axes = _axes(self, "reduction", axis, a.ndim)
+    found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
+    mask = as_mask(where)
+    if mask is not None:
+        filler = self.identity if self.identity is not None or initial is NoValue else initial
+        if filler is None:
+            raise ValueError(
+                f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has to "
+                "specify 'initial'"
+            )
+        _check_mask(mask, a)
+        if _in_any_order(self):
+            a, mask = torch.where(mask, a, _filled((), _number(filler), a)), None
+        else:
+            mask = mask.expand(a.shape)
+    start = None if initial is NoValue or initial is None else _util.cast(as_value(initial, a.dtype), a.dtype)
+    if start is not None and start.ndim:
+        raise ValueError(f"setting an array element with a sequence: initial= is a number, not of shape {start.shape}")
+    if axes:
+        folded = _util.move_axes_last(a, axes).movedim(-1, 0)
+        if folded.shape[0]:
+            masks = None if mask is None else _util.move_axes_last(mask, axes).movedim(-1, 0)
+            result = _fold(self, folded, found, None if start is None else start.expand(folded.shape[1:]), masks)
+        elif initial is None or (initial is NoValue and self.identity is None):
+            raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+        else:
+            result = _filled(folded.shape[1:], _number(self.identity if initial is NoValue else initial), a)
+    else:
+        folded = a.unsqueeze(0)
+        result = _fold(self, folded, found, start, None if mask is None else mask.unsqueeze(0))
+    if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
+        result = self.compute((result, torch.zeros_like(result)), found=found)
+    if keepdims:
+        result = _util.restore_axes(result, axes)
+    return _finish(self, "reduce", result, out, source, found)
+
+
+def _number(value: Any) -> Any:
+    tensor = as_tensor(value)
+    return tensor.value if type(tensor) is DecomposedTensor else tensor
+
+
+def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """The results of all the partial reductions along an axis.
+
+    >>> np.maximum.accumulate(np.array([1, 3, 2, 5]))
+    array([1, 3, 3, 5])
+    """
+    _check_binary(self, "accumulate")
+    outs = read_out(self, out)
+    a = source = as_tensor(array)
+    dim = _one_axis("accumulate", axis, a.ndim)
+    found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
+    rows = list(torch.unbind(a, dim))
+    for i in range(1, len(rows)):
+        rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
+    result = torch.stack(rows, dim) if rows else a.clone()
+    return _finish(self, "accumulate", result, out, source, found)
+
+
+def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """Reduce the slices that begin at each of the indices and end at the next.
+
+    Where the next index is not larger, the result is the element at the index alone. Raises IndexError for an index
+    outside of the axis.
+
+    >>> np.add.reduceat(np.arange(8), [0, 4, 1, 5])
+    array([ 6,  4, 10, 18])
+    """
+    _check_binary(self, "reduceat")
+    outs = read_out(self, out)
+    a = source = as_tensor(array)
+    dim = _one_axis("reduceat", axis, a.ndim)
+    places = as_tensor(indices)
+    if not places.ndim:
+        raise ValueError("object of too small depth for desired array")
+    if places.ndim > 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the maximum number of "
+            "dimension of 1."
+        )
+    starts, length = [int(i) for i in _util.integers(places)], a.shape[dim]
+    for start in starts:
+        if not 0 <= start < length:
+            raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
+    found = _watched()
+    a = _prepared(self, a, dtype, outs[0] if outs else None, found)
+    moved = a.movedim(dim, 0)
+    slices = [moved[start : max(stop, start + 1)] for start, stop in zip(starts, [*starts[1:], length])]
+    rows = [_fold(self, part, found) for part in slices]
+    result = torch.stack(rows).movedim(0, dim) if rows else moved[:0].movedim(0, dim)
+    return _finish(self, "reduceat", result, out, source, found)
+
+
+def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
+    """The ufunc of all pairs (one element of `A`, one of `B`): shape `A.shape + B.shape`. Options are those of a call.
+
+    >>> np.power.outer(np.array([2, 3]), np.array([1, 2]))
+    array([[2, 4],
+           [3, 9]])
+    """
+    if self.signature is not None:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+    if self.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    left, right = as_tensor(A), as_tensor(B)
+    out = kwargs.pop("out", NoValue)
+    return self._general((left.reshape(tuple(left.shape) + (1,) * right.ndim), right), out, (), kwargs)

@@ -1,0 +1,386 @@
+"""From a type-tagged kernel to the public function.
+
+The signature of a kernel is read once, at import, and a wrapper is compiled for it, as `dataclasses` compiles an
+`__init__`: what a call then runs is straight code that converts the arguments which need it, calls the kernel, writes
+`out=`, and wraps the result. The wrapper carries NumPy's name and signature and the kernel's docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+
+from npdec._array import fp_errors, memory, wrap
+from npdec._array.arguments import as_flag, as_mask
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.output import dtype_of_out, write_out, writeable_tensor
+from npdec._array.shapes import as_axis, as_shape
+from npdec._core.base import ArrayBase, Poly1dBase
+from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
+from npdec._core.tags import NoValue, Spec
+from npdec._decomposed.choices import chosen
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import law
+from npdec._normalizer import results
+from npdec._normalizer.call_options import choose, deliver_stacks
+from npdec._normalizer.like import handed_on
+from npdec._normalizer.torch_errors import refusal
+from npdec._normalizer.ufunc import make_gufunc, make_ufunc, ufunc
+
+__all__ = ["compile_function", "compile_method"]
+
+_Kind = inspect.Parameter
+
+
+def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
+    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+    if not hasattr(items, "__getitem__"):
+        if name == "concatenate":
+            raise TypeError("The first input argument needs to be a sequence")
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    if isinstance(items, torch.Tensor) or not isinstance(items, Collection):
+        items = as_tensor(items)
+        if not items.ndim:
+            raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
+        return list(torch.unbind(items))
+    if len(items) > _MOST_ARRAYS:
+        raise ValueError(f"{name}() only supports up to {_MOST_ARRAYS} arrays but got {len(items)}.")
+    return [as_tensor(item) for item in items]
+
+
+_MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
+
+
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+
+
+class _Source:
+    """The source text of one wrapper, and the names that it uses."""
+
+    def __init__(self, kernel: Callable[..., Any], spec: Spec) -> None:
+        self.kernel = kernel
+        self.spec = spec
+        self.parameters = read_parameters(kernel)
+        self.arrays = [p for p in self.parameters if p.is_array]
+        self.returns = return_tag(kernel)
+        self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
+        self.out_broadcasts = getattr(kernel, "__out_broadcasts__", False)
+        self.writes_back = getattr(kernel, "__writes_back__", None)
+        self.unshown = getattr(kernel, "__unshown__", None)
+        self.namespace: dict[str, Any] = {
+            "_kernel": kernel,
+            "_Array": wrap.ARRAY,
+            "_ArrayBase": ArrayBase,
+            "_Tensor": torch.Tensor,
+            "_Decomposed": DecomposedTensor,
+            "_new": object.__new__,
+            "_as_flag": as_flag,
+            "_handed_on": handed_on,
+            "_refusal": refusal,
+            "_as_mask": as_mask,
+            "_as_tensor": as_tensor,
+            "_Poly1d": Poly1dBase,
+            "_as_dtype": as_dtype,
+            "_as_axis": as_axis,
+            "_as_shape": as_shape,
+            "_as_sequence": _as_sequence,
+            "_index": operator.index,
+            "_chosen": chosen,
+            "_scalars": _PYTHON_SCALARS,
+            "_NoValue": NoValue,
+            "_wrap_result": results.wrap_result,
+            "_wrap_array": results.wrap_array,
+            "_wrap_view": results.wrap_view,
+            "_wrap_flat": results.wrap_flat,
+            "_counting": results.counting,
+            "_wrap_frozen": results.wrap_frozen,
+            "_wrap_mirror": results.wrap_mirror,
+            "_wrap_scalar": wrap.wrap_scalar,
+            "_write_out": write_out,
+            "_dtype_of_out": dtype_of_out,
+            "_written": memory.written,
+            "_writeable": writeable_tensor,
+        }
+
+    # -- the def line ---------------------------------------------------------------------------------------------
+
+    def _default(self, p: Parameter) -> str:
+        if p.default is _Kind.empty:
+            return ""
+        name = f"_default_{p.name}"
+        self.namespace[name] = p.default
+        return f"={name}"
+
+    def header(self, method: bool) -> str:
+        words, kinds = [], [p.kind for p in self.parameters]
+        for i, p in enumerate(self.parameters):
+            if (
+                p.kind is _Kind.KEYWORD_ONLY
+                and _Kind.KEYWORD_ONLY not in kinds[:i]
+                and _Kind.VAR_POSITIONAL not in kinds
+            ):
+                words.append("*")
+            if p.kind is _Kind.VAR_POSITIONAL:
+                words.append(f"*{p.name}")
+            elif p.kind is _Kind.VAR_KEYWORD:
+                words.append(f"**{p.name}")
+            elif method and i == 0:
+                words += ["self"] if p.kind is _Kind.POSITIONAL_ONLY else ["self", "/"]
+            else:
+                words.append(p.name + self._default(p))
+            last_positional_only = p.kind is _Kind.POSITIONAL_ONLY and kinds[i + 1 : i + 2] != [_Kind.POSITIONAL_ONLY]
+            if last_positional_only:
+                words.append("/")
+        return ", ".join(words)
+
+    # -- conversions ----------------------------------------------------------------------------------------------
+
+    def conversion(self, p: Parameter) -> list[str]:
+        """Statements that turn the caller's argument into what the kernel receives."""
+        n = p.name
+        guard = f"if {n} is not None: " if p.optional or p.default is None else ""
+        if p.default is NoValue:
+            guard = f"if {n} is not _NoValue and {n} is not None: "
+        if p.sequence:
+            if p.tag in ("AxisLike", "DTypeLike", "ShapeLike"):
+                raise TypeError(f"{self.kernel.__qualname__}: {n!r} cannot be a sequence of {p.tag}")
+            convert = f"_as_sequence({self.spec.name!r}, {n})"
+            if p.tag == "Opaque":
+                convert = f"[_chosen({self.spec.name!r}, item) for item in {convert}]"
+            return [f"{guard}{n} = {convert}"]
+        match p.tag:
+            case "ArrayLikeOrScalar":
+                none = f"{n} is not None and " if p.optional or p.default is None else ""
+                return [
+                    f"if type({n}) is _Array: {n} = {n}._t",
+                    f"elif type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})",
+                ]
+            case "Mask":
+                return [f"if {n} is not True and {n} is not _NoValue: {n} = _as_mask({n})"]
+            case "KeepDims":
+                return [f"if type({n}) is not bool and {n} is not _NoValue: {n} = _as_flag({n})"]
+            case "Opaque":
+                return [f"{guard}{n} = _chosen({self.spec.name!r}, {n}._t if type({n}) is _Array else _as_tensor({n}))"]
+            case "InPlace":
+                return []
+            case tag if p.is_array:
+                del tag
+                if p.kind is _Kind.VAR_POSITIONAL:
+                    return [f"{n} = [_as_tensor(item) for item in {n}]"]
+                return [f"{guard}{n} = {n}._t if type({n}) is _Array else _as_tensor({n})"]
+            case "DTypeLike":
+                return [f"{guard}{n} = _as_dtype({n})"]
+            case "AxisLike":
+                return [f"if {n} is not None and type({n}) is not int: {n} = _as_axis({n})"]
+            case "ShapeLike":
+                return [f"{guard}{n} = _as_shape({n})"]
+        if p.plain == "int":
+            return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
+        if p.plain == "float":
+            return [f"if isinstance({n}, _ArrayBase):", f"    _chosen('float()', {n}._t)", f"    {n} = {n}.item()"]
+        if p.plain == "bool" and p.default is not None:
+            return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
+        return []
+
+    # -- the body -------------------------------------------------------------------------------------------------
+
+    def call(self) -> str:
+        words, by_name = [], False
+        for p in self.parameters:
+            if p.tag == "Like":
+                continue
+            if p.tag == "OutArray":
+                by_name = True
+            elif p.kind is _Kind.VAR_POSITIONAL:
+                words.append(f"*{p.name}")
+            elif p.kind is _Kind.VAR_KEYWORD:
+                words.append(f"**{p.name}")
+            elif p.kind is _Kind.KEYWORD_ONLY or (by_name and p.kind is not _Kind.POSITIONAL_ONLY):
+                words.append(f"{p.name}={p.name}")
+            else:
+                words.append(p.name)
+        return f"({', '.join(words)})"
+
+    def handing_on(self) -> list[str]:
+        """The statement that hands a call on to the library of `like`: with the arguments that are not the defaults."""
+        if not any(p.tag == "Like" for p in self.parameters):
+            return []
+        first = [p for p in self.parameters if p.default is _Kind.empty or p.kind is _Kind.POSITIONAL_ONLY]
+        left_out = "*(() if {0} is _NoValue else ({0},))"
+        given = [p.name if p.default is _Kind.empty else left_out.format(p.name) for p in first]
+        others = [p.name for p in self.parameters if p not in first and p.tag != "Like"]
+        pairs = ", ".join(f"({name!r}, {name}, _default_{name})" for name in others)
+        keywords = f"{{name: value for name, value, default in ({pairs},) if value is not default}}"
+        call = f"_handed_on({self.spec.name}, like, {', '.join(given)}, **{keywords})"
+        return [f"if like is not None: return {call}"]
+
+    def body(self, method: bool) -> list[str]:
+        lines = self.handing_on()
+        first = self.arrays[0] if self.arrays else None
+        if method:
+            assert first is not None
+            lines.append(f"{first.name} = self")
+        if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
+            lines.append(f"_source = {first.name}")
+        if self.returns == "Flat":
+            lines.append("if order == 'A': order = _counting(_source, order)")
+        for p in self.parameters:
+            if p.tag == "Coefficients":
+                test = f"type({p.name}) is not _Array and isinstance({p.name}, _Poly1d)"
+                given = ", ".join(q.name for q in self.parameters)
+                lines.append(f"if {test}: return {p.name}._through({self.spec.name!r}, ({given},))")
+        if any(p.tag == "InPlace" for p in self.arrays):  # of views of what is written the arrays stay known
+            lines += [f"_given_{p.name} = {p.name}" for p in self.arrays if p.tag != "InPlace"]
+        for p in self.parameters:
+            if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
+                lines.append(f"{p.name} = self._t")
+            else:
+                lines += self.conversion(p)
+        out = self.out_parameter()
+        if (
+            out and not self.spec.signature and {"dtype", "casting"} <= {p.name for p in self.parameters}
+        ):  # the inputs are cast to the output
+            lines.append(f"if {out} is not None: dtype = _dtype_of_out({out}, dtype)")
+        written = [p.name for p in self.arrays if p.tag == "InPlace"]
+        lines += [f"_array_{name} = {name}" for name in written]
+        for p in self.arrays:
+            if p.tag == "InPlace":
+                own = [q for q in self.parameters if q.plain == "object"]  # which the kernel converts by itself
+                others = ", ".join(q.name for q in [*self.arrays, *own] if q is not p and not q.sequence)
+                lines.append(f"{p.name} = _writeable({self.spec.name!r}, {p.name}, ({others}{',' if others else ''}))")
+        call = self.call()
+        ruled = [p for p in self.arrays if p.tag in LAW_TAGS and not p.sequence]
+        if ruled:
+            self.namespace["_ruled"] = law.ruled(self.kernel, self.parameters)
+            test = " or ".join(f"type({p.name}) is _Decomposed" for p in ruled)
+            call = f"_ruled{call} if {test} else _kernel{call}"
+        else:
+            call = f"_kernel{call}"
+        calling = [
+            f"try: _r = {call}",
+            f"except RuntimeError as _error: raise _refusal({self.spec.name!r}, _error) from None",
+        ]
+        following = [f"    _written(_array_{name})" for name in written]
+        if written:
+            calling = ["try:", *(f"    {line}" for line in calling), *following]
+            calling += ["except BaseException:", *following, "    raise"]  # an interrupt
+        lines += calling
+        lines += self.finish()
+        return lines
+
+    def out_parameter(self) -> str | None:
+        return next((p.name for p in self.parameters if p.tag == "OutArray"), None)
+
+    def delivered(self, out: str, written: str) -> list[str]:
+        """The return of what was written into `out=`. A view of it among the arguments, which nobody else has any more,
+        is let go of before: it would count as a tensor that misses the contributions."""
+        given = [p.name for p in self.arrays if p.name != out]
+        return [f"if {out} is not None:", *[f"    {name} = None" for name in given], f"    return {written}"]
+
+    def finish(self) -> list[str]:
+        lines = []
+        out = self.out_parameter()
+        if self.spec.signature:
+            self.namespace["_deliver"] = deliver_stacks
+            lines += self.delivered("out", "_deliver(_self, out, _r, casting)")
+        elif out:
+            more = next((p.name for p in self.parameters if p.kind is _Kind.VAR_KEYWORD), None)
+            casting = f"{more}.get('casting', {self.out_casting!r})" if more else repr(self.out_casting)
+            broadcasts = ", True" if self.out_broadcasts else ""
+            written = f"_write_out({self.spec.name!r}, {out}, _r, {casting}{broadcasts})"
+            lines += self.delivered(out, written)
+        if self.writes_back:
+            lines += [
+                f"if not {self.writes_back} and type(_source) is _Array:",
+                f"    if _r is not _source._t: _write_out({self.spec.name!r}, _source, _r)",
+                "    return _source if _r.dim() else _wrap_scalar(_r.clone())",
+            ]
+        if self.returns == "View":
+            lines.append("return _wrap_view(_source, _r)")
+        elif self.returns == "Flat":
+            lines.append("return _wrap_flat(_source, _r)")
+        elif self.returns == "Frozen":
+            lines.append("return _wrap_frozen(_source, _r)")
+        elif self.returns == "Mirror":
+            lines.append(f"return _wrap_mirror(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
+        elif self.returns == "Array":
+            lines += [
+                "if type(_r) is _Tensor:",
+                "    _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "    return _c",
+                "return _wrap_array(_r)",
+            ]
+        else:
+            lines += [
+                "if type(_r) is _Tensor:",
+                "    if _r.dim():",
+                "        _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "        return _c",
+                "    return _wrap_scalar(_r)",
+                "return _wrap_result(_r)",
+            ]
+        return lines
+
+    def compile(self, name: str, qualname: str, module: str, method: bool) -> Callable[..., Any]:
+        lines, header = self.body(method), self.header(method)
+        if self.spec.signature:
+            self.namespace["_chosen"] = choose
+            header = f"_self, {header}"
+            lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
+        text = f"def {name}({header}):\n    " + "\n    ".join(lines)
+        exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
+        if self.spec.errors is not None:
+            for watched in ("_kernel", "_ruled"):
+                if watched in self.namespace:
+                    fp_errors.watch(self.namespace, watched, self.spec.errors)
+        function = self.namespace[name]
+        function.__doc__ = self.kernel.__doc__
+        if self.unshown is not None:
+            first, *others = (p for p in inspect.signature(self.kernel).parameters.values() if p.name != self.unshown)
+            function.__signature__ = inspect.Signature([first.replace(default=first.empty), *others])
+        function.__module__ = module
+        function.__qualname__ = qualname
+        function.__kernel__ = self.kernel
+        return function
+
+
+def spec_of(kernel: Callable[..., Any]) -> Spec:
+    spec = getattr(kernel, "__npdec__", None)
+    if spec is None:
+        raise TypeError(f"{kernel!r} is not declared: decorate it with npdec.public or npdec.ufunc")
+    return spec
+
+
+def compile_function(kernel: Callable[..., Any], module: str = "npdec") -> Any:
+    """The public function of a declared kernel: a function, or a ufunc object."""
+    spec = spec_of(kernel)
+    if spec.loops is not None:
+        return make_ufunc(kernel, spec, read_parameters(kernel), module)
+    function = _Source(kernel, spec).compile(spec.name, spec.name, module, method=False)
+    return function if spec.signature is None else make_gufunc(function, kernel, spec, read_parameters(kernel), module)
+
+
+def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The array method of a declared kernel, under one of its names: the same function with the array as `self`."""
+    if spec_of(kernel).loops is not None:
+        return _ufunc_method(name, compile_function(kernel))
+    return _Source(kernel, spec_of(kernel)).compile(name, f"ndarray.{name}", "npdec", method=True)
+
+
+def _ufunc_method(name: str, function: ufunc) -> Callable[..., Any]:
+    """A ufunc as a method: the array is its first operand."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
+
+    first, *others = inspect.signature(function).parameters.values()
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__module__ = "npdec"
+    method.__doc__ = function.__doc__
+    method.__signature__ = inspect.Signature([first.replace(name="self"), *others])  # type: ignore[attr-defined]
+    return method

@@ -1,0 +1,287 @@
+"""Operators and methods of arrays and scalars, made from the kernels that declare them.
+
+`ufunc(operator="add")` gives `__add__`, `__radd__` and, on arrays, `__iadd__`; `public(method=True)` gives the method.
+Between operands of one dtype that torch computes itself, and with a Python number, an operator goes straight to the
+torch function.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from npdec._array import fp_state, wrap
+from npdec._array.convert import as_tensor
+from npdec._array.methods import ArrayMethods
+from npdec._array.ndarray import Composition
+from npdec._array.scalars import CONCRETE
+from npdec._core.base import ArrayBase
+from npdec._normalizer.normalizer import compile_method
+from npdec._normalizer.ufunc import ufunc
+from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
+
+__all__ = ["attach_matmul", "attach_methods", "attach_operators"]
+
+_UNARY = {"neg", "pos", "abs", "invert"}
+_COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+_COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
+_COMPLEX = frozenset({torch.complex64, torch.complex128})
+_WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
+_HOLDERS = frozenset({Composition, *CONCRETE})
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_SCALAR_PRIORITY = -1000000.0
+_NONE_EQ = type(None).__eq__
+
+# The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
+# torch.compile traces ufuncs and classes only where it can name them.
+_SOURCES = {
+    "unary": """
+def operator(self):
+    return _function(self) if type(self) is _Array else _function._operate((self,))
+""",
+    "binary": """
+def operator(self, other):
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+""",
+    # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
+    "power": """
+def operator(self, other):
+    if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
+        self = self.astype(_int8)
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+""",
+    "reflected": """
+def operator(self, other):
+    return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
+""",
+    # Whatever is no number is unequal to every element.
+    "comparison": """
+def operator(self, other):
+    if _accepts(self, other):
+        return _function._general((self, other))
+    if _unlike is not None and _is_unlike(self, other):
+        return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
+    return NotImplemented
+""",
+    "in place": """
+def operator(self, other):
+    if not _accepts(self, other):
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            raise TypeError(
+                f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
+            )
+        return NotImplemented
+    return _function._general((self, other), self)
+""",
+    "fast": """
+def operator(self, other):
+    d = self._d
+    kind = type(other)
+    if kind in _holders:
+        if d is not other._d or d not in _arrays:
+            return _slow(self, other)
+        other = other._t
+    elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
+        return _slow(self, other)
+    try:
+        r = _torch(self._t, other)
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+    if type(r) is _Tensor and r.dim():
+        c = _new(_Array); c._t = r; c._d = d
+        return c
+    return _wrap(r)
+""",
+}
+_SOURCES["fast comparison"] = _SOURCES["fast"].replace("c._d = d", "c._d = r.dtype")
+
+
+@functools.cache
+def _code(kind: str) -> Any:
+    return compile(_SOURCES[kind], f"<{kind} operator>", "exec")
+
+
+def _accepts(array: Any, other: Any) -> bool:
+    """Whether the other operand of an operator is something array-like, to be taken in by npdec."""
+    kind = type(other)
+    if kind in _PYTHON_SCALARS or isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
+        return True
+    if isinstance(other, str) or other is None or _leaves_it_to(array, other):
+        return False
+    return (
+        hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
+    )
+
+
+def _leaves_it_to(array: Any, other: Any) -> bool:
+    """Whether the other operand asks for the operation: `__array_ufunc__ = None`, or an `__array_priority__` above that
+    of arrays (0) or scalars."""
+    asks = getattr(type(other), "__array_ufunc__", 0)
+    if asks != 0:
+        return asks is None
+    priority = getattr(other, "__array_priority__", None)
+    least = 0.0 if type(array) is Composition else _SCALAR_PRIORITY
+    return isinstance(priority, (int, float)) and priority > least
+
+
+def _accepts_factor(array: Any, other: Any) -> bool:
+    """As `_accepts`. A scalar leaves lists to Python, which repeats them as often as an integer says."""
+    return (type(array) is Composition or not isinstance(other, (list, tuple))) and _accepts(array, other)
+
+
+def _is_unlike(array: Any, other: Any) -> bool:
+    """Whether something is unequal to every element: text, and for an array also None, a collection by name, an object
+    that is equal to itself only. A scalar leaves these to Python."""
+    if isinstance(other, (str, bytes)):
+        return True
+    if type(array) is not Composition or _leaves_it_to(array, other):
+        return False
+    return isinstance(other, (dict, set, frozenset, slice)) or type(other).__eq__ in (object.__eq__, _NONE_EQ)
+
+
+def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
+    """The operator `name` of a kind, for a ufunc."""
+    scope: dict[str, Any] = {
+        "_function": function,
+        "_accepts": _accepts,
+        "_is_unlike": _is_unlike,
+        "_wrap": wrap.wrap,
+        "_full": torch.full,
+        "_Array": Composition,
+        **more,
+    }
+    exec(_code(kind), scope)
+    return _name(scope["operator"], name, f"The operator of np.{function.__name__}.")
+
+
+def _name(function: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
+    function.__name__ = name
+    function.__qualname__ = f"ndarray.{name}"
+    function.__module__ = "npdec"
+    function.__doc__ = text
+    return function
+
+
+def attach_operators(functions: Iterable[Any]) -> None:
+    """Give the classes the operators of the ufuncs that declare one."""
+    for function in functions:
+        if not isinstance(function, ufunc):
+            continue
+        spec = function.__kernel__.__npdec__  # type: ignore[attr-defined]
+        stem = spec.operator
+        if stem is None:
+            continue
+        plain, reflected, in_place = f"__{stem}__", f"__r{stem}__", f"__i{stem}__"
+        if stem in _UNARY:
+            _attach(ArrayMethods, plain, _make("unary", function, plain))
+            continue
+        if stem in _COMPARISONS:
+            unlike = {"eq": False, "ne": True}.get(stem)
+            _attach(ArrayMethods, plain, _fast(function, _make("comparison", function, plain, _unlike=unlike)))
+            continue
+        more: dict[str, Any] = {"_accepts": _accepts_factor} if stem == "mul" else {}
+        kind = "binary"
+        if stem == "pow":
+            kind, more = "power", {"_bool": torch.bool, "_int8": torch.int8}
+        _attach(ArrayMethods, plain, _fast(function, _make(kind, function, plain, **more)))
+        slow = _make("reflected", function, reflected, **more)
+        if stem in _COMMUTATIVE:
+            slow = _fast(function, slow, without=_COMPLEX)
+        elif spec.reflected is not None:  # arrays and scalars are asked for their plain operators first
+            slow = _fast(function, slow, without=_COMPLEX, torch_function=spec.reflected)
+        _attach(ArrayMethods, reflected, slow)
+        if function.nout == 1:
+            _attach(Composition, in_place, _make("in place", function, in_place))
+
+
+def _fast(
+    function: ufunc,
+    slow: Callable[..., Any],
+    without: frozenset[torch.dtype] = frozenset(),
+    torch_function: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """The operator that leaves to torch what torch does as NumPy, and the rest to `slow`."""
+    if function._torch is None or not function._arrays:
+        return slow
+    direct = function._direct - without
+    # Beside int64 torch takes a Python int for one too. From 2**63 on it would wrap around.
+    numbers = {
+        int: fp_state.guarded(direct | (function._arrays & {torch.int64})),
+        float: fp_state.guarded(direct),
+    }
+    return _make(
+        "fast comparison" if function._loops == "compare" else "fast",
+        function,
+        slow.__name__,
+        _arrays=fp_state.guarded(function._arrays),
+        _holders=_HOLDERS,
+        _Tensor=torch.Tensor,
+        _new=object.__new__,
+        _numbers=numbers if slow.__name__ not in _WITHOUT_NUMBER else {},
+        _highest=torch.iinfo(torch.int64).max,
+        _slow=slow,
+        _torch=torch_function or function._torch,
+    )
+
+
+def attach_matmul(matmul: Callable[..., Any]) -> None:
+    """The operator @, which is no ufunc of elements."""
+
+    def __matmul__(self: Any, other: Any) -> Any:
+        return matmul(self, other) if _accepts(self, other) else NotImplemented
+
+    def __rmatmul__(self: Any, other: Any) -> Any:
+        return matmul(other, self) if _accepts(self, other) else NotImplemented
+
+    def __imatmul__(self: Any, other: Any) -> Any:
+        if not _accepts(self, other):
+            return NotImplemented
+        if not isinstance(other, ArrayBase) or other._t.dim() < 2:
+            other = as_tensor(other)
+            if self.ndim and other.dim() < 2:
+                raise ValueError(
+                    "inplace matrix multiplication requires the first operand to have at least one and the second at "
+                    "least two dimensions."
+                )
+        return matmul(self, other, out=self)
+
+    for function in (__matmul__, __rmatmul__, __imatmul__):  # scalars have none
+        _attach(Composition, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))
+
+
+class _Method:
+    """A method of arrays that is compiled when it is first asked for, and then stands in its place."""
+
+    def __init__(self, kernel: Callable[..., Any], name: str) -> None:
+        self._kernel = kernel
+        self._name = name
+
+    def __get__(self, array: Any, owner: type | None = None) -> Any:
+        if tracing():
+            _compile(self._name)
+        method = compile_method(self._kernel, self._name)
+        setattr(ArrayMethods, self._name, method)
+        return method if array is None else method.__get__(array)
+
+
+@constant_when_traced
+def _compile(name: str) -> None:
+    getattr(ArrayMethods, name)
+    restart_trace("a method of arrays that was compiled")
+
+
+def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:
+    """Give the classes the methods that kernels declare."""
+    for kernel in kernels:
+        if kernel.__npdec__.method is not None:  # type: ignore[attr-defined]
+            for name in kernel.__npdec__.method.split():  # type: ignore[attr-defined]
+                _attach(ArrayMethods, name, _Method(kernel, name))
+
+
+def _attach(cls: type, name: str, function: Any) -> None:
+    if name in vars(cls):
+        raise TypeError(f"{cls.__name__}.{name} is declared twice")
+    setattr(cls, name, function)

@@ -1,0 +1,95 @@
+"""What kernels return, as the caller gets it: arrays and scalars, views of the arguments, NumPy's dtypes and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._array import element_order, memory
+from npdec._array import wrap as _wrap
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import is_broadcast
+from npdec._dtypes.dtype import dtype as dtype_class
+
+__all__ = ["counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+
+
+def wrap_result(result: Any) -> Any:
+    """Tensors in what a kernel returned become arrays and scalars, dtypes and sizes become NumPy's."""
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap(result)
+    return _contained(result, wrap_result)
+
+
+def wrap_array(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return _wrap.wrap_array(result)
+    return _contained(result, wrap_array)
+
+
+def wrap_view(source: Any, result: Any) -> Any:
+    """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
+    if isinstance(result, torch.Tensor):
+        if type(source) is tuple and len(source) == 1:
+            source = source[0]
+        if type(source) is _wrap.ARRAY and source._t is result:
+            return source
+        if not result.dim() and isinstance(source, ArrayBase) and type(source) is not _wrap.ARRAY:
+            return _wrap.wrap_scalar(result)
+        made = memory.view(source, result)
+        if result.numel() and is_broadcast(result):
+            memory.freeze(made, memory.ONE_IN_MEMORY)
+        return made
+    if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
+        return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])
+    return _contained(result, lambda item: wrap_view(source, item))
+
+
+def wrap_flat(source: Any, result: torch.Tensor) -> Any:
+    """A view of `source`; where that is a copy that stands for a view, and in the memory of which the elements do not
+    follow each other, a copy, as NumPy's is."""
+    made = wrap_view(source, result)
+    if type(source) is _wrap.ARRAY and not element_order.follow_each_other(made):
+        return _wrap.wrap_array(result.clone())
+    return made
+
+
+def counting(source: Any, order: str) -> str:
+    """Order "A", in which the first axis is fastest where it is so in memory: not in that of a copy that stands for a
+    view."""
+    reversed_view = type(source) is _wrap.ARRAY and not element_order.follow_each_other(source, "F")
+    return "C" if reversed_view else order
+
+
+def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
+    """A read-only view of `source`."""
+    made = wrap_view(source, result)
+    if type(source) is _wrap.ARRAY and memory.shares_storage(result, source._t):
+        memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
+    return made
+
+
+def wrap_mirror(source: Any, result: torch.Tensor, again: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A view of `source`, or a copy that stands for one. Reversed along no axis, an element is a scalar."""
+    if not result.dim():
+        return _wrap.wrap_scalar(result.clone())
+    if type(source) is not _wrap.ARRAY or memory.shares_storage(result, source._t):
+        return wrap_view(source, result)
+    made = _wrap.wrap_array(result)
+    memory.mirror(source, made, again)
+    return made
+
+
+def _contained(result: Any, wrap: Callable[[Any], Any]) -> Any:
+    if isinstance(result, torch.dtype):
+        return dtype_class(result)
+    if isinstance(result, torch.Size):
+        return tuple(result)
+    if isinstance(result, tuple):
+        items = [wrap(item) for item in result]
+        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    if isinstance(result, list):
+        return [wrap(item) for item in result]
+    return result

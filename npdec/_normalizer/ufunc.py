@@ -1,0 +1,349 @@
+"""Universal functions: objects whose call is compiled for their number of operands.
+
+Each ufunc is the only instance of a class of its own, which carries the compiled `__call__`: plain arrays of a dtype
+that torch computes itself go straight to the torch function, everything else through `ufunc._general`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from npdec._array import fp_errors, fp_state, wrap
+from npdec._array.convert import as_tensor
+from npdec._core.base import ArrayBase, UfuncBase
+from npdec._core.signatures import LAW_TAGS, Parameter
+from npdec._core.tags import NoValue, Spec
+from npdec._decomposed.choices import chosen as looked_at
+from npdec._decomposed.size_warnings import of_what_stays
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util, dtypes_impl
+from npdec._impl.slopes_impl import MEANS
+from npdec._law import law
+from npdec._normalizer import at as _at
+from npdec._normalizer import call_options, loops, methods
+from npdec._torch.tracing import tracing
+
+__all__ = ["make_ufunc", "ufunc"]
+
+_PYTHON_SCALARS = frozenset({bool, int, float, complex})
+
+_CALL = {
+    1: """
+def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
+        r = _torch(x._t)
+        if type(r) is _Tensor and r.dim():
+            c = _new(_Array); c._t = r; c._d = {dtype}
+            return c
+        return _wrap(r)
+    return self._general((x,), out, more, options)
+""",
+    2: """
+def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x1) is _Array and out is _NoValue and not options:
+        d = x1._d
+        if type(x2) is _Array and d is x2._d and d in _arrays:
+            try:
+                r = _torch(x1._t, x2._t)
+            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
+                return self._general((x1, x2))
+            if type(r) is _Tensor and r.dim():
+                c = _new(_Array); c._t = r; c._d = {dtype}
+                return c
+            return _wrap(r)
+    return self._general((x1, x2), out, more, options)
+""",
+}
+
+
+def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozenset[torch.dtype]]:
+    """The dtypes for which the torch function is the whole ufunc: beside anything, and between two arrays."""
+    if spec.torch is None or spec.loops is None:
+        return frozenset(), frozenset()
+    table = dtypes_impl.LOOPS[str(spec.loops)]
+    return table.direct, table.direct | table.direct_integers if nin == 2 else table.direct
+
+
+class ufunc(UfuncBase):
+    """A function that works element by element, with broadcasting, type promotion, `out=` and `where=`.
+
+    Attributes: `nin`, `nout`, `nargs`, `types`, `ntypes`, `identity`, `signature` (None for what is elementwise).
+    Methods: `reduce`, `accumulate`, `reduceat`, `outer`, `at`, `resolve_dtypes`.
+
+    >>> np.add.nin, np.add.identity
+    (2, 0)
+    >>> np.multiply.outer(np.array([1, 2]), np.array([3, 4]))
+    array([[3, 4],
+           [6, 8]])
+    """
+
+    __module__ = "npdec"
+    __call__: Callable[..., Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is ufunc:
+            raise TypeError("cannot create 'numpy.ufunc' instances")
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        function: Callable[..., Any] | None,
+        spec: Spec,
+        parameters: tuple[Parameter, ...],
+        module: str,
+        nout: int,
+    ) -> None:
+        self.__name__ = self.__qualname__ = spec.name
+        self.__module__ = module
+        self.__doc__ = kernel.__doc__
+        self.__kernel__ = kernel
+        self.nin = len(parameters)
+        self.nout = nout
+        self.nargs = self.nin + nout
+        self.identity = spec.identity
+        self._loops = spec.loops or ""
+        self._flags = spec.flags
+        self._direct, self._arrays = _direct_dtypes(spec, self.nin)
+        self._torch = function
+        ruled = any(p.tag in LAW_TAGS for p in parameters)
+        self._kernel = law.ruled(kernel, parameters) if ruled else kernel
+        self._opaque = all(p.tag == "Opaque" for p in parameters)
+        self._parameters = parameters
+
+    def __delattr__(self, name: str) -> None:
+        if name == "__doc__":  # another may be set, and deleted again
+            self.__doc__ = self.__kernel__.__doc__
+        else:
+            super().__delattr__(name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        if self.signature is not None:
+            return inspect.signature(self.__kernel__)
+        return _signature(self._parameters, self.nout)
+
+    @property
+    def types(self) -> list[str]:
+        """The loops: the dtypes of operands and results, by NumPy's characters ("dd->d")."""
+        return loops.list_types(self)
+
+    @property
+    def ntypes(self) -> int:
+        """The number of loops."""
+        return len(self.types)
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def compute(
+        self,
+        operands: tuple[Any, ...],
+        dtype: torch.dtype | None = None,
+        casting: str = "same_kind",
+        chosen: Any = None,
+        found: set[str] | None = None,
+        mask: torch.Tensor | None = None,
+        scalar: bool = False,
+    ) -> Any:
+        """The tensor (or tuple of tensors) of the result, for tensors and Python scalars as operands.
+
+        `dtype`, `casting` and `chosen` say which loop computes it. Floating-point errors, where the mask allows, are
+        added to `found`, or reported if there is no such set.
+        """
+        name = self.__name__
+        if self._opaque:
+            operands = tuple(looked_at(name, x) if isinstance(x, torch.Tensor) else x for x in operands)
+        computed = dtypes_impl.resolve_loop(self._loops, operands, dtype, name, casting, chosen)
+        device = _common_device(operands)
+        tensors = []
+        for x in operands:
+            if type(x) in _PYTHON_SCALARS:
+                if computed is not None:
+                    x = dtypes_impl.scalar_tensor(x, computed, device)
+            else:
+                if computed is not None and x.dtype is not computed:
+                    x = _util.watched_cast(x, computed)
+                if x.dim() == 0 and device is not None and x.device != device:
+                    x = x.to(device)
+            tensors.append(x)
+        if self.nin > 1:
+            _check_broadcast(tensors)
+        if computed in self._direct:
+            assert self._torch is not None
+            result = self._torch(*tensors)
+        else:
+            result = self._kernel(*tensors)
+        if fp_state.watching and not torch.compiler.is_compiling():
+            _look(self, tensors, result, found, mask, scalar)
+        return result
+
+    def _general(
+        self, inputs: tuple[Any, ...], out: Any = NoValue, more: tuple[Any, ...] = (), options: Any = None
+    ) -> Any:
+        """A call with any operands and options; `more` are positional arguments behind the first `out`."""
+        if inputs[-1] is NoValue or len(more) > self.nout - 1:
+            count = sum(x is not NoValue for x in inputs) + (out is not NoValue) + len(more)
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but {count} "
+                f"{'was' if count == 1 else 'were'} given"
+            )
+        if options or more or (out is not NoValue and out is not None):
+            return self._with_options(inputs, out, more, options or {})
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+        if fp_state.watching:
+            found: set[str] = set()
+            result = self.compute(operands, found=found)
+            fp_state.report(found, self.__name__)
+        else:
+            result = self.compute(operands)
+        return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+
+    def _operate(self, inputs: tuple[Any, ...]) -> Any:
+        """The call that an operator stands for: between scalars its errors are those of scalars, whose integers
+        overflow."""
+        if not fp_state.watching or any(
+            type(x) not in _PYTHON_SCALARS and not (isinstance(x, ArrayBase) and type(x) is not wrap.ARRAY)
+            for x in inputs
+        ):
+            return self._general(inputs)
+        found: set[str] = set()
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+        result = self.compute(operands, found=found, scalar=True)
+        fp_state.report(found, f"scalar {self.__name__}")
+        return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+
+    def _with_options(self, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        call = call_options.read(self, inputs, out, more, options)
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+        found: set[str] | None = set() if fp_state.watching else None
+
+        def delivered() -> Any:
+            result = self.compute(operands, call.dtype, call.casting, call.chosen, found, call.mask)
+            return call_options.deliver(self, call, result if isinstance(result, tuple) else (result,), found)
+
+        masked = call.mask is not None and any(type(x) is DecomposedTensor for x in operands)
+        given = of_what_stays(delivered, _parts) if masked and not tracing() else delivered()
+        if found:
+            fp_state.report(found, self.__name__)
+        return given
+
+    reduce = methods.reduce
+    accumulate = methods.accumulate
+    reduceat = methods.reduceat
+    outer = methods.outer
+    at = _at.at
+    resolve_dtypes = loops.resolve_dtypes
+
+
+def _look(
+    function: ufunc, tensors: list[Any], result: Any, found: set[str] | None, mask: torch.Tensor | None, scalar: bool
+) -> None:
+    errors = fp_errors.found_by_ufunc(function, tensors, result, mask, scalar)
+    if found is None:
+        fp_state.report(errors, function.__name__)
+    else:
+        found |= errors
+
+
+def _parts(given: Any) -> Iterator[torch.Tensor]:
+    """The residuals and components of what a ufunc gives; in reverse mode, where a component is known by its graph, the
+    values."""
+    for one in given if isinstance(given, tuple) else (given,):
+        if type(one._t) is DecomposedTensor:
+            yield from (one._t.residual, one._t.value if one._t.whole else one._t.components)
+
+
+def _common_device(operands: tuple[Any, ...]) -> torch.device | None:
+    """The device of the operands that have dimensions; 0-d ones and Python scalars follow them."""
+    device = None
+    for x in operands:
+        if isinstance(x, torch.Tensor):
+            if x.dim():
+                return x.device
+            device = device or x.device
+    return device
+
+
+def _check_broadcast(tensors: list[torch.Tensor]) -> None:
+    if len({t.shape for t in tensors if isinstance(t, torch.Tensor) and t.dim()}) < 2:
+        return  # asking torch takes longer than the operation
+    _util.broadcast_shapes(*[t.shape for t in tensors if isinstance(t, torch.Tensor)])
+
+
+def _signature(parameters: tuple[Parameter, ...], nout: int) -> inspect.Signature:
+    P = inspect.Parameter
+    words = [P(p.name, P.POSITIONAL_ONLY) for p in parameters]
+    words.append(P("out", P.POSITIONAL_OR_KEYWORD, default=None if nout == 1 else (None,) * nout))
+    keywords = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True, "signature": None}
+    words += [P(name, P.KEYWORD_ONLY, default=default) for name, default in keywords.items()]
+    return inspect.Signature(words)
+
+
+@functools.cache
+def _compiled(nin: int, dtype: str) -> Any:
+    return compile(_CALL[nin].format(dtype=dtype), f"<ufunc of {nin}>", "exec")
+
+
+def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
+    """The ufunc of a kernel that declares its loops. Its torch function takes the tags of the kernel as its rule."""
+    if any(p.sequence or not p.is_array for p in parameters) or not 1 <= len(parameters) <= 3:
+        raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
+    function = spec.torch
+    if function is not None:
+        law.register_ufunc(function, parameters)
+        if function in MEANS:  # the kernel computes the same, in the dtypes for which torch's function is not called
+            MEANS[kernel] = MEANS[function]
+        # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
+        if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
+            function = law.ruled(function, parameters)
+    table = dtypes_impl.LOOPS[str(spec.loops)]
+    direct, arrays = _direct_dtypes(spec, len(parameters))
+    namespace = {
+        "_Array": wrap.ARRAY,
+        "_Tensor": torch.Tensor,
+        "_new": object.__new__,
+        "_torch": function,
+        "_arrays": fp_state.guarded(arrays),
+        "_direct": fp_state.guarded(direct),
+        "_NoValue": NoValue,
+        "_wrap": wrap.wrap,
+    }
+    body: dict[str, Any] = {}
+    if len(parameters) in _CALL and table.nout == 1:
+        # Where the result keeps the dtype of its operands, passing it on is cheaper than reading it from the tensor.
+        passed_on = "x._d" if len(parameters) == 1 else "d"
+        expression = passed_on if table.output == "same" else "r.dtype"
+        exec(_compiled(len(parameters), expression), namespace, body)
+    else:
+        nin, nout = len(parameters), table.nout
+
+        def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
+            inputs = args[:nin] + (NoValue,) * (nin - len(args))
+            if len(args) <= nin:
+                return self._general(inputs, out, (), options)
+            if out is not NoValue:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            return self._general(inputs, args[nin], args[nin + 1 :] + (None,) * (nin + nout - len(args)), options)
+
+        body["__call__"] = __call__
+    cls = type("ufunc", (ufunc,), body)
+    return cls(kernel, function, spec, parameters, module, table.nout)
+
+
+def make_gufunc(
+    function: Callable[..., Any], kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str
+) -> ufunc:
+    """The generalised ufunc that a compiled function is the call of; its kernel takes all the options."""
+    cls = type("ufunc", (ufunc,), {"__call__": function, "__module__": "npdec", "signature": spec.signature})
+    arrays = tuple(p for p in parameters if p.is_array)
+    return cls(kernel, None, spec, arrays, module, 1)

@@ -1,0 +1,71 @@
+"""Rules by formula: a torch function whose contributions are those of the same function, written with others.
+
+The formula is made of functions that have rules; the numbers are the function's own, bit for bit, of the values and of
+the residuals.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.call import Call
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import law
+from npdec._law.discrete import residual_of, value_of, with_numbers
+from npdec._law.half_precision import widened
+
+__all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
+
+Function = Callable[..., Any]
+
+
+def by_formula(formula: Function, *numbers: str) -> Function:
+    """The rule of a function that computes what `formula` does, which takes the same arguments. Of numbers of half
+    precision the formula is computed in single precision. `numbers` are the parameters that integers beside decomposed
+    ones are numbers in, and no indices."""
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return own_numbers(func, args, kwargs, formula(*widened(tuple(args)), **widened(kwargs)))
+
+    rule.formula = formula  # type: ignore[attr-defined]
+    if numbers:
+        places = {name: place for place, name in enumerate(inspect.signature(formula).parameters)}
+        rule.by_key = {key: "Smooth" for name in numbers for key in (name, places[name])}  # type: ignore[attr-defined]
+    return rule
+
+
+def own_numbers(func: Function, args: Sequence[Any], kwargs: dict[str, Any], made: Any) -> Any:
+    """The contributions of `made`, with the value and the residual that the function itself computes."""
+    call = Call(func, None, args, kwargs)
+    value, residual = call.ends()
+    return with_numbers(value, residual, made)
+
+
+def same_draws(
+    func: Function, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device
+) -> tuple[Any, Any] | None:
+    """The function of the values and of the residuals with the same random numbers, which are there to be drawn once
+    more; None where a kernel keeps how it draws to itself."""
+    if device.type != "cpu":
+        return None
+    call = Call(func, None, args, kwargs)
+    source = kwargs.get("generator") or torch.default_generator
+    state = source.get_state()
+    with no_graph(call.whole):
+        value = call(*[t.value for t in call.tensors])
+        source.set_state(state)
+        residual = call(*[t.residual for t in call.tensors])
+        source.set_state(state)
+    return value, residual
+
+
+def pointwise(f: Function, x: Any, *rest: Any) -> Any:
+    """`f(x, *rest)`, which acts element by element on x; the rest is plain, and broadcasts."""
+    if not isinstance(x, DecomposedTensor):
+        return f(x, *rest)
+    return law.TaggedRule.of("Pointwise")(f, (x, *rest), {})

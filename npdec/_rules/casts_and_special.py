@@ -1,0 +1,310 @@
+"""Closed forms for torch functions in other words: special functions, casts, factorisations that read one triangle,
+functions of a keyword's several forms; and what is refused, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.call import Call
+from npdec._decomposed.choices import compare_choices, is_watched
+from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl.torch_refused_impl import REFUSED
+from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
+from npdec._law import law
+from npdec._rules import inplace
+from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
+from npdec._rules.conditions import cast
+from npdec._rules.elementary import read
+from npdec._rules.transformer_layers import encoder_layer, linear_cross_entropy, native_attention
+from npdec._torch.tracing import mapped, tracing
+
+__all__ = ["CASTS", "RULES"]
+
+Function = Callable[..., Any]
+
+
+# -- casts and layouts -------------------------------------------------------------------------------------------------
+
+
+def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Casts and copies: the layout in memory that is asked for is the value's."""
+    args = [args[0], *map(value_of, args[1:])] if args else [kwargs["input"]]
+    named = {key: item for key, item in kwargs.items() if key not in ("memory_format", "input")}
+    x = args[0]
+    if not isinstance(x, DecomposedTensor):
+        return func(*args, **kwargs)
+    wanted = func(x.value, *args[1:], **named)
+    if not isinstance(wanted, torch.Tensor):  # the name of its type
+        return wanted
+    if x.discrete or not carries(wanted.dtype):
+        if wanted.dtype is x.value.dtype:
+            return _LINEAR(func, args, kwargs)
+        return cast(x, wanted, func(x.residual, *args[1:], **named))
+    named_format = kwargs.get("memory_format")
+    if len(args) > 1 and isinstance(args[1], torch.memory_format):
+        named_format, args = args[1], args[:1]
+    made = _LINEAR(func, args, named)
+    if named_format is None or not isinstance(made, DecomposedTensor):
+        return made
+    value = func(args[0].value, *args[1:], **named, memory_format=named_format)
+    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
+
+
+_LINEAR = law.TaggedRule.of("Linear")
+
+
+# -- one triangle of a matrix ------------------------------------------------------------------------------------------
+
+
+def _hermitian(a: torch.Tensor, upper: bool) -> torch.Tensor:
+    """The Hermitian matrix that a triangle of `a` says, the diagonal read as real."""
+    half = a.triu(1) if upper else a.tril(-1)
+    diagonal = a.diagonal(dim1=-2, dim2=-1)
+    if a.is_complex():
+        diagonal = torch.complex(diagonal.real, torch.zeros_like(diagonal.real))
+    return half + half.mH + torch.diag_embed(diagonal)
+
+
+def _reading_triangle(position: int, name: str, default: Any, hermitian: bool, flag: int = 1) -> Function:
+    """The rule of a function that reads one triangle of the argument at `position`: so does the path.
+
+    `name` is the flag that chooses the triangle, which stands at position `flag`.
+    """
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        chosen = kwargs.get(name, args[flag] if len(args) > flag else default)
+        upper = chosen in (True, "U", "u")
+
+        def formula(*given: Any, **named: Any) -> Any:
+            given = tuple(
+                (_hermitian(g, upper) if hermitian else g.triu() if upper else g.tril()) if i == position else g
+                for i, g in enumerate(given)
+            )
+            return func(*given, **named)
+
+        if not args:
+            keys = [key for key in ("input", "A", "self", "B") if key in kwargs]
+            args, kwargs = [kwargs[keys[0]]], {k: v for k, v in kwargs.items() if k != keys[0]}
+        call = Call(func, None, args, kwargs)
+        return law.quadrature(call, formula)
+
+    return rule
+
+
+def _cholesky_inverse(input: Any, upper: bool = False) -> Any:
+    one = torch.eye(input.shape[-1], dtype=input.dtype, device=input.device)
+    root = torch.linalg.solve_triangular(input, one, upper=upper)
+    return torch.matmul(root, root.mH) if upper else torch.matmul(root.mH, root)
+
+
+def _triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Any, Any]:
+    matrix = A.mT if transpose else A
+    solved = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return solved, A.clone()
+
+
+def _by_triangles(a: torch.Tensor) -> torch.Tensor:
+    q, r = torch.linalg.qr(a)
+    return torch.linalg.solve_triangular(r, q.mH, upper=True)
+
+
+def _has_full_rank(a: torch.Tensor, kwargs: dict[str, Any]) -> bool:
+    """Whether the matrices are far from having fewer singular values than they could have."""
+    if not a.numel():
+        return False
+    sizes = torch.linalg.svdvals(a)
+    least = torch.as_tensor(torch.finfo(sizes.dtype).eps ** 0.375, dtype=sizes.dtype, device=a.device)
+    for given in kwargs.values():
+        if given is not None:
+            least = torch.maximum(least, torch.as_tensor(value_of(given), dtype=sizes.dtype, device=a.device))
+    return bool((sizes[..., -1] > least * sizes[..., 0]).all())
+
+
+def _pinv(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """pinv: of matrices whose rank is full at both ends by triangular factors, of which a derivative takes a third of
+    the time."""
+    if not args:
+        key = "A" if "A" in kwargs else "input"
+        args, kwargs = (kwargs[key],), {k: item for k, item in kwargs.items() if k != key}
+    x = args[0]
+    simple = len(args) == 1 and not set(kwargs) - {"rtol", "rcond"} and isinstance(x, DecomposedTensor)
+    simple = simple and not tracing() and not mapped()
+    full = simple and all(_has_full_rank(t.detach(), kwargs) for t in (x.value, x.residual))
+
+    def formula(A: torch.Tensor, *rest: Any, hermitian: bool = False, **named: Any) -> Any:
+        if full:
+            return _by_triangles(A) if A.shape[-2] >= A.shape[-1] else _by_triangles(A.mH).mH
+        if hermitian:
+            return func(_hermitian(A, False), *rest, hermitian=True, **named)
+        return func(A, *rest, **named)
+
+    return law.quadrature(Call(func, None, args, kwargs), formula)
+
+
+def _eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Each eigenvector is turned so that its largest element is real, as LAPACK does: torch's derivative is of another
+    choice."""
+
+    def formula(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values, vectors = func(A)
+        place = vectors.detach().abs().argmax(-2, keepdim=True)
+        largest = vectors.gather(-2, place)
+        sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
+        return values, vectors * (sign * largest.conj() / largest.abs())
+
+    return law.quadrature(Call(func, None, args or (kwargs["A"],), {}), formula)
+
+
+def _lstsq(A: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:
+    """The solution, what is left, the rank, and the singular values (by some drivers)."""
+    one = b.ndim == 1 or (A.ndim - 1 == b.ndim and b.shape == A.shape[:-1])
+    right = b.unsqueeze(-1) if one else b
+    solved = torch.matmul(torch.linalg.pinv(A), right)
+    left = (torch.matmul(A, solved) - right).abs().square().sum(-2)
+    singular = torch.linalg.svdvals(A) if driver in ("gelsd", "gelss") else None
+    return solved.squeeze(-1) if one else solved, left, None, singular
+
+
+# -- others in disguise ------------------------------------------------------------------------------------------------
+
+
+def _reciprocal_times(self: Any, other: Any) -> Any:
+    return self.reciprocal() * other
+
+
+def _heaviside(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return torch.where(x == 0, values, (x > 0).to(values.dtype)) + 0 * x
+
+
+def _heaviside_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, values = read(args or (kwargs["input"],), kwargs, values=None)
+    return own_numbers(func, args, kwargs, _STEPPED(_heaviside, (x, values), {}))
+
+
+_STEPPED = law.TaggedRule.of("Stepwise", "Stepwise")
+_STEPPED.by_key["values"] = "Stepwise"
+_heaviside_rule.by_key = _STEPPED.by_key  # type: ignore[attr-defined]
+
+
+def _special(f: Function) -> Function:
+    return by_formula(lambda input: pointwise(f, input))
+
+
+def _polynomial(f: Function) -> Function:
+    def formula(input: Any, n: Any) -> Any:
+        if not isinstance(input, torch.Tensor):
+            input = torch.as_tensor(input, dtype=value_of(n).dtype, device=value_of(n).device)
+        return pointwise(f, input, torch.as_tensor(value_of(n), device=input.device))
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Pointwise in x; the degree is looked at only."""
+        x, n = read(args or (kwargs["input"],), kwargs, n=None)
+        return own_numbers(func, (x, value_of(n)), {}, formula(x, n)) if _has(x) else func(x, value_of(n))
+
+    rule.formula = formula  # type: ignore[attr-defined]
+    return rule
+
+
+def _has(x: Any) -> bool:
+    return isinstance(x, DecomposedTensor)
+
+
+def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """How many elements (or how much of the weights) lie between the edges: linear in the weights."""
+    x = args[0] if args else kwargs["input"]
+    kwargs = {**dict(zip(("range", "weight", "density"), args[2:], strict=False)), **kwargs}
+    args = args[:2]
+    settings = {key: value_of(item) for key, item in kwargs.items()}
+    weight = kwargs.get("weight")
+    args = [_plain(a) for a in args]
+    made = func(*args, **settings)
+    if isinstance(x, DecomposedTensor) and is_watched():
+        compare_choices(func.__name__, made, func(x.residual, *args[1:], **settings))
+    if not isinstance(weight, DecomposedTensor):
+        return made
+    edges = made.bin_edges if isinstance(made.bin_edges, (tuple, list)) else [made.bin_edges]
+    points = value_of(x).reshape(-1, len(edges))
+    shape = [len(edge) - 1 for edge in edges]
+    flat = torch.zeros(len(points), dtype=torch.int64, device=points.device)
+    counted = torch.ones(len(points), dtype=torch.bool, device=points.device)
+    for axis, edge in enumerate(edges):
+        column = points[:, axis].contiguous()
+        place = torch.searchsorted(edge, column, right=True) - 1
+        place = torch.where(column == edge[-1], shape[axis] - 1, place)
+        counted &= (place >= 0) & (place < shape[axis])
+        flat = flat * shape[axis] + place.clamp(0, shape[axis] - 1)
+    zeros = torch.zeros(made.hist.numel(), dtype=made.hist.dtype, device=points.device)
+    counts: Any = zeros.index_add(0, flat, torch.where(counted, weight.reshape(-1), 0)).reshape(shape)
+    if settings.get("density"):
+        counts = counts / counts.sum()
+        for axis, edge in enumerate(edges):
+            width = [1] * len(edges)
+            width[axis] = -1
+            counts = counts / edge.diff().reshape(width)
+    return type(made)((own_numbers(lambda *a, **k: func(*a, **k)[0], args, {**settings, "weight": weight}, counts),
+                       made.bin_edges))  # fmt: skip
+
+
+def _plain(item: Any) -> Any:
+    return type(item)(map(value_of, item)) if isinstance(item, (tuple, list)) else value_of(item)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def _refusal(reason: str) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        name = getattr(func, "__name__", str(func))
+        raise NotImplementedError(f"{name}: contributions do not pass through it: {reason}")
+
+    rule.refused = reason  # type: ignore[attr-defined]
+    return rule
+
+
+def _everywhere(name: str) -> list[Function]:
+    owners = (torch, torch.Tensor, torch.special, torch.linalg)
+    return [getattr(owner, name) for owner in owners if callable(getattr(owner, name, None))]
+
+
+_T = torch.Tensor
+_CUDA_INTERFACE: Any = _T.__cuda_array_interface__
+_CASTS = """
+    to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone type int long short char byte bool
+""".split()
+CASTS: dict[Function, Function] = {torch.clone: _formatted, **{getattr(_T, name): _formatted for name in _CASTS}}
+RULES: dict[Function, Function] = {
+    **CASTS,
+    **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),
+    **dict.fromkeys([torch.heaviside, _T.heaviside], _heaviside_rule),
+    **{function: _special(f) for function, f in BESSEL.items()},
+    **{function: _polynomial(f) for function, f in POLYNOMIALS.items()},
+    **dict.fromkeys([torch.histogram, _T.histogram, torch.histogramdd], _histogram),
+    F.linear_cross_entropy: by_formula(linear_cross_entropy),
+    torch._native_multi_head_attention: by_formula(native_attention),
+    torch._transformer_encoder_layer_fwd: by_formula(encoder_layer),
+    **dict.fromkeys(
+        [torch.cholesky, _T.cholesky, torch.linalg.cholesky, torch.linalg.cholesky_ex],
+        _reading_triangle(0, "upper", False, True),
+    ),
+    **dict.fromkeys([torch.linalg.pinv, torch.pinverse, _T.pinverse], _pinv),
+    torch.linalg.eig: _eig,
+    torch.linalg.lstsq: by_formula(_lstsq),
+    **dict.fromkeys([torch.linalg.eigh, torch.linalg.eigvalsh], _reading_triangle(0, "UPLO", "L", True)),
+    **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], by_formula(_cholesky_inverse)),
+    **dict.fromkeys([torch.cholesky_solve, _T.cholesky_solve], _reading_triangle(1, "upper", False, False, 2)),
+    **dict.fromkeys([torch.triangular_solve, _T.triangular_solve], by_formula(_triangular_solve)),
+    **{
+        getattr(torch, name): inplace.RULES[getattr(_T, name)]
+        for name in ("zero_", "fill_")
+        if hasattr(torch, name)
+    },
+    _CUDA_INTERFACE.__get__: _refusal("memory that others read has no place for contributions; take .value first"),
+    **{function: _refusal(reason) for name, reason in REFUSED.items() for function in _everywhere(name)},
+}  # fmt: skip

@@ -1,0 +1,252 @@
+"""Conditions: how comparisons, logic and counts of decomposed numbers carry contributions.
+
+A comparison is a step of the difference of its sides, and the derivative of a step is a point mass. Its integral along
+the path is the secant of the step, (1[x] − 1[r]) · c / (x − r): the law, with nothing added. The result is a boolean
+tensor whose value and residual are booleans and whose components are real numbers that sum to their difference. What is
+made of such tensors (logic, counts, masks) is made of them as of the numbers 0 and 1, in which it is multilinear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.call import Call
+from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.settings import conditions_are_frozen
+from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._law.discrete import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
+from npdec._law.jumps import stepped
+from npdec._rules.by_formula import by_formula
+from npdec._torch.tracing import name_of, tracing
+
+__all__ = ["RULES", "cast", "truth"]
+
+Function = Callable[..., Any]
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
+
+
+def _comparison(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
+    call = Call(func, None, args, kwargs)
+    value, residual = call.ends()
+    if not isinstance(value, torch.Tensor) or conditions_are_frozen():
+        return value
+    sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
+    dtype = common_dtype(call.tensors)
+    a, b = (as_numbers(side, dtype) for side in sides[:2])
+    return stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
+
+
+def _magnitude(*sides: Any) -> torch.Tensor:
+    """The sum of the magnitudes of numbers, at both ends of the path where they are decomposed."""
+    return sum(abs(value_of(side)) + abs(residual_of(side)) for side in sides)
+
+
+def truth(x: Any) -> Any:
+    """Whether numbers are not zero: booleans as they are."""
+    return x if isinstance(x, torch.Tensor) and x.dtype is torch.bool else x != 0
+
+
+# -- logic -------------------------------------------------------------------------------------------------------------
+
+_LOGIC: dict[str, Function] = {
+    "and": torch.mul,
+    "or": lambda a, b: a + b - a * b,
+    "xor": lambda a, b: a + b - 2 * (a * b),
+}
+
+
+def _logic(word: str, numeric: bool) -> Function:
+    formula = _LOGIC[word]
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """and, or, xor of booleans; of numbers, where the function takes them, of whether they are zero."""
+        sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)][:2]
+        call = Call(func, None, args, kwargs)
+        value, residual = call.ends()
+        if value.dtype is not torch.bool:  # bits of integers
+            dropped(func, call)
+            return value
+        a, b = map(truth, sides) if numeric else sides
+        if not any(isinstance(x, DecomposedTensor) for x in (a, b)):  # conditions are frozen
+            return value
+        dtype = common_dtype([x for x in (a, b) if isinstance(x, DecomposedTensor)])
+        a, b = (as_numbers(x if isinstance(x, torch.Tensor) else torch.tensor(x), dtype) for x in (a, b))
+        return with_numbers(value, residual, formula(a, b))
+
+    return rule
+
+
+def _not(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Logical not, and the complement of booleans and of integers (−1 − x)."""
+    x = args[0] if args else kwargs["input"]
+    if name_of(func).startswith("logical"):
+        x = truth(x)
+        if not isinstance(x, DecomposedTensor):
+            return ~x
+    one = 1 if x.dtype is torch.bool else -1
+    with no_graph(x.whole):
+        value, residual = ~x.value, ~x.residual
+    return with_numbers(value, residual, one - as_numbers(x))
+
+
+def _fold(everything: bool) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """all, any: the product of the conditions (of their complements), which is multilinear in them."""
+        x, *rest = args if args else (kwargs["input"],)
+        kwargs = {key: item for key, item in kwargs.items() if key != "input"}
+        with no_graph(x.whole):
+            value, residual = func(x.value, *rest, **kwargs), func(x.residual, *rest, **kwargs)
+        named = dict(zip(("dim", "keepdim"), rest, strict=False)) | kwargs
+        x = truth(x)
+        if not isinstance(x, DecomposedTensor):
+            return value
+        dim, keepdim = named.get("dim"), named.get("keepdim", False)
+        axes = tuple(range(x.ndim)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        axes = tuple(a % max(x.ndim, 1) for a in axes)
+        if not x.ndim or not axes:
+            return with_numbers(value, residual, as_numbers(x).reshape(value.shape))
+        numbers = as_numbers(x if everything else ~x)
+        with no_graph(x.whole):
+            weights = _weights_of_product(numbers.value, numbers.residual, axes)
+        return with_numbers(value, residual, torch.sum(as_numbers(x) * weights, axes, keepdim))
+
+    return rule
+
+
+def _weights_of_product(x: torch.Tensor, r: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """For factors of 0 and 1 the integral along the path of the product of all other ones.
+
+    A factor is t where it becomes true and 1 − t where it ceases to be; of p and q such ones among the others the
+    integral is Euler's beta function B(p + 1, q + 1), and zero if one of them is false all along.
+    """
+    rises, falls, never = ((x > r), (x < r), (x == 0) & (r == 0))
+    p, q, zeros = (part.sum(axes, keepdim=True).to(x.dtype) for part in (rises, falls, never))
+    p, q, zeros = p - rises.to(x.dtype), q - falls.to(x.dtype), zeros - never.to(x.dtype)
+    beta = torch.exp(torch.lgamma(p + 1) + torch.lgamma(q + 1) - torch.lgamma(p + q + 2))
+    few = torch.where((q == 0) | (p == 0), 1 / (p + q + 1), beta)  # to the last digit
+    return torch.where(zeros > 0, torch.zeros_like(few), few)
+
+
+def _count(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """count_nonzero: the sum of the conditions."""
+    x, *rest = args if args else (kwargs["input"],)
+    dim = rest[0] if rest else kwargs.get("dim")
+    return torch.sum(truth(x)) if dim is None else torch.sum(truth(x), dim)
+
+
+# -- steps with plain thresholds ---------------------------------------------------------------------------------------
+
+
+def _signbit(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x = args[0] if args else kwargs["input"]
+    with no_graph(x.whole):
+        value, residual = func(x.value), func(x.residual)
+    return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
+
+
+def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """searchsorted, bucketize: how many bounds lie below, each of them a step."""
+    swapped = name_of(func) == "bucketize"
+    named = {
+        **dict(zip(("input", "boundaries") if swapped else ("sorted_sequence", "input"), args, strict=False)),
+        **kwargs,
+    }
+    x = named["input"] if "input" in named else named["self"]
+    bounds = named["boundaries"] if swapped else named["sorted_sequence"]
+    call = Call(func, None, args, kwargs)
+    value, residual = call.ends()
+    if conditions_are_frozen():
+        return value
+    if not isinstance(bounds, DecomposedTensor):
+        return stepped(name_of(func), value, residual, as_numbers(x), _magnitude(as_numbers(x)))
+    right = kwargs.get("right", False) or kwargs.get("side") == "right"
+    sorter = kwargs.get("sorter")
+    bounds = bounds if sorter is None else torch.take_along_dim(bounds, value_of(sorter), -1)
+    x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
+    rows = bounds if bounds.ndim == 1 else bounds.unsqueeze(-2)
+    below = rows <= x.unsqueeze(-1) if right else rows < x.unsqueeze(-1)
+    made = torch.sum(as_numbers(below), -1)
+    counted = (made.value, made.residual) if isinstance(made, DecomposedTensor) else (made, made)
+    ends = zip(counted, (value, residual), strict=True)
+    if not tracing() and not all(torch.equal(count, end.to(count.dtype)) for count, end in ends):  # unordered bounds
+        compare_choices(name_of(func), value, residual)
+        return value
+    return with_numbers(value, residual, made)
+
+
+def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """|a − b| <= atol + rtol |b|, and equal infinities."""
+    close = (torch.abs(input - other) <= atol + rtol * torch.abs(other)) & torch.isfinite(value_of(other))
+    close = close | (input == other)
+    return close | (torch.isnan(value_of(input)) & torch.isnan(value_of(other))) if equal_nan else close
+
+
+# -- casts -------------------------------------------------------------------------------------------------------------
+
+
+def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    """`x` in the dtype of `value`, one of booleans or integers, or from one: a boolean says whether the number is
+    zero, an integer is what the truncated number is."""
+    if value.dtype is torch.bool:
+        return truth(x)
+    if carries(value.dtype):
+        return with_numbers(value, residual, as_numbers(x, value.dtype))
+    if not x.discrete and conditions_are_frozen():
+        return value
+    made = as_numbers(x) if x.discrete else torch.trunc(x.real if x.is_complex() else x)
+    if not tracing() and not is_same(value, residual, made):
+        dropped(torch.Tensor.to, Call(torch.Tensor.to, None, (x,), {}))
+        return value
+    return with_numbers(value, residual, made)
+
+
+def _same_shape(form: Callable[[Any, Any], Any]) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """view_as, reshape_as, expand_as, type_as: of the other tensor, shape and dtype alone are looked at."""
+        return form(args[0], args[1] if len(args) > 1 else kwargs["other"])
+
+    rule.delegates = True  # type: ignore[attr-defined]
+    return rule
+
+
+_T: Any = torch.Tensor
+_V: Any = torch
+
+
+def _named(*names: str) -> list[Any]:
+    return [getattr(owner, name) for name in names for owner in (_V, _T, torch.special) if hasattr(owner, name)]
+
+
+RULES: dict[Any, Function] = {
+    **dict.fromkeys(
+        [
+            *_named(*"eq ne lt le gt ge not_equal less less_equal greater greater_equal".split()),
+            *[_T.__eq__, _T.__ne__, _T.__lt__, _T.__le__, _T.__gt__, _T.__ge__],
+        ],
+        _comparison,
+    ),
+    **dict.fromkeys(_named("logical_and"), _logic("and", True)),
+    **dict.fromkeys(_named("logical_or"), _logic("or", True)),
+    **dict.fromkeys(_named("logical_xor"), _logic("xor", True)),
+    **dict.fromkeys(_named("bitwise_and", "__and__", "__rand__"), _logic("and", False)),
+    **dict.fromkeys(_named("bitwise_or", "__or__", "__ror__"), _logic("or", False)),
+    **dict.fromkeys(_named("bitwise_xor", "__xor__", "__rxor__"), _logic("xor", False)),
+    **dict.fromkeys(_named("logical_not", "bitwise_not", "__invert__"), _not),
+    **dict.fromkeys(_named("all"), _fold(True)),
+    **dict.fromkeys(_named("any"), _fold(False)),
+    **dict.fromkeys(_named("count_nonzero"), _count),
+    **dict.fromkeys(_named("signbit"), _signbit),
+    **dict.fromkeys(_named("isclose"), by_formula(_isclose)),
+    **dict.fromkeys(_named("searchsorted", "bucketize"), _searched),
+    _T.view_as: _same_shape(lambda x, other: x.view(value_of(other).shape)),
+    _T.reshape_as: _same_shape(lambda x, other: x.reshape(value_of(other).shape)),
+    _T.expand_as: _same_shape(lambda x, other: x.expand(value_of(other).shape)),
+    _T.type_as: _same_shape(lambda x, other: x.to(value_of(other).dtype)),
+}

@@ -1,0 +1,308 @@
+"""The law for factorisations: formulas where torch has no derivative, and signs that do not change along the path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.call import Call
+from npdec._decomposed.choices import compare_choices, is_watched
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._linalg import OF_THE_BASELINE
+from npdec._law import law
+from npdec._rules import casts_and_special
+from npdec._rules.by_formula import with_numbers
+from npdec._rules.elementary import read
+from npdec._torch.tracing import name_of, tracing
+
+__all__ = ["RULES"]
+
+Function = Callable[..., Any]
+_KINDS: Any = torch.return_types
+
+
+def _reflections(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Q, square, and R of the matrices, by Householder reflections with LAPACK's signs (its zlarfg)."""
+    rows, columns = a.shape[-2:]
+    q = torch.eye(rows, dtype=a.dtype, device=a.device).expand(*a.shape[:-2], rows, rows)
+    r = a
+    for k in range(min(rows, columns)):
+        column = r[..., k:, k]
+        head, tail = column[..., :1], column[..., 1:]
+        done = (tail == 0).all(-1, keepdim=True) & (head.imag == 0 if head.is_complex() else True)
+        norm = torch.linalg.vector_norm(torch.where(done, torch.ones_like(column), column), dim=-1, keepdim=True)
+        beta = torch.where(head.real < 0, norm, -norm).to(a.dtype)
+        scale = torch.where(done, torch.ones_like(head), head - beta)
+        tau = torch.where(done, torch.zeros_like(head), (beta - head) / beta)
+        v = torch.cat([torch.zeros_like(r[..., :k, k]), torch.ones_like(head), tail / scale], -1).unsqueeze(-1)
+        tau = tau.unsqueeze(-1)
+        r = r - tau.conj() * v @ (v.mH @ r)
+        q = q - (q @ v) @ (tau * v.mH)
+    return q, torch.triu(r)
+
+
+# -- vectors up to their signs ----------------------------------------------------------------------------------------
+
+# The signs of eigenvectors and singular vectors, and the order of eigenvalues, are LAPACK's choice, which may change
+# anywhere on the path. Along the path, and in the residual, they are those that agree with the value's.
+
+
+def _agreeing(dot: torch.Tensor) -> torch.Tensor:
+    return torch.where(dot.detach() < 0, -1.0, 1.0).to(dot.dtype)
+
+
+def _rest(q: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Columns that complete the orthonormal ones of q to a basis: those nearest to the ones that complete `like`."""
+    near = like[..., q.shape[-1] :]
+    near = near - q @ (q.mT @ near)
+    root = torch.linalg.cholesky(near.mT @ near)
+    return torch.linalg.solve_triangular(root, near.mT, upper=False).mT
+
+
+def _eigh_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    return made[0], made[1] * _agreeing((made[1] * like[1]).sum(-2, keepdim=True))
+
+
+def _svd_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (u, s, vh), (u_like, _, vh_like) = made, like
+    k = s.shape[-1]
+    signs = _agreeing((u * u_like[..., :k]).sum(-2) + (vh * vh_like[..., :k, :]).sum(-1))
+    u, vh = u * signs.unsqueeze(-2), vh * signs.unsqueeze(-1)
+    if u_like.shape[-1] > k:
+        u = torch.cat([u, _rest(u, u_like)], -1)
+    if vh_like.shape[-2] > k:
+        vh = torch.cat([vh, _rest(vh.mT, vh_like.mT).mT], -2)
+    return u, s, vh
+
+
+def _qr_signs(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (q, r), (_, r_like) = made, like
+    signs = _agreeing(r.diagonal(dim1=-2, dim2=-1) * r_like.diagonal(dim1=-2, dim2=-1))
+    return (q * signs.unsqueeze(-2) if q.numel() else q), r * signs.unsqueeze(-1)
+
+
+def _order(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """For each of the eigenvalues `like` the place of the one that is nearest, if all of them have their own."""
+    places = torch.arange(values.shape[-1], device=values.device).expand(values.shape)
+    nearest = (values.detach().unsqueeze(-1) - like.unsqueeze(-2)).abs().argmin(-2)
+    own = (torch.sort(nearest, -1).values == places).all(-1, keepdim=True)
+    return torch.where(own, nearest, places)
+
+
+def _eig_order(made: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    order = _order(made[0], like[0])
+    vectors = torch.take_along_dim(made[1], order.unsqueeze(-2), -1)
+    return torch.take_along_dim(made[0], order, -1), vectors * _agreeing((vectors.conj() * like[1]).sum(-2, True).real)
+
+
+def _eigvals_order(made: torch.Tensor, like: Sequence[torch.Tensor]) -> torch.Tensor:
+    return torch.take_along_dim(made, _order(made, like[0]), -1)
+
+
+# -- equal eigenvalues and singular values -----------------------------------------------------------------------------
+
+# Of equal eigenvalues the vectors are any basis of their space, and torch's derivative is nan. These forms leave out
+# the part of it that has no meaning, a rotation within that space: the numbers are those of the factorisation, and
+# their derivatives those of first order about a point at which it is held.
+
+
+def _apart(numbers: torch.Tensor) -> torch.Tensor:
+    """1 / (n_j − n_i) for each pair of numbers, zero for equal ones."""
+    gaps = numbers.unsqueeze(-2) - numbers.unsqueeze(-1)
+    equal = gaps.abs() <= _equal_within(numbers)[..., None]
+    return torch.where(equal, 0, 1 / torch.where(equal, 1, gaps))
+
+
+def _equal_within(numbers: torch.Tensor) -> torch.Tensor:
+    size = numbers.abs().amax(-1, keepdim=True) if numbers.shape[-1] else numbers.new_zeros((*numbers.shape[:-1], 1))
+    return 8 * numbers.shape[-1] * torch.finfo(numbers.dtype).eps * size
+
+
+def _moving(made: torch.Tensor) -> torch.Tensor:
+    """Zero, with the derivatives of a tensor."""
+    return made - made.detach()
+
+
+def _eigh_apart(A: torch.Tensor, UPLO: str = "L") -> Any:
+    values, vectors = torch.linalg.eigh(A.detach(), UPLO)
+    moved = _moving(vectors.mH @ A @ vectors)
+    along = moved.diagonal(dim1=-2, dim2=-1).real
+    return _KINDS.linalg_eigh((values + along, vectors + vectors @ (_apart(values) * moved)))
+
+
+def _eig_apart(A: torch.Tensor) -> Any:
+    values, vectors = torch.linalg.eig(A.detach())
+    moved = _moving(torch.linalg.solve(vectors, A.to(vectors.dtype) @ vectors))
+    turned = vectors @ (_apart(values) * moved)
+    along = (vectors.conj() * turned).sum(-2, keepdim=True).real  # they stay of length one
+    return _KINDS.linalg_eig((values + moved.diagonal(dim1=-2, dim2=-1), vectors + turned - vectors * along))
+
+
+def _svd_apart(A: torch.Tensor, full_matrices: bool = False) -> Any:
+    u, s, vh = torch.linalg.svd(A.detach(), full_matrices=False)
+    v, change = vh.mH, _moving(A)
+    none = s <= _equal_within(s)
+    inverse = torch.where(none, 0, 1 / torch.where(none, 1, s)).unsqueeze(-2)
+    moved = u.mH @ change @ v
+    apart = _apart(s) / torch.where(none[..., None] & none[..., None, :], 1, s.unsqueeze(-1) + s.unsqueeze(-2))
+    left, right = moved * s.unsqueeze(-2), moved * s.unsqueeze(-1)
+    by_u = u @ (apart * (left + left.mH)) + (change @ v - u @ moved) * inverse
+    by_v = v @ (apart * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
+    return _KINDS.linalg_svd((u + by_u, s + moved.diagonal(dim1=-2, dim2=-1), vh + by_v.mH))
+
+
+for _form, _name in ((_eigh_apart, "linalg_eigh"), (_eig_apart, "linalg_eig"), (_svd_apart, "linalg_svd")):
+    _form.__name__ = _name  # that warnings know
+
+# The function that a factorisation gives way to, and which of its results may be equal numbers.
+_APART: dict[Function, tuple[Function, int]] = {
+    torch.linalg.eigh: (_eigh_apart, 0),
+    torch.linalg.eig: (_eig_apart, 0),
+    torch.linalg.svd: (_svd_apart, 1),
+}
+
+
+def _has_equal(numbers: torch.Tensor) -> bool:
+    """Whether two of the numbers (..., n) are equal to rounding."""
+    pairs = (numbers.unsqueeze(-1) - numbers.unsqueeze(-2)).abs() <= _equal_within(numbers)[..., None]
+    return int(pairs.sum()) > numbers.numel()
+
+
+def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
+    """The function, or where two of its numbers are equal at an end of the path, its form that has a derivative there.
+    `found` and `base` are what it makes of the value and of the residual."""
+    if func not in _APART:
+        return func
+    apart, place = _APART[func]
+    return apart if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
+
+
+def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> tuple[Any, Any]:
+    """What the function makes of the value and of the residual."""
+    with no_graph(x.whole):
+        found = func(x.value, *args, **kwargs)
+        try:
+            return found, func(x.residual.detach(), *args, **kwargs)
+        except torch.linalg.LinAlgError as error:
+            raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
+
+
+def _tuple_of(found: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+def _kept(found: Any, whole: bool) -> list[torch.Tensor]:
+    """The results by which signs and orders are chosen: in reverse mode copies, for gradients come back along the path
+    when the results may have been written to."""
+    return [out.detach().clone() if whole else out.detach() for out in _tuple_of(found)]
+
+
+def _compare(name: str, signs: Function, base: Any, like: Sequence[torch.Tensor]) -> None:
+    """Warn if at the baseline the signs or the order are others than the value's, which the residual has."""
+    if not is_watched():
+        return
+    for turned, own in zip(_tuple_of(signs(base, like)), _tuple_of(base), strict=True):
+        if not own.numel():
+            continue
+        within = 64 * max(own.shape) * torch.finfo(own.dtype).eps * own.abs().max()  # columns added to a basis
+        if not bool(((turned - own).abs() <= within).all()):
+            compare_choices(name, turned, own)
+            return
+
+
+def _aligned(func: Function, signs: Function, like: Any) -> Function:
+    """The function with the signs that agree with these results."""
+
+    def aligned(*args: Any, **kwargs: Any) -> Any:
+        found = func(*args, **kwargs)
+        made = signs(found, like)
+        return type(found)(made) if isinstance(found, tuple) else made
+
+    aligned.__name__ = getattr(func, "__name__", "")
+    return aligned
+
+
+def _with_signs(signs: Function, inner: Function) -> Function:
+    """The rule of a factorisation of real matrices; `inner` answers the call of a function in its place."""
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if not args:
+            args, kwargs = (kwargs["A"],), {key: item for key, item in kwargs.items() if key != "A"}
+        x = args[0]
+        if not isinstance(x, DecomposedTensor) or tracing() or not x.value.numel():
+            return inner(func, args, kwargs)
+        if x.value.is_complex():
+            if func in _APART and func is not torch.linalg.svd:  # of which the phases are free
+                func = _away_from_equal(func, *_ends(func, x, args[1:], kwargs))
+            return inner(func, args, kwargs)
+        found, base = _ends(func, x, args[1:], kwargs)
+        like = _kept(found, x.whole)
+        _compare(name_of(func), signs, base, like)
+        func = _away_from_equal(func, found, base)
+        made = inner(_aligned(func, signs, like), args, kwargs)
+        # The value as it lies in memory where nothing was turned or put in another order.
+        residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
+        return with_numbers(found, residual, made)
+
+    return rule
+
+
+def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return law.quadrature(Call(func, None, args, kwargs))
+
+
+def _thin(made: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    u, s, vh = made
+    return u[..., : s.shape[-1]], s, vh[..., : s.shape[-1], :]
+
+
+def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """svd: of the vectors that complete a basis torch has no derivative, and any will do."""
+    x, full = read(args or (kwargs["A"],), kwargs, full_matrices=True)
+    if not full or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
+        return _svd_reduced(func, (x, full), {})
+    value, base = _ends(func, x, (), {})
+    like, small = _kept(value, x.whole), _away_from_equal(func, value, base)
+    _compare(name_of(func), lambda made, like: _svd_signs(_thin(made), like), base, like)
+    thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, like)
+    thin.__name__ = func.__name__
+    made = _by_quadrature(thin, (x,), {})
+    return type(value)(
+        [
+            DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
+            for v, part in zip(value, made, strict=True)
+        ]
+    )
+
+
+def _qr(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """qr: of the columns that complete a basis torch has no derivative, and the reflections have; nor has it any of R
+    alone."""
+    x, mode = read(args or (kwargs["A"],), kwargs, mode="reduced")
+    if mode == "r":
+        with no_graph(x.whole):
+            value = func(x.value, mode)
+        upper = _qr_reduced(func, (x, "reduced"), {})[1]
+        return type(value)(
+            (value[0], DecomposedTensor(value[1], upper.residual, upper.components, upper.labels, upper.whole))
+        )
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        return law.quadrature(Call(func, None, (x, mode), {}), lambda a, mode: _reflections(a))
+    return _qr_reduced(func, (x, mode), {})
+
+
+_qr_reduced = _with_signs(_qr_signs, _by_quadrature)
+_svd_reduced = _with_signs(_svd_signs, _by_quadrature)
+_EIGH = casts_and_special.RULES[torch.linalg.eigh]
+_EIG = casts_and_special.RULES[torch.linalg.eig]
+
+RULES: dict[Function, Function] = {
+    torch.linalg.qr: _qr,
+    torch.linalg.eig: _with_signs(_eig_order, _EIG),
+    torch.linalg.eigvals: _with_signs(_eigvals_order, _by_quadrature),
+    torch.linalg.eigh: _with_signs(_eigh_signs, _EIGH),
+    torch.linalg.svd: _svd,
+}

@@ -1,0 +1,273 @@
+"""In-place operations on the torch face: every part of a DecomposedTensor is written, and a plain tensor that receives
+decomposed numbers becomes a DecomposedTensor itself, where no other tensor looks at its memory."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.aliasing import shares_memory
+from npdec._decomposed.axes import lead
+from npdec._decomposed.overwriting import are_distinct, put
+from npdec._decomposed.shared_storage import due, ready
+from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
+from npdec._impl import _util
+from npdec._rules.choosing import chosen_by, masked, plain_index
+from npdec._torch.interrupts import Step, commit, each
+from npdec._torch.tracing import tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["RULES", "method", "write_outputs"]
+
+Function = Callable[..., Any]
+
+
+_DRAWN = frozenset("random_ normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_".split())
+
+
+def method(name: str) -> Function:
+    """The rule of the in-place method `name`: the out-of-place one, written into the tensor."""
+    if name in _DRAWN:
+        return _draw
+    found = [getattr(owner, name[:-1], None) for owner in (torch.Tensor, F, torch)]
+    functions = [function for function in found if callable(function)]
+    if not functions:
+        return _no_inplace
+
+    def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return _applied(functions[0], args, kwargs)
+
+    rule.delegates = True  # type: ignore[attr-defined]
+    return rule
+
+
+def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The function's result, written into its first argument."""
+    args = list(args) if args else [kwargs["input"]]
+    kwargs = {key: item for key, item in kwargs.items() if key != "input"}
+    target = args[0]
+    if any(isinstance(arg, DecomposedTensor) and arg.whole for arg in args):
+        args[0] = target.clone()  # backward will want what is overwritten
+    result = function(*args, **kwargs)
+    _check_cast(result, target)
+    return assign(target, result, (*args[1:], *kwargs.values()))
+
+
+def _check_cast(result: Any, target: torch.Tensor) -> None:
+    if isinstance(result, torch.Tensor) and result.device != target.device:
+        raise RuntimeError(f"a result on the device {result.device} cannot be written into out= on {target.device}")
+    if not isinstance(result, torch.Tensor) or result.dtype is target.dtype:  # torch.compile does not trace can_cast
+        return
+    if not torch.can_cast(result.dtype, target.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
+
+
+def flagged(position: int, rule: Function) -> Function:
+    """The rule of a function with an argument `inplace`, which stands at this position."""
+
+    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        inplace = kwargs.get("inplace", args[position] if len(args) > position else False)
+        args = (*args[:position], *args[position + 1 :])
+        kwargs = {key: item for key, item in kwargs.items() if key != "inplace"}
+        if inplace:
+            return _applied(lambda *a, **k: rule(func, a, k), args, kwargs)
+        return rule(func, args, kwargs)
+
+    applied.rule = rule  # type: ignore[attr-defined]
+    applied.delegates = getattr(rule, "delegates", False)  # type: ignore[attr-defined]
+    return applied
+
+
+def _draw(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Random numbers: they depend on no input."""
+    target, *rest = args
+    if any(isinstance(arg, DecomposedTensor) for arg in (*rest, *kwargs.values())) or not isinstance(
+        target, DecomposedTensor
+    ):
+        return _no_inplace(func, args, kwargs)
+    return assign(target, func(torch.empty_like(target.value), *rest, **kwargs))
+
+
+def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise NotImplementedError(f"{func.__name__}: a decomposed tensor has no such in-place operation")
+
+
+def write_outputs(result: Any, out: Any, args: Sequence[Any] = ()) -> Any:
+    """`out=` of a torch function with these other arguments."""
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for one, its in zip(outs, result if outs is out else (result,), strict=True):
+        if not one.numel() and type(one) is torch.Tensor:
+            one.resize_(its.shape)  # as torch does with an empty one
+        _check_cast(its, one)
+    each(assign, [(one, its, args) for one, its in zip(outs, result if outs is out else (result,), strict=True)])
+    return out
+
+
+def assign(target: torch.Tensor, source: Any, args: Sequence[Any] = ()) -> torch.Tensor:
+    """Copy `source`, which broadcasts, into all the parts of `target`. Views of the latter among `args` follow."""
+
+    commit(*_steps(target, source, _copying, _copying_components, args))
+    return target
+
+
+def _copying(part: torch.Tensor, its: torch.Tensor) -> Step:
+    return torch.Tensor.copy_, part, its
+
+
+def _copying_components(components: torch.Tensor, its: torch.Tensor | None) -> Step:
+    if its is None:
+        return torch.Tensor.zero_, components
+    return torch.Tensor.copy_, components, lead(its, components.ndim - 1)
+
+
+def _plain_over(target: torch.Tensor, args: Iterable[Any]) -> list[torch.Tensor]:
+    """The plain tensors of the target's dtype among the arguments that look at its memory."""
+    found = []
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            found += _plain_over(target, arg)
+            continue
+        alike = isinstance(arg, torch.Tensor) and type(arg) is not DecomposedTensor and arg.dtype is target.dtype
+        if alike and arg.layout is torch.strided and shares_memory(arg, target):
+            found.append(arg)
+    return found
+
+
+def _steps(
+    target: torch.Tensor, source: Any, writing: Function, writing_components: Function, args: Sequence[Any] = ()
+) -> tuple[list[Step], torch.Tensor]:
+    """What is to be committed so that each part of the source is written into the same part of the target; no
+    components are written as None. And the part that the first step writes into."""
+    source = _fitting(target, source)
+    its = source if isinstance(source, DecomposedTensor) else None
+    if its is None and not isinstance(target, DecomposedTensor):
+        return [writing(target, source)], target
+    plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
+    held = ready(target, its, _plain_over(target, args) if plain else ())
+    steps: list[Step]
+    shared = None if tracing() or held.views is None else held.views.shared
+    if shared is not None:
+        shared.write(held, its, writing_components)
+        ends = (source, source) if its is None else (its.value, its.residual)
+        steps = [writing(part, end) for part, end in zip((held.value, held.residual), ends, strict=True)]
+        return steps + due(held), held.value
+    if its is None:
+        steps = [writing(held.value, source), writing(held.residual, source), writing_components(held.components, None)]
+    else:
+        components = expand_components(its.components, its.labels, held.labels)
+        # Within torch.vmap and its like a tensor has no memory to be looked at.
+        unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
+        if unknown or shares_memory(components, held.components):
+            components = components.clone()  # `y[0] += 1` writes what it is a view of
+        steps = [
+            writing(held.value, its.value), writing(held.residual, its.residual),
+            writing_components(held.components, components.to(held.components.dtype)),
+        ]  # fmt: skip
+    if not tracing():
+        for part in (held.value, held.residual, held.components):
+            _ = part.requires_grad and part.grad_fn  # or torch takes it for a leaf, if it has written another view:
+            # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/VariableTypeUtils.h (check_inplace)
+    return steps + due(held), held.value
+
+
+def _fitting(target: torch.Tensor, source: Any) -> Any:
+    """What `target` holds of `source`: integers hold the steps of numbers."""
+    if not isinstance(source, DecomposedTensor) or (carries(target.dtype) and not source.discrete):
+        return source
+    if target.is_quantized:
+        _util.warn("writing decomposed numbers into a quantized tensor drops their contributions", DecompositionWarning)
+        return source.value
+    return source.to(target.dtype)
+
+
+def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    target, index, source = args
+    if isinstance(source, torch.Tensor) and source.dtype is not target.dtype:
+        _value(target).detach().clone()[_values_in(index)] = _value(source).detach()  # torch refuses some
+    found = masked(target, index, source)
+    if found is not None:
+        condition, place, fitted = found
+        seen = target[place] if place else target
+        assign(seen, chosen_by(condition, fitted, seen).to(target.dtype))
+        return
+    index = plain_index("__setitem__", index)
+    items = index if isinstance(index, tuple) else (index,)
+    source = _fitting(target, source)
+    if (
+        isinstance(source, torch.Tensor)
+        and (isinstance(source, DecomposedTensor) or (isinstance(target, DecomposedTensor) and source.numel() > 1))
+        and not are_distinct(target, items)
+    ):
+
+        def put_in(held: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+            held[index] = numbers
+            return held
+
+        assign(target, put(put_in, target, source))
+        return
+
+    every = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
+
+    setitem = _set if tracing() else operator.setitem  # which torch.compile does not trace
+
+    def writing(part: torch.Tensor, its: Any) -> Step:
+        return setitem, part, index, its
+
+    def writing_components(components: torch.Tensor, its: torch.Tensor | None) -> Step:
+        """They are moved behind the axes that the index is for."""
+        return setitem, components.movedim(0, -1), every, 0 if its is None else its.movedim(0, -1)
+
+    commit(*_steps(target, source, writing, writing_components))
+
+
+def _set(part: torch.Tensor, index: Any, its: Any) -> None:
+    part[index] = its
+
+
+def _values_in(index: Any) -> Any:
+    return tuple(map(_value, index)) if isinstance(index, tuple) else _value(index)
+
+
+def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return assign(args[0], args[1])
+
+
+def _fill(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    value = args[1] if len(args) > 1 else kwargs["value"]
+    return assign(args[0], value if isinstance(value, torch.Tensor) else torch.full_like(_value(args[0]), value))
+
+
+def _value(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
+
+
+def _zero(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return assign(args[0], torch.zeros_like(args[0].value))
+
+
+def _requires_grad(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Of the value: contributions do not depend on it."""
+    args[0].value.requires_grad_(*args[1:], **kwargs)
+    return args[0]
+
+
+def _fill_diagonal(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def fill(target: Any, fill_value: Any, wrap: bool = False) -> Any:
+        mask = torch.zeros(target.shape, dtype=torch.bool, device=target.device).fill_diagonal_(True, wrap)
+        return assign(target, torch.masked_fill(target, mask, fill_value))
+
+    return fill(*args, **kwargs)
+
+
+RULES: dict[Function, Function] = {
+    torch.Tensor.__setitem__: _setitem,
+    torch.Tensor.copy_: _copy,
+    torch.Tensor.fill_: _fill,
+    torch.Tensor.zero_: _zero,
+    torch.Tensor.fill_diagonal_: _fill_diagonal,
+    torch.Tensor.requires_grad_: _requires_grad,
+}

@@ -1,0 +1,173 @@
+"""In-place methods of torch's tensors that change the shape and the steps, and views by steps of memory, on the torch
+face: the parts become what the out-of-place function makes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.aliasing import is_unmade
+from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.shared_storage import seen_alike
+from npdec._decomposed.size_limits import has_many
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._decomposed.vjp_components import Pulled
+from npdec._law import law
+from npdec._rules.elementary import by_position, read
+from npdec._torch.interrupts import Step, commit
+from npdec._torch.tracing import mapped, tracing
+
+__all__ = ["RULES", "is_laid_out_alike", "restrided"]
+
+Function = Callable[..., Any]
+_set_data: Any = torch.Tensor.data
+
+
+def _in_place(name: str) -> Function:
+    """The rule of an in-place method that makes the tensor a view of what it was: that of the function `name`."""
+
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        target, *rest = args
+        return _become(func.__name__, target, getattr(torch.Tensor, name)(target, *rest, **kwargs))
+
+    rule.delegates = True  # type: ignore[attr-defined]
+    return rule
+
+
+def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> DecomposedTensor:
+    """The tensor, which takes the shape, the steps and the parts of a view of it."""
+    if tracing() or mapped():
+        raise NotImplementedError(
+            f"{name}: the shape of a decomposed tensor does not change in place in code that torch.compile traces or "
+            f"torch.func transforms: use {name[:-1]}, which gives a view"
+        )
+    for member in [] if target.views is None else target.views.living():
+        if isinstance(member.windows, (Windows, Entries)) and member.windows.source is target:
+            member.windows = _of_its_own(member)
+    if has_many(len(view.labels)) and "components" not in vars(view):
+        its = handed_on(view)
+        held: dict[str, Any] = {"components": its} if isinstance(its, torch.Tensor) else {"windows": its}
+    else:
+        components, windows = view.components, view.windows
+        kept = windows if isinstance(windows, Windows) and windows.source is None else None
+        held = {"components": components, "windows": kept}
+    parts = {
+        "value": view.value,
+        "residual": view.residual,
+        "origin": None,
+        "writes": target.writes + 1,
+        **held,
+    }
+    # Not a write of numbers: what autograd has kept of them stays good.
+    reshaped: Step = (torch._C._disabled_torch_function_impl, _set_data.__set__, (), (target, view.value.detach()), {})
+    commit([reshaped, (dict.pop, vars(target), "components", None), (vars(target).update, parts)])
+    return target
+
+
+def _of_its_own(member: DecomposedTensor) -> Any:
+    """What stands for the components of a view, of a tensor whose shape changes: many of them as they are, others are
+    made as a view of its components, in the shape that these have now."""
+    if has_many(len(member.labels)) and isinstance(member.windows, Entries):
+        return handed_on(member)
+    member.components  # noqa: B018
+    return member.windows
+
+
+# -- views by steps ----------------------------------------------------------------------------------------------------
+
+
+def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
+    """Whether the parts lie in memories of their own as the value does in its."""
+    value, residual = tensor.value, tensor.residual
+    length, many = value.untyped_storage().nbytes(), _many(tensor)
+    if residual.stride() != value.stride() or residual.storage_offset() != value.storage_offset():
+        return False
+    if residual.untyped_storage().nbytes() != length:
+        return False
+    parts = [tensor.components] if many is None else _parts_of(many)
+    return all(
+        part.stride()[1:] == value.stride()
+        and part.stride(0) * value.element_size() == length
+        and part.storage_offset() == value.storage_offset()
+        for part in parts
+    )
+
+
+def _many(tensor: DecomposedTensor) -> Entries | Pulled | None:
+    """What stands for the tensor's components, if those are too many to be made."""
+    its, kept = tensor.value, tensor.windows
+    if "components" in vars(tensor) or not is_unmade(its, tensor.labels, tensor.whole):
+        return None
+    return kept if isinstance(kept, (Entries, Pulled)) else None
+
+
+def _parts_of(many: Entries | Pulled) -> list[torch.Tensor]:
+    return [many.numbers, many.owners] if isinstance(many, Entries) else [many.total[None]]
+
+
+def restrided(
+    tensor: DecomposedTensor, size: Sequence[int], steps: Sequence[int], offset: int | None = None
+) -> DecomposedTensor:
+    """The view of memories in which the parts lie alike, by steps from a place on (by default the tensor's first)."""
+    value, residual, many = tensor.value, tensor.residual, _many(tensor)
+    parts = [tensor.components] if many is None else _parts_of(many)
+    with contextlib.nullcontext() if many is None else torch.enable_grad():
+        seen = [part.as_strided((len(part), *size), (part.stride(0), *steps), offset) for part in parts]
+    components: Any = seen[0]
+    if isinstance(many, Entries):
+        components = Entries(seen[0], seen[1], many.count)
+    elif many is not None:
+        components = Pulled(seen[0].squeeze(0), many.sources, many.count)
+    return DecomposedTensor(
+        value.as_strided(size, steps, offset),
+        residual.as_strided(size, steps, offset),
+        components,
+        tensor.labels,
+        tensor.whole,
+    )
+
+
+def _as_strided(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    x, size, steps, offset = read(args, kwargs, size=None, stride=None, storage_offset=None)
+    if tracing() or mapped():
+        return _LINEAR(func, args, kwargs)
+    if not is_laid_out_alike(x):
+        x = seen_alike([x], x)
+    return restrided(x, size, steps, offset)
+
+
+_LINEAR = law.TaggedRule.of("Linear")
+
+
+def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The first elements in memory in another shape. There have to be so many."""
+    target, *sizes = args
+    size = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size = size.shape if isinstance(size, torch.Tensor) else tuple(size)
+    held = target.value.untyped_storage().nbytes() // target.element_size() - target.storage_offset()
+    if kwargs.get("memory_format", torch.contiguous_format) is not torch.contiguous_format:
+        raise NotImplementedError(f"{func.__name__}: a decomposed tensor is resized in row-major order only")
+    if math.prod(size) > held:
+        raise RuntimeError(
+            f"{func.__name__}: a decomposed tensor of {held} elements in memory does not grow to {size}: what "
+            "is in the new ones is undefined. Make a larger tensor (torch.nn.functional.pad, torch.cat)"
+        )
+    steps = [math.prod([max(n, 1) for n in size[i + 1 :]]) for i in range(len(size))]
+    return _become(func.__name__, target, torch.Tensor.as_strided(target, size, steps))  # type: ignore[arg-type]
+
+
+_T = torch.Tensor
+RULES: dict[Function, Function] = {
+    **{
+        getattr(_T, f"{name}_"): _in_place(name)
+        for name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split()
+    },
+    **dict.fromkeys((torch.as_strided, _T.as_strided), by_position(_as_strided)),
+    **dict.fromkeys((_T.resize_, _T.resize_as_, torch.resize_as_), _resize),
+}

@@ -1,0 +1,272 @@
+"""The law for normalisation layers: layer, RMS, group, instance and batch norm.
+
+Each divides numbers by the root of their variance (or mean square) q, a quadratic along the path, so that the path
+integrals of its derivative are elementary (`npdec._impl.segments_impl`). Weight and bias follow as a product and a sum:
+for a decomposed weight the product has the midpoints of both. The value is always the function's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.kept_components import known
+from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.settings import settings
+from npdec._decomposed.tensor import DecomposedTensor, align
+from npdec._impl import _util
+from npdec._impl._util import single, working_dtype
+from npdec._impl.segments_impl import mean_jacobian
+from npdec._torch.tracing import mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["apply_operator"]
+
+Function = Callable[..., Any]
+
+
+class _Path(NamedTuple):
+    """A decomposed input, or what windows see of it."""
+
+    value: torch.Tensor
+    residual: torch.Tensor
+    whole: bool
+
+
+class Layer(NamedTuple):
+    """What a normalisation layer does: which numbers it normalises together, and how.
+
+    `rows` brings a tensor, with `lead` more axes in front, into the form (…, m) of the m numbers normalised together;
+    `shaped` undoes it. `leading` axes are looked at row by row. `weight_shape` is the shape in which weight and bias
+    broadcast with the input. `call(x, weight, bias)` is the function; `again` the same without its effects (running
+    statistics). `scale` is 1 / σ, in a shape that broadcasts with the rows, where it does not come from the input.
+    """
+
+    name: str
+    call: Function
+    again: Function
+    rows: Callable[[torch.Tensor, int], torch.Tensor]
+    shaped: Callable[[torch.Tensor, int], torch.Tensor]
+    weight_shape: tuple[int, ...]
+    eps: float
+    centred: bool
+    leading: int = 0
+    scale: torch.Tensor | None = None
+
+
+def apply_operator(
+    components: torch.Tensor,
+    diagonal: torch.Tensor,
+    basis: torch.Tensor,
+    images: torch.Tensor,
+    weights: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """diagonal · c − Σₖ weights[k] images[k] (basis[k] · c), for components (C, R, m), diagonal (R, m or 1), basis and
+    images (R, k, m), weights (R, k, 1 or broadcasting), which are made the components' dtype."""
+    dtype = components.dtype
+    diagonal, basis, images = diagonal.to(dtype), basis.to(dtype), images.to(dtype)
+    shares = torch.bmm(basis, components.permute(1, 2, 0))
+    correction = torch.bmm((-shares if weights is None else shares * -weights.to(dtype)).mT, images).transpose(0, 1)
+    grad = torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad)
+    if grad or tracing() or torch._C._are_functorch_transforms_active():
+        return torch.addcmul(correction, components, diagonal)
+    return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
+
+
+def _centred(rows: torch.Tensor) -> torch.Tensor:
+    return rows - rows.mean(-1, keepdim=True)
+
+
+def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedTensor) -> None:
+    """Across a path through zero variance contributions are infinite, and near it they depend on the last digits."""
+    if depth is None or tracing() or mapped():
+        return
+    deepest = -1.7 * math.log(torch.finfo(x.value.dtype).eps)
+    if bool((depth < deepest).all()) or not bool((torch.isfinite(x.value) & torch.isfinite(x.residual)).all()):
+        return
+    _util.warn(
+        f"{name}: the path from the baseline to the value passes through zero variance, where contributions have no "
+        "limit: choose another baseline, or a larger eps",
+        DecompositionWarning,
+    )
+
+
+def _jacobian(layer: Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The mean derivative of the normalised numbers: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
+    the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
+    rows = layer.rows(x.value, 0)
+    m, dtype = rows.shape[-1], working_dtype(rows.dtype)
+    ends = layer.rows(x.residual, 0), layer.rows(single(x.value) - single(x.residual), 0)
+    if torch.is_grad_enabled() or tracing() or mapped():
+        u = torch.stack(ends, -2).double()
+        u = _centred(u) if layer.centred else u
+    else:
+        u = rows.new_empty((*rows.shape[:-1], 2, m), dtype=torch.float64)
+        for part, end in zip(u.unbind(-2), ends, strict=True):
+            part.copy_(end)
+        u = u.sub_(u.mean(-1, keepdim=True)) if layer.centred else u
+    # y = u / √(|u|² / m + eps) = √m u / √(|u|² + m eps)
+    diagonal, basis, matrix, depth = mean_jacobian(u, m * layer.eps, layer.centred)
+    _warn_of_poles(layer.name, depth, x)
+    return diagonal * math.sqrt(m), basis.to(dtype), (matrix * math.sqrt(m)).to(dtype)
+
+
+def _operator(
+    layer: Layer, x: _Path | DecomposedTensor, scale: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """The same as diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as `apply_operator` takes them. `scale`
+    replaces the integrals where it is given."""
+    with no_graph(x.whole):
+        rows = layer.rows(x.value, 0)
+        m, dtype = rows.shape[-1], working_dtype(rows.dtype)
+        one = rows.new_full((), m**-0.5, dtype=dtype).expand(*rows.shape[:-1], 1, m)
+        if scale is not None:
+            return (scale, one, one * scale.unsqueeze(-1)) if layer.centred else (scale, None, None)
+        diagonal, basis, matrix = _jacobian(layer, x)
+        if layer.centred:
+            basis, matrix = torch.cat([basis, one], -2), F.pad(matrix, (0, 1, 0, 1))
+            matrix[..., 2, 2:] = diagonal
+        return diagonal, basis, matrix @ basis
+
+
+def _pull(
+    layer: Layer, x: DecomposedTensor, weight: torch.Tensor | None, scale: torch.Tensor | None
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What takes gradients of the contributions to those of the input's, (1, *shape) both. The mean derivative is a
+    symmetric matrix; the weight comes after it, and so before on the way back."""
+    diagonal, basis, matrix = (scale, None, None) if scale is not None else _jacobian(layer, x)
+    dtype = working_dtype(x.value.dtype)
+    diagonal = diagonal.to(dtype)
+    wide = None
+    if weight is not None:  # a copy: it may be written to before gradients go back
+        wide = layer.rows(weight.clone().reshape(layer.weight_shape).expand(x.value.shape), 0)
+
+    def pull(grad: torch.Tensor) -> torch.Tensor:
+        rows = layer.rows(grad, 1).to(dtype)
+        rows = rows if wide is None else rows * wide
+        made = rows * diagonal
+        if basis is not None and matrix is not None:
+            flat, m = basis.reshape(-1, 2, basis.shape[-1]), rows.shape[-1]
+            # As rows: torch takes many times as long for batches of columns.
+            shares = torch.bmm(rows.reshape(-1, 1, m), flat.mT) @ matrix.reshape(-1, 2, 2)
+            made = made.sub_(torch.bmm(shares, flat).view(made.shape))
+        if layer.centred:
+            made = made.sub_(made.mean(-1, keepdim=True))
+        return layer.shaped(made, 1).to(grad.dtype)
+
+    return pull
+
+
+def _frozen_scale(layer: Layer, x: DecomposedTensor) -> torch.Tensor | None:
+    """1 / σ of the value, if that is what `np.rule` says."""
+    if layer.scale is not None or not settings(layer.name).frozen_normalisation:
+        return None
+    with no_graph(x.whole):
+        rows = layer.rows(x.value, 0).double()
+        rows = _centred(rows) if layer.centred else rows
+        return (rows.square().mean(-1, keepdim=True) + layer.eps).rsqrt()
+
+
+def _contributions(
+    layer: Layer,
+    x: _Path | DecomposedTensor,
+    components: Any,
+    weight: torch.Tensor | None,
+    scale: torch.Tensor | None,
+) -> Any:
+    """The components (or windows) of the normalised numbers, times the weight if there is one."""
+    if isinstance(components, Windows):
+        layout, axis = components.layout, components.axis
+        seen = _Path(layout.seen(x.value, axis), layout.seen(x.residual, axis), x.whole)
+        scale = None if scale is None else layout.seen(scale, axis)
+        return components.like(_contributions(layer, seen, components.parts[None], weight, scale).squeeze(0))
+    diagonal, basis, images = _operator(layer, x, scale)
+    if weight is not None:
+        wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
+        diagonal = diagonal * wide
+        images = None if images is None else images * wide.unsqueeze(-2)
+    rows = layer.rows(components, 1).to(working_dtype(components.dtype))
+    if basis is None or images is None:
+        made = rows * diagonal.to(rows.dtype)
+    else:
+        leading, m = rows.shape[1:-1], rows.shape[-1]
+        k = basis.shape[-2]
+        made = apply_operator(
+            rows.reshape(len(rows), -1, m),
+            diagonal.expand(*leading, -1).reshape(-1, diagonal.shape[-1]),
+            basis.expand(*leading, k, m).reshape(-1, k, m),
+            images.expand(*leading, k, m).reshape(-1, k, m),
+        ).reshape(rows.shape)
+    return layer.shaped(made, 1).to(components.dtype)
+
+
+def _frozen_residual(
+    layer: Layer, x: DecomposedTensor, scale: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """The residual under the value's scale: (r − mean(r)) / σ(x) · weight + bias."""
+    rows = layer.rows(x.residual, 0).double()
+    made = layer.shaped((_centred(rows) if layer.centred else rows) * scale, 0).to(x.value.dtype)
+    made = made if weight is None else made * weight.reshape(layer.weight_shape)
+    return made if bias is None else made + bias.reshape(layer.weight_shape)
+
+
+def _wide(layer: Layer, components: torch.Tensor, ndim: int) -> torch.Tensor:
+    """Components of a weight or bias, for broadcasting with those of the input."""
+    return components.reshape(len(components), *(1,) * (ndim - len(layer.weight_shape)), *layer.weight_shape)
+
+
+def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
+    """Input, weight and bias, each decomposed or not."""
+    arguments = x, weight, bias
+    parts = [t for t in arguments if isinstance(t, DecomposedTensor)]
+    whole = parts[0].whole
+    values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
+    residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
+    labels, aligned = align(parts, known if len(parts) == 1 and parts[0] is x and not whole else None)
+    aligned = [_dense(t, c, layer) for t, c in zip(parts, aligned, strict=True)]
+    rest = iter(aligned)
+    of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]
+    middle, factor, frozen = None, weight, None
+    with no_graph(whole):
+        value = layer.call(*values)
+        if isinstance(x, DecomposedTensor) and value.numel():
+            frozen = _frozen_scale(layer, x)
+        if frozen is None:
+            residual = row_by_row(lambda row: layer.again(row, *residuals[1:]), residuals[0], layer.leading)
+        else:
+            residual = _frozen_residual(layer, x, frozen, *residuals[1:])
+        if isinstance(weight, DecomposedTensor):
+            factor = weight.value / 2 + weight.residual / 2
+            first = layer.again(residuals[0], None, None)
+            if frozen is not None:
+                first = _frozen_residual(layer, x, frozen, None, None)
+            middle = layer.again(values[0], None, None) / 2 + first / 2
+    terms: list[Any] = []
+    if len(parts) == 1 and parts[0] is x and value.numel() and is_pulled(whole) and not value.is_complex():
+        with no_graph(True):
+            pull = _pull(layer, x, factor, layer.scale if frozen is None else frozen)
+        return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), labels, whole)
+    if of_x is not None and value.numel() and labels:
+        terms.append(_contributions(layer, x, of_x, factor, layer.scale if frozen is None else frozen))
+    if middle is not None and of_weight is not None:
+        terms.append(_wide(layer, of_weight, value.ndim) * middle)
+    if of_bias is not None:
+        terms.append(_wide(layer, of_bias, value.ndim))
+    made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
+    if isinstance(made, torch.Tensor):
+        made = made.expand(len(labels), *value.shape)
+    return DecomposedTensor(value, residual, made, labels, whole)
+
+
+def _dense(t: DecomposedTensor, components: Any, layer: Layer) -> Any:
+    """The components, as windows if these are of an axis of which each row is looked at alone."""
+    return t.components if isinstance(components, Windows) and components.axis >= layer.leading else components
+
+
+# -- the layers --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,211 @@
+"""Normalisation by the root mean square, where a model writes it out: `x * torch.rsqrt(x.pow(2).mean(-1) + eps)`.
+
+As a chain of functions, each of which has the law, its product takes x and the factor for independent, though the
+factor is the inverse length of x. From a small baseline, where the factor is 1 / √eps, the contributions of the two are
+thousands of times as large as their sum, and cancel. Taken as one function, which it is (torch calls it `rms_norm`), it
+has the path integral of that. So a result remembers that it is the square, the mean square and its root of a tensor,
+and the product of a tensor with its own inverse root has the rule of `rms_norm`; its value is the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.settings import settings
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._torch.tracing import tracing
+
+__all__ = ["recognising"]
+
+Function = Callable[..., Any]
+
+_WIDER, _SQUARE, _MEAN_SQUARE, _ROOT, _INVERSE_ROOT = "wider", "square", "mean square", "root", "inverse root"
+
+
+class Origin(NamedTuple):
+    """What a tensor is of another one, which had this version then; `eps` is what was added to a mean square."""
+
+    kind: str
+    of: DecomposedTensor
+    version: int
+    eps: float = 0.0
+
+    def holds(self) -> bool:
+        """Whether the tensor is still what it was."""
+        return tracing() or self.version == _version(self.of)
+
+
+def _version(tensor: DecomposedTensor) -> int:
+    """A number that writing changes."""
+    if tracing():
+        return 0
+    return tensor.writes if tensor.value.is_inference() else tensor.value._version
+
+
+def _remember(made: Any, kind: str, of: DecomposedTensor, eps: float = 0.0) -> Any:
+    if isinstance(made, DecomposedTensor) and not of.value.is_complex():
+        made.origin = Origin(kind, of, _version(of), eps)
+    return made
+
+
+def _origin(x: Any, *kinds: str) -> Origin | None:
+    origin = x.origin if isinstance(x, DecomposedTensor) else None
+    return origin if origin is not None and origin.kind in kinds and origin.holds() else None
+
+
+def _second(args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
+    return args[1] if len(args) > 1 else kwargs.get(name)
+
+
+def _cast(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    made = rule(func, args, kwargs)
+    x = args[0]
+    if (
+        isinstance(made, DecomposedTensor)
+        and isinstance(x, DecomposedTensor)
+        and made.dtype.itemsize > x.dtype.itemsize
+    ):
+        return _remember(made, _WIDER, x)
+    return made
+
+
+def _power(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    made = rule(func, args, kwargs)
+    exponent = _second(args, kwargs, "exponent")
+    if isinstance(exponent, (int, float)) and args:
+        if exponent == 2 and isinstance(args[0], DecomposedTensor):
+            return _remember(made, _SQUARE, args[0])
+        if exponent in (-0.5, 0.5):
+            return _rooted(made, args[0], _ROOT if exponent > 0 else _INVERSE_ROOT)
+    return made
+
+
+def _square(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    made = rule(func, args, kwargs)
+    return _remember(made, _SQUARE, args[0]) if args and isinstance(args[0], DecomposedTensor) else made
+
+
+def _mean(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The mean over the last axis, which stays."""
+    made = rule(func, args, kwargs)
+    origin = _origin(args[0], _SQUARE) if args else None
+    if origin is None:
+        return made
+    dim = _second(args, kwargs, "dim")
+    if isinstance(dim, (tuple, list)) and len(dim) == 1:
+        dim = dim[0]
+    if dim not in (-1, origin.of.ndim - 1) or made.ndim != origin.of.ndim or made.dtype is not origin.of.dtype:
+        return made
+    return _remember(made, _MEAN_SQUARE, origin.of)
+
+
+def _plus(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    made = rule(func, args, kwargs)
+    origin = _origin(args[0], _MEAN_SQUARE) if args else None
+    eps = _second(args, kwargs, "other")
+    if origin is None or not isinstance(eps, (int, float)) or "alpha" in kwargs:
+        return made
+    return _remember(made, _MEAN_SQUARE, origin.of, origin.eps + eps)
+
+
+def _rooted(made: Any, x: Any, kind: str) -> Any:
+    origin = _origin(x, _MEAN_SQUARE)
+    return made if origin is None else _remember(made, kind, origin.of, origin.eps)
+
+
+def _root(kind: str) -> Function:
+    def rule(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        made = rule(func, args, kwargs)
+        return _rooted(made, args[0], kind) if args else made
+
+    return rule
+
+
+def _reciprocal(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    made = rule(func, args, kwargs)
+    origin = _origin(args[0], _ROOT) if args else None
+    return made if origin is None else _remember(made, _INVERSE_ROOT, origin.of, origin.eps)
+
+
+def _one_over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    one = _second(args, kwargs, "other")
+    if isinstance(one, (int, float)) and one == 1:
+        return _reciprocal(rule, func, args, kwargs)
+    return rule(func, args, kwargs)
+
+
+def _normalised(func: Function, x: DecomposedTensor, other: Any, kind: str, a: Any, b: Any) -> Any:
+    """`func(a, b)` if it is x over its own root mean square; else None."""
+    origin = _origin(other, kind)
+    if origin is None:
+        return None
+    wider = _origin(origin.of, _WIDER)
+    if x is not origin.of and (wider is None or x is not wider.of):
+        return None
+    made: Any = torch.rms_norm(origin.of, (origin.of.shape[-1],), None, origin.eps)
+    with no_graph(made.whole):
+        value = func(a.value, b.value)
+        if value.dtype is not made.value.dtype:
+            return None
+        frozen = settings("rms_norm").frozen_normalisation
+        residual = made.residual if frozen else func(a.residual, b.residual)
+    return DecomposedTensor(value, residual, made.components, made.labels, made.whole)
+
+
+def _times(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 2 and not kwargs:
+        a, b = args
+        if isinstance(a, DecomposedTensor) and isinstance(b, DecomposedTensor):
+            if a is b:
+                return _remember(rule(func, args, kwargs), _SQUARE, a)
+            made = _normalised(func, a, b, _INVERSE_ROOT, a, b)
+            if made is None:
+                made = _normalised(func, b, a, _INVERSE_ROOT, a, b)
+            if made is not None:
+                return made
+    return rule(func, args, kwargs)
+
+
+def _over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 2 and not kwargs:
+        a, b = args
+        if isinstance(a, DecomposedTensor) and isinstance(b, DecomposedTensor):
+            made = _normalised(func, a, b, _ROOT, a, b)
+            if made is not None:
+                return made
+    return rule(func, args, kwargs)
+
+
+_WATCHED: dict[str, Function] = {
+    "to": _cast, "float": _cast, "double": _cast, "type": _cast, "pow": _power, "square": _square, "mean": _mean,
+    "add": _plus, "sqrt": _root(_ROOT), "rsqrt": _root(_INVERSE_ROOT), "reciprocal": _reciprocal, "mul": _times,
+    "multiply": _times, "div": _over, "divide": _over, "true_divide": _over, "__rtruediv__": _one_over,
+}  # fmt: skip
+
+
+def recognising(rules: dict[Any, Function]) -> dict[Any, Function]:
+    """The rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
+    made: dict[Any, Function] = {}
+    for name, watch in _WATCHED.items():
+        for owner in (torch, torch.Tensor):
+            function = getattr(owner, name, None)
+            if function in rules:
+                made[function] = _Watched(watch, rules[function])
+    return made
+
+
+class _Watched:
+    """A rule that is looked at."""
+
+    __slots__ = ("inner", "watch")
+
+    def __init__(self, watch: Function, inner: Function) -> None:
+        self.watch = watch
+        self.inner = inner
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return self.watch(self.inner, func, args, kwargs)

@@ -1,0 +1,382 @@
+"""The law for softmax, log_softmax, softmin and logsumexp.
+
+Along the path the weights are p(t) = softmax(r + t d). Their derivative needs no jvp: softmax passes on ∫ p (c − p·c),
+log_softmax c − ∫ p·c, logsumexp ∫ p·c. So p is evaluated at Gauss–Legendre nodes, of plain numbers, and the components
+meet products with it.
+
+How many nodes a row needs follows from D, the range of its d: the exponentials e^(r + t d) cannot cancel while their
+phases stay within half a turn, so p is analytic for |Im t| < π / D, and N nodes leave an error below 10 ρ^(−2N) with
+log ρ = asinh(2π / D). Rows of a large range have panels of their own. A panel is halved until its nodes are enough by
+that bound, or completeness shows that they are: that of p, and that of log Σ exp, whose slope p·d never falls, so that
+nothing can happen between two ends where it is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.call import Call
+from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.settings import settings
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
+from npdec._impl._util import working_dtype
+from npdec._law import law
+from npdec._law.quadrature import tolerance
+from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._rules.elementary import by_position, read
+from npdec._rules.normalisation import apply_operator
+from npdec._torch.tracing import mapped, tracing
+from npdec.exceptions import DecompositionWarning
+
+__all__ = ["RULES", "SoftPath"]
+
+Function = Callable[..., Any]
+
+_CLASSES = (8, 16, 32)  # rows that need at most so many nodes are computed together
+_MANY = 8
+_FEW = 8  # nodes that all rows may have
+_PANEL = 16  # nodes of a panel
+_SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
+_NARROWEST = 2.0**-44
+_LONG = 24.0  # rows of a larger range are computed in double precision
+_SMALL = 2**18  # numbers that are computed sooner than sorted
+_BLOCK = 2**22  # numbers that are looked at together
+
+
+class _Piece(NamedTuple):
+    """Nodes (R, N) or (N,) and their weights, for some rows (None: for all)."""
+
+    rows: torch.Tensor | None
+    times: torch.Tensor
+    weights: torch.Tensor
+
+
+class SoftPath:
+    """The weights p(t) = softmax(r + t d) between rows r and x, (R, n), at the nodes that the tolerance asks for.
+
+    `count` is the number of components that it is for. `empty_is_zero` says that a row of which nothing is left (all
+    −inf) has weights of zero, not NaN.
+    """
+
+    def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, count: int, empty_is_zero: bool = False) -> None:
+        dtype, blind = x.dtype, tracing() or mapped()
+        ends = torch.stack((x, r)).double()  # p knows no shift, and less their tops the points keep their digits
+        tops = ends.detach().amax(-1, keepdim=True)
+        x, r = (ends - tops).unbind()
+        d = x - r
+        longest = math.nan if blind else _longest(d)
+        if not math.isfinite(longest):  # a mask does not move
+            x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
+            d = torch.where((x == r) & torch.isinf(r), 0, x - r)
+            longest = math.nan if blind else _longest(d)
+        self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
+        self.empty = _empty(r) if empty_is_zero else None
+        if blind or dtype is torch.float64 or not longest > _LONG:
+            self.r, self.d = r.to(dtype), d.to(dtype)
+        with torch.no_grad():
+            self.pieces = self._plan(name, count)
+
+    def _rule(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        times, weights = torch.tensor(gauss_legendre(n), dtype=self.r.dtype, device=self.r.device).unbind(1)
+        return times, weights
+
+    def _plan(self, name: str, count: int) -> list[_Piece]:
+        if tracing() or mapped():
+            return [_Piece(None, *self._rule(32))]
+        wanted = tolerance(self.dtype)
+        digits = math.log(max(40 / wanted, 2.0)) / 2
+        if self.longest <= 2 * math.pi / math.sinh(digits / _FEW):  # of a length of zero, 0
+            needed = math.ceil(digits / math.asinh(2 * math.pi / self.longest)) if self.longest else 0
+            return [_Piece(None, *self._rule(max(2, needed)))]
+        lengths = _lengths(self.d).double()
+        if not math.isfinite(self.longest):
+            _util.warn(
+                f"{name}: the path from the baseline to the value has no finite length: contributions pass through a "
+                "mask (-inf) only if it is the same for both",
+                DecompositionWarning,
+            )
+            lengths = torch.where(torch.isfinite(lengths), lengths, 0)
+        enough = torch.ceil(digits / torch.asinh(2 * math.pi / lengths)).clamp(min=2)  # of a length of zero, 0
+        most = float(enough.amax())
+        small = self.r.numel() * most <= _SMALL
+        if most <= _CLASSES[-1] and (small or most <= 1.5 * float(enough.mean())):
+            return [_Piece(None, *self._rule(int(most)))]
+        pieces, below = [], 0
+        if count >= _MANY:  # the nodes cost less than to pick the components of some rows
+            below = _CLASSES[-1]
+            few = enough <= below
+            if bool(few.any()):
+                times, weights = self._rule(int(enough[few].amax()))
+                pieces.append(_Piece(None, times, weights if bool(few.all()) else weights * few.unsqueeze(1)))
+        for limit in _CLASSES if not below else ():
+            rows = ((enough > below) & (enough <= limit)).nonzero().squeeze(1)
+            if len(rows):
+                pieces.append(_Piece(rows, *self._rule(int(enough[rows].amax()))))
+            below = limit
+        rows = (enough > below).nonzero().squeeze(1)
+        if len(rows):
+            safe = 2 * math.pi / math.sinh(digits / _PANEL)
+            pieces += self._panels(name, rows, lengths, safe, wanted)
+        return pieces
+
+    def _panels(self, name: str, rows: torch.Tensor, lengths: torch.Tensor, safe: float, wanted: float) -> list[_Piece]:
+        """Panels for each of the rows, those of a row in different pieces."""
+        nodes, weights = self._rule(_PANEL)
+        ends = self._weights(rows, nodes.new_tensor([0.0, 1.0]))
+        scale = ends.amax((1, 2))
+        # What weighs anything on the path lies no further below the top than the range of d.
+        rounding = 2 * torch.finfo(self.r.dtype).eps * lengths[rows].clamp(min=1)
+        allowed = scale * rounding.clamp(min=wanted / 4)
+        place = torch.full((len(self.r),), -1, device=rows.device)
+        place[rows] = torch.arange(len(rows), device=rows.device)
+        row, a = rows, torch.zeros(len(rows), dtype=nodes.dtype, device=rows.device)
+        b = torch.ones_like(a)
+        done: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+        worst = 0.0
+        while len(row):
+            size = max(1, _BLOCK // (18 * self.r.shape[1]))
+            blocks = zip(row.split(size), a.split(size), b.split(size), strict=True)
+            error = torch.cat([self._missing(some, low, high, nodes, weights) for some, low, high in blocks])
+            short = lengths[row] * (b - a) <= safe
+            narrow = (b - a < _NARROWEST) & ~short & (error > allowed[place[row]])
+            if bool(narrow.any()):
+                worst = max(worst, float((error / scale[place[row]])[narrow].max()))
+            good = short | narrow | (error <= allowed[place[row]])
+            done.append((row[good], a[good], b[good]))
+            row, a, b = row[~good], a[~good], b[~good]
+            middle = a + _SPLIT * (b - a)
+            row, a, b = torch.cat([row, row]), torch.cat([a, middle]), torch.cat([middle, b])
+        if worst > wanted:
+            _util.warn(f"{name}: completeness holds only to {worst:.1e} of the largest magnitude", DecompositionWarning)
+        row, a, b = (torch.cat(parts) for parts in zip(*done, strict=True))
+        order = row.argsort(stable=True)
+        row, a, b = row[order], a[order], b[order]
+        first = torch.searchsorted(row, row)
+        turn = torch.arange(len(row), device=row.device) - first
+        pieces = []
+        for k in range(int(turn.max()) + 1):
+            at = turn == k
+            width = (b - a)[at, None]
+            pieces.append(_Piece(row[at], a[at, None] + width * nodes, width * weights))
+        return pieces
+
+    def _missing(
+        self, row: torch.Tensor, a: torch.Tensor, b: torch.Tensor, nodes: torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
+        """The error of completeness on each panel [a, b]: of the weights, and of log Σ exp."""
+        width = (b - a)[:, None]
+        p = self._weights(row, torch.cat([a[:, None], a[:, None] + width * nodes, b[:, None]], 1))
+        r, d = self.r[row], self.d[row]
+        d = d - d.gather(1, p[:, -1].argmax(1, keepdim=True))  # a shift moves log Σ exp along, and p not at all
+        inner = p[:, 1:-1]
+        slopes = inner @ d.unsqueeze(-1)
+        change = ((width * weights).unsqueeze(1) @ (inner * (d.unsqueeze(1) - slopes))).squeeze(1)
+        rise = torch.logsumexp(r + b[:, None] * d, 1) - torch.logsumexp(r + a[:, None] * d, 1)
+        missing = (rise - (width * weights * slopes.squeeze(-1)).sum(1)).abs()
+        most = (d.abs().amax(1) * (b - a)).clamp(min=1)
+        return torch.maximum((p[:, -1] - p[:, 0] - change).abs().amax(1), missing / most)
+
+    def _weights(self, rows: torch.Tensor | None, times: torch.Tensor) -> torch.Tensor:
+        """p at times (N,) or (R, N): (R, N, n)."""
+        r, d = (self.r, self.d) if rows is None else (self.r[rows], self.d[rows])
+        p = torch.softmax(torch.addcmul(r.unsqueeze(-2), times.unsqueeze(-1), d.unsqueeze(-2)), -1)
+        if self.empty is None:
+            return p
+        return p.masked_fill((self.empty if rows is None else self.empty[rows]).unsqueeze(-2), 0)
+
+    def mean(self) -> torch.Tensor:
+        """∫ p dt, (R, n)."""
+        total = None
+        for rows, times, weights in self.pieces:
+            count = len(self.r) if rows is None else len(rows)
+            step = max(1, _BLOCK // max(1, count * self.r.shape[1]))
+            for i in range(0, times.shape[-1], step):
+                part = _averaged(weights[..., i : i + step], self._weights(rows, times[..., i : i + step]))
+                if rows is not None:
+                    part = torch.zeros_like(self.r).index_add_(0, rows, part)
+                total = part if total is None else total + part
+        assert total is not None
+        return total.to(self.dtype)
+
+    def softmax(self, components: torch.Tensor) -> torch.Tensor:
+        """∫ p (c − p·c) dt for components (C, R, n)."""
+        found = []
+        mean: torch.Tensor | None = None
+        for rows, times, weights in self.pieces:
+            basis = self._weights(rows, times)
+            part = _averaged(weights, basis)
+            part = part if rows is None else torch.zeros_like(self.r).index_add_(0, rows, part)
+            mean = part if mean is None else mean + part
+            found.append((rows, basis, weights.unsqueeze(-1)))
+        assert mean is not None
+        mean = mean.to(self.dtype)
+        components, _ = _relative(components, mean)
+        n, nodes = self.r.shape[1], sum(p.times.shape[-1] for p in self.pieces)
+        if n <= nodes and len(self.r) * n * n <= max(components.numel(), _BLOCK):
+            matrix = self.r.new_zeros((len(self.r), n, n))
+            for rows, basis, weights in found:
+                product = basis.mT @ (weights * basis)
+                matrix = matrix + product if rows is None else matrix.index_add(0, rows, product)
+            correction = torch.bmm(matrix.to(self.dtype), components.permute(1, 2, 0)).permute(2, 0, 1)
+            return components * mean - correction
+        made: torch.Tensor | None = None
+        for rows, basis, weights in found:
+            if rows is None:
+                made = apply_operator(components, mean, basis, basis, weights)
+                continue
+            made = components * mean if made is None else made
+            part = apply_operator(components[:, rows], torch.zeros_like(mean[rows]), basis, basis, weights)
+            made = made.index_add(1, rows, part)
+        assert made is not None
+        return made
+
+
+def _averaged(weights: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+    """Σ over the nodes of weights (N,) or (R, N) times p (R, N, n)."""
+    return torch.bmm(weights.expand(p.shape[:2]).contiguous().unsqueeze(1), p).squeeze(1)
+
+
+def _empty(scores: torch.Tensor) -> torch.Tensor | None:
+    """The rows of which all is masked, (R, 1); None if there is none."""
+    empty = scores.amax(-1, keepdim=True) == -torch.inf
+    return empty if tracing() or mapped() or bool(empty.any()) else None
+
+
+def _lengths(d: torch.Tensor) -> torch.Tensor:
+    """The range of each row."""
+    d = d.detach()
+    return d.amax(-1) - d.amin(-1)
+
+
+def _longest(d: torch.Tensor) -> float:
+    return float(_lengths(d).amax())
+
+
+def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Components less their number at the heaviest place of each row, and that number: what is the same for a whole
+    row vanishes exactly."""
+    place = mean.detach().argmax(-1, keepdim=True)
+    top = components.gather(-1, place.expand(len(components), *place.shape))
+    return components - top, top
+
+
+# -- the functions -----------------------------------------------------------------------------------------------------
+
+
+def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
+    """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
+    axes = [a + lead for a in axes]
+    kept = [a for a in range(lead, t.ndim) if a not in axes]
+    n = math.prod([t.shape[a] for a in axes])
+    return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], -1, n))
+
+
+def _shaped(rows: torch.Tensor, axes: Sequence[int], shape: torch.Size) -> torch.Tensor:
+    """Rows (C, R, n) along one axis at most as (C, *shape)."""
+    if not axes or axes[0] == len(shape) - 1:
+        return rows.reshape((len(rows), *shape))
+    others = [n for a, n in enumerate(shape) if a != axes[0]]
+    return rows.reshape((len(rows), *others, shape[axes[0]])).movedim(-1, axes[0] + 1)
+
+
+def _path(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> SoftPath:
+    dtype = working_dtype(dtype)
+    return SoftPath(name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype), len(x.labels))
+
+
+def _prepare(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> tuple[SoftPath, torch.Tensor]:
+    """The path of the rows, and the rows of the components."""
+    with no_graph(x.whole):
+        path = _path(name, x, axes, dtype)
+    return path, _rows(x.components, axes, 1).to(working_dtype(dtype))
+
+
+def _along(x: torch.Tensor, dim: int) -> list[int]:
+    return [dim % x.ndim] if x.ndim else []
+
+
+def _softmax(name: str, log: bool) -> Function:
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """softmax and log_softmax, along one axis."""
+        functional = func in (F.softmax, F.log_softmax)
+        order = {"dim": None, "_stacklevel": 3, "dtype": None} if functional else {"dim": None, "dtype": None}
+        x, dim, *_ = read(args, kwargs, **order)
+        with no_graph(x.whole):
+            value = func(x.value, *args[1:], **kwargs)
+            if not log and settings(name).frozen_attention:
+                return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.whole)
+            if dim is None:
+                dim = 0 if value.ndim in (0, 1, 3) else 1
+            axes = _along(value, dim)
+            residual = row_by_row(lambda row: func(row, *args[1:], **kwargs), x.residual, axes[0] if axes else 0)
+        if not value.numel() or not x.labels:
+            return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
+        if not log and x.dtype is value.dtype and is_pulled(x.whole):
+            with no_graph(True):
+                path = _path(name, x, axes, value.dtype)
+
+            def pull(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
+                made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
+                return _shaped(made, axes, value.shape).to(grad.dtype)
+
+            return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), x.labels, True)
+        path, components = _prepare(name, x, axes, value.dtype)
+        if log:
+            with no_graph(x.whole):
+                mean = path.mean()
+            components, _ = _relative(components, mean)
+            made = components - _dots(components, mean).unsqueeze(-1)
+        else:
+            made = path.softmax(components)
+        made = _shaped(made, axes, value.shape)
+        return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
+
+    return rule
+
+
+def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
+    return value.new_zeros((len(x.labels), *value.shape))
+
+
+def _dots(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    """Σ mean · c for components (C, R, n): (C, R)."""
+    return torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
+
+
+def _logsumexp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """logsumexp, along one axis or several."""
+    x, dim, _ = read(args, kwargs, dim=None, keepdim=False)
+    if x.value.is_complex():  # the largest is what complex numbers have not
+        return law.quadrature(Call(func, None, args, kwargs))
+    with no_graph(x.whole):
+        value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+    if not x.value.numel() or not x.labels:
+        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    axes = [a % max(x.ndim, 1) for a in dims] or list(range(x.ndim))
+    path, components = _prepare("logsumexp", x, axes if x.ndim else [], value.dtype)
+    with no_graph(x.whole):
+        mean = path.mean()
+    components, top = _relative(components, mean)
+    made = (top.squeeze(-1) + _dots(components, mean)).reshape((len(components), *value.shape))
+    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
+
+
+_OF_SOFTMAX = by_position(_softmax("softmax", False))
+_OF_LOG_SOFTMAX = by_position(_softmax("log_softmax", True))
+_OF_LOGSUMEXP = by_position(_logsumexp)
+
+RULES: dict[Function, Function] = {
+    **dict.fromkeys((torch.softmax, torch.Tensor.softmax, torch.special.softmax, F.softmax), _OF_SOFTMAX),
+    **dict.fromkeys(
+        (torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax, F.log_softmax), _OF_LOG_SOFTMAX
+    ),
+    **dict.fromkeys((torch.logsumexp, torch.Tensor.logsumexp, torch.special.logsumexp), _OF_LOGSUMEXP),
+}

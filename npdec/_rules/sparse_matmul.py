@@ -1,0 +1,78 @@
+"""Products with a sparse matrix, which holds no contributions itself: those of the dense factor are more columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._core.signatures import read_parameters
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl.torch_linear_impl import addmm
+from npdec._law import law
+from npdec._rules.by_formula import own_numbers
+
+__all__ = ["RULES"]
+
+Function = Callable[..., Any]
+
+
+def _is_sparse(t: Any) -> bool:
+    return type(t) is not DecomposedTensor and isinstance(t, torch.Tensor) and t.layout is not torch.strided
+
+
+class _Product(law.TaggedRule):
+    """The rule of a product, one factor of which may be sparse."""
+
+    __slots__ = ()
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if len(args) > 1 and (_is_sparse(args[0]) or _is_sparse(args[1])):
+            if func is torch.Tensor.__rmatmul__:
+                func, args = torch.matmul, (args[1], args[0])
+            return _with_sparse(func, *args[:2])
+        return super().__call__(func, args, kwargs)
+
+
+def _with_sparse(func: Function, left: Any, right: Any) -> Any:
+    if not isinstance(left, DecomposedTensor) and not isinstance(right, DecomposedTensor):
+        return func(left, right)
+    x = left if isinstance(left, DecomposedTensor) else right
+    if x.ndim > 2:
+        raise NotImplementedError(
+            f"{func.__name__}: contributions of shape {tuple(x.shape)} do not pass through a product with a sparse "
+            "tensor: use matrices, or .to_dense() of the sparse one"
+        )
+    c = x.components
+    with no_graph(x.whole):
+        value, residual = (func(*[part if t is x else t for t in (left, right)]) for part in (x.value, x.residual))
+    if x is left:
+        made = (c.reshape(-1, c.shape[-1]) @ right).reshape(len(c), *value.shape)
+    else:
+        columns = c.movedim(0, -1).reshape(c.shape[1], -1)
+        made = (left @ columns).reshape(*value.shape, len(c)).movedim(-1, 0)
+    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+
+
+def _added(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """beta · input + alpha · mat1 @ mat2."""
+    if len(args) < 3 or not (_is_sparse(args[1]) or _is_sparse(args[2])):
+        return _ADDED(func, args, kwargs)
+    input, mat1, mat2 = args
+    made = input * kwargs.get("beta", 1) + torch.matmul(mat1, mat2) * kwargs.get("alpha", 1)
+    return own_numbers(func, args, kwargs, made)
+
+
+_ADDED = law.TaggedRule(read_parameters(addmm))
+_added.by_key = _ADDED.by_key  # type: ignore[attr-defined]
+_PRODUCT = _Product.of("Multilinear", "Multilinear")
+_T = torch.Tensor
+RULES: dict[Function, Function] = {
+    **dict.fromkeys(
+        [torch.matmul, _T.matmul, _T.__rmatmul__, torch.mm, _T.mm, torch.mv, _T.mv, torch.smm, _T.smm, torch.sparse.mm],
+        _PRODUCT,
+    ),
+    **dict.fromkeys([torch.addmm, _T.addmm, torch.sparse.addmm], _added),
+}

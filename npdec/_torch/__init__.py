@@ -1,0 +1,1 @@
+"""What of torch is private or patched, and what is asked of a trace."""

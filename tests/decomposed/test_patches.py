@@ -1,0 +1,75 @@
+"""What npdec replaces in torch is still what it was when the replacement was written."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from npdec._torch import patches
+
+PACKAGE = Path(__file__).parents[2] / "npdec"
+TESTED = "2.13.0"
+
+# The first digits of the SHA-256 of the source, or of the type of what has no source in Python.
+_DYNAMO = "torch._dynamo.variables.torch_function"
+SOURCES = {
+    f"{_DYNAMO}._flatten_vts": "d7895c0c57571e7b",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_torch_function": "cf63503435c65b67",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map": "9a6df7e79b89cd99",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
+    "torch._functorch.vmap._process_batched_inputs": "8ab7dfa423c29212",
+    "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
+    "torch.autograd.Function.apply": "bbc5d31817220a84",
+    "torch.jit.ScriptFunction.__call__": "5765fcb837c08b6b",
+}
+
+
+def digest(found: object) -> str:
+    try:
+        text = inspect.getsource(found)
+    except TypeError:
+        text = repr(type(found))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("target", list(patches.PATCHED))
+@pytest.mark.skipif(not torch.__version__.startswith(TESTED), reason=f"the sources are those of torch {TESTED}")
+def test_upstream_is_what_is_patched(target):
+    assert digest(patches.original(target)) == SOURCES[target], f"{target} has changed: read its patch again"
+
+
+def test_all_patches_are_listed():
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        for name in re.findall(r"^ *(torch(?:\.\w+)*(?:\.[A-Z]\w+)?\.\w+) = ", text, re.MULTILINE):
+            found[name] = path.name
+    assert not found, f"torch is changed outside of {patches.__name__}: {found}"
+    assert set(SOURCES) == set(patches.PATCHED)
+    for _, (why, url) in patches.PATCHED.items():
+        assert why
+        assert url.startswith(f"https://github.com/pytorch/pytorch/blob/v{TESTED}/")
+
+
+def test_what_is_not_listed_or_patched_twice_is_refused():
+    with pytest.raises(RuntimeError, match="not listed"):
+        patches.patch("torch.add", lambda own: own)
+    target = "torch.autograd.Function.apply"
+    import npdec.overrides  # noqa: F401
+
+    assert patches.is_applied(target)
+    with pytest.raises(RuntimeError, match="replaced already"):
+        patches.patch(target, lambda own: own)
+
+
+def test_nothing_is_patched_before_something_is_decomposed():
+    program = "import npdec as np, npdec._torch.patches as p; np.ones(3) + 1; print(any(map(p.is_applied, p.PATCHED)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

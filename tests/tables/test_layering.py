@@ -1,0 +1,136 @@
+"""Imports go one way, NumPy stays optional, and files stay small: read from the source, nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "npdec"
+MAX_LINES = 400
+
+# Each package or module imports those to its left, and within a package no module imports one that imports it: typing
+# and imports within functions included.
+ORDER = (
+    "_core exceptions _torch _impl _decomposed _law _rules _dtypes _array _normalizer _random _functions lib overrides "
+    "attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes emath strings "
+    "typing __main__"
+).split()
+KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}
+KERNELS_MAY_IMPORT_OF_NPDEC = {"_core", "exceptions", "_impl"}
+
+
+class Import(NamedTuple):
+    """One imported module, and whether it is imported with the module or only when a function runs."""
+
+    target: str
+    line: int
+    at_import: bool
+
+
+@functools.cache
+def modules() -> dict[str, Path]:
+    """The modules by their dotted names inside the package: `_impl.fft_impl`, and `__init__` for npdec itself."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return found
+
+
+@functools.cache
+def imports(path: Path) -> list[Import]:
+    """All imports of a file, those for types and those within functions included."""
+    return list(_walk(ast.parse(path.read_text("utf-8")), at_import=True))
+
+
+def _walk(node: ast.AST, at_import: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, child.lineno, at_import) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"line {child.lineno}: write the absolute name"
+            yield from (Import(f"{child.module}.{alias.name}", child.lineno, at_import) for alias in child.names)
+        else:
+            typing = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from _walk(child, at_import and not (typing or function))
+
+
+def in_npdec(target: str) -> str | None:
+    """The module of npdec that is imported, or of which a name is; None for another package's."""
+    first, _, rest = target.partition(".")
+    if first != "npdec":
+        return None
+    while rest and rest not in modules():
+        rest = rest.rpartition(".")[0]
+    return rest or "__init__"
+
+
+def rank(name: str) -> int:
+    return ORDER.index(name.partition(".")[0])
+
+
+each_module = pytest.mark.parametrize("name", list(modules()))
+
+
+@each_module
+def test_imports_go_one_way(name: str) -> None:
+    for item in imports(modules()[name]):
+        target = in_npdec(item.target)
+        if target not in (None, name):
+            assert rank(target) <= rank(name), f"{name}:{item.line} imports {target}, which stands after it in ORDER"
+
+
+def test_no_module_imports_what_imports_it() -> None:
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, "a circle: " + " imports ".join((*above[above.index(name) :], name))
+        if name not in done:
+            for item in imports(modules()[name]):
+                target = in_npdec(item.target)
+                if target not in (None, name):
+                    visit(target, (*above, name))
+            done.add(name)
+
+    for name in modules():
+        visit(name, ())
+
+
+@each_module
+def test_kernels_import_torch_only(name: str) -> None:
+    if name.partition(".")[0] != "_impl":
+        return
+    for item in imports(modules()[name]):
+        target = in_npdec(item.target)
+        if target is not None:
+            allowed = target.partition(".")[0] in KERNELS_MAY_IMPORT_OF_NPDEC
+        else:
+            first = item.target.partition(".")[0]
+            allowed = first in KERNELS_MAY_IMPORT or first in sys.stdlib_module_names
+        assert allowed, f"{name}:{item.line}: a kernel may not import {item.target}"
+
+
+@each_module
+def test_numpy_is_never_imported_with_the_module(name: str) -> None:
+    for item in imports(modules()[name]):
+        if item.at_import:
+            assert item.target.partition(".")[0] != "numpy", f"{name}:{item.line}: import NumPy where it is used"
+
+
+@each_module
+def test_file_is_short_and_says_what_it_is_for(name: str) -> None:
+    text = modules()[name].read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text)), f"{name} has no module docstring"
+    assert len(text.splitlines()) <= MAX_LINES, f"{name} is longer than {MAX_LINES} lines: split it by chapter"
+
+
+def test_private_modules_are_in_packages() -> None:
+    assert not [path.name for path in PACKAGE.glob("_*.py") if not path.name.startswith("__")]
+    assert {name.partition(".")[0] for name in modules()} == set(ORDER), "ORDER names what there is"
