@@ -359,6 +359,3 @@ def _no_numbers(obj: Any) -> AbsentDTypeError:
         f"cannot make an array of {shown} of type {type(obj).__name__!r}: NumPy would make an array of objects or "
         f"text, and torch holds numbers and booleans only; {hint}"
     )
-
-
-# --- axes and shapes --------------------------------------------------------------------------------------------------

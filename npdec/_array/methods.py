@@ -152,8 +152,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         self, /, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: Any = True
     ) -> Any:
         """The array converted to a dtype; without `copy`, itself if nothing changes. Raises TypeError where `casting`
-        forbids the cast, ValueError where a value would change under "same_value". A cast to integers cannot carry
-        contributions (DecompositionWarning).
+        forbids the cast, ValueError where a value would change under "same_value". Contributions to a cast to integers
+        or booleans are those of its steps: real numbers that add up to it.
 
         >>> np.array([1.7, -1.7]).astype(int)
         array([ 1, -1])

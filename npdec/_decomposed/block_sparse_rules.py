@@ -169,9 +169,6 @@ def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
     return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, layout.owner, made)
 
 
-# -- convolutions ------------------------------------------------------------------------------------------------------
-
-
 # -- element by element ------------------------------------------------------------------------------------------------
 
 

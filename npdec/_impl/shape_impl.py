@@ -384,6 +384,3 @@ def _of_ints(shape: Any) -> tuple[int, ...]:
         return (operator.index(shape),)
     except TypeError:
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape!r}'") from None
-
-
-# --- parts of complex numbers -----------------------------------------------------------------------------------------

@@ -267,6 +267,3 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
 def _dense(t: DecomposedTensor, components: Any, layer: Layer) -> Any:
     """The components, as windows if these are of an axis of which each row is looked at alone."""
     return t.components if isinstance(components, Windows) and components.axis >= layer.leading else components
-
-
-# -- the layers --------------------------------------------------------------------------------------------------------

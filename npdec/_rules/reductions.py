@@ -94,9 +94,6 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
     return torch.logsumexp(rows.masked_fill(later, -torch.inf), -1).movedim(-1, dim)
 
 
-# -- reductions of groups ----------------------------------------------------------------------------------------------
-
-
 # -- selections --------------------------------------------------------------------------------------------------------
 
 
