@@ -14,6 +14,19 @@ import npdec
 torch.set_num_threads(1)
 
 
+MARKERS = (
+    "quick: every test that is neither slow nor long (`pytest -m quick`)",
+    "slow: whole tables of which the quick tests have a sample, networks, compilers, processes, random programs",
+    "long: only where all tests are asked for (`pytest -m ''`): NumPy's own suite, the fuzzers at length",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`np.test` runs the examples without pyproject.toml."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Iterator[None]:
     """Tens of thousands of tests are no garbage: looking for it takes half as long again while they are collected, and
