@@ -62,6 +62,8 @@ def share_of_jump(
     length = multiplier.detach().abs()
     usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
+    if slope is not None and not tracing() and not mapped():
+        multiplier = _of_rounding(multiplier, difference, total, size, bounded & apart, slope)
     rare = jumps & ~usual
     if slope is not None:  # components that cancel have it, though the function has not moved
         rare = rare | (bounded & ~apart & (gross > 0))
@@ -92,6 +94,26 @@ def share_of_jump(
     shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))
     shared = torch.where(smooth == 0, shared, shared + dense * smooth)
     return torch.where(rare, shared, _times(dense, multiplier, False))
+
+
+def _of_rounding(
+    multiplier: torch.Tensor,
+    difference: torch.Tensor,
+    total: torch.Tensor,
+    size: torch.Tensor,
+    known: torch.Tensor,
+    slope: Callable[[], torch.Tensor],
+) -> torch.Tensor:
+    """The multiplier, and the slope beside the jumps where nothing but rounding has moved the argument, and the function
+    by no more than that slope and rounding: a quotient of two rounding errors would be any number."""
+    size = size.detach()
+    noise = _ROUNDINGS * torch.finfo(size.dtype).eps
+    still = known & (total.abs() <= noise * size)
+    if not bool(still.any()):
+        return multiplier
+    smooth = slope().detach()
+    by_rounding = (difference.detach() - smooth * total).abs() <= noise * smooth.abs() * size
+    return torch.where(still & by_rounding, smooth, multiplier)
 
 
 def stepped(

@@ -187,6 +187,24 @@ def test_what_only_rounding_has_moved_is_said_to_be_missing():
     assert "missing" in said[0]
 
 
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "copysign"])
+@pytest.mark.parametrize("argument", [0, 1])
+def test_what_only_rounding_has_moved_has_the_slope_of_the_function(name, argument):
+    """The mean of these is moved by one rounding error, of which a quotient of differences would be any number. By
+    formula: x1 − trunc(x1 / x2) x2 and its like have the slope 1 by x1, and minus the whole quotient by x2."""
+    x, base = np.array([0.063, -0.435]), np.array([-1.91, 1.538])
+    half = (x - base) / 2  # of the components of the mean
+    whole = {"fmod": (1, 3), "remainder": (1, 4), "floor_divide": (0, 0), "copysign": (-1, 0)}[name][argument]
+    pairs = [(lambda m: (m, 0.7)), (lambda m: (0.7, m))]
+
+    def function(u):
+        return getattr(np, name)(*pairs[argument](np.average(u)))
+
+    for mode in ("forward", "reverse"):
+        made = np.attribute(function, x, baseline=base, mode=mode)
+        assert np.allclose(made.attribution, whole * half, rtol=1e-12, atol=1e-12), mode
+
+
 def test_the_warning_names_the_line():
     x = np.decompose(np.array([0.1, 0.2, -0.3])).sum()
     with pytest.warns(np.exceptions.DecompositionWarning, match="^ceil: ") as met:
