@@ -54,7 +54,7 @@ def plain(array: NDArrayBase) -> torch.Tensor:
 
 
 class Bytes:
-    """How a copy is made that stands for a view of bytes, and how these are written back."""
+    """How a copy is made that stands for a view of bytes, and where these are."""
 
     def __call__(self, source: torch.Tensor) -> torch.Tensor:
         raise NotImplementedError
@@ -63,10 +63,11 @@ class Bytes:
         """The bytes where they are in the source."""
         raise NotImplementedError
 
-    def back(self, source: torch.Tensor, copy: torch.Tensor) -> None:
-        """Write the bytes of the copy there."""
-        raw = self.bytes_of(source)
-        raw.copy_(copy.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).reshape(raw.shape))
+
+def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of the bytes of the elements, or a view of them, along a last axis."""
+    flat = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    return flat.view(torch.uint8).reshape(*tensor.shape, tensor.element_size())
 
 
 def is_aligned(array: Any) -> bool:

@@ -15,12 +15,12 @@ from weakref import ref
 import torch
 
 from npdec._array import wrap
-from npdec._array.element_order import Bytes, is_regular, places, plain, stands_for
+from npdec._array.element_order import Bytes, as_bytes, is_regular, places, plain, stands_for
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
 from npdec._impl import _storage, _util
-from npdec._torch.interrupts import commit
+from npdec._torch.interrupts import Step, commit
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -189,14 +189,14 @@ def written(array: NDArrayBase) -> None:
         return
     told: set[str] = set()  # at the end, for a warning may be an error
     if family.mixed:
-        told |= _drop_covered(array, family)
+        _drop_covered(array._t, family, told)
     while family.origin is not None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy, told)
         if family.mixed:
-            told |= _drop_covered(copy._src[0], family)
-    _renew(family)
+            _drop_covered(copy._src[0]._t, family, told)
+    _renew(family, told)
     for message in told:
         _util.warn(message, DecompositionWarning)
 
@@ -211,8 +211,10 @@ def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
         if type(tensor) is DecomposedTensor:
             told.add(f"writing into memory that is seen as another dtype drops {len(tensor.labels)} components")
             tensor = tensor.value
-        again.back(target, tensor)
-        return family_of(source)
+        raw, family = again.bytes_of(plain(source)), family_of(source)
+        fresh = as_bytes(tensor).reshape(raw.shape)
+        commit([(raw.copy_, fresh), (_drop_covered, raw, family, told, fresh != raw)])
+        return family
     if type(tensor) is DecomposedTensor:
         target = decomposed_by_writing(source, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
@@ -221,7 +223,7 @@ def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
     return family_of(source)
 
 
-def _renew(family: Family) -> None:
+def _renew(family: Family, told: set[str]) -> None:
     """Bring the copies that stand for views of a family's memory up to date, and those of these."""
     if not family.mirrors:
         return
@@ -230,8 +232,11 @@ def _renew(family: Family) -> None:
         assert again is not None
         fresh = again(source._t).reshape(copy._t.shape)
         held = decomposed_by_writing(copy, fresh) if isinstance(fresh, DecomposedTensor) else copy._t
-        held.copy_(fresh)
-        _renew(copy._m)
+        steps: list[Step] = [(held.copy_, fresh)]
+        if copy._m.mixed and not isinstance(held, DecomposedTensor):  # what was written through the copy is equal
+            steps.append((_drop_covered, held, copy._m, told, (as_bytes(fresh) != as_bytes(held)).any(-1)))
+        commit(steps)
+        _renew(copy._m, told)
     family.mirrors[:] = _alive(family.mirrors)
 
 
@@ -252,29 +257,45 @@ def decomposed_by_writing(array: NDArrayBase, like: DecomposedTensor) -> torch.T
     A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Raises
     RuntimeError where one of the memories cannot be written.
     """
-    family = getattr(array, "_m", None)
-    if family is None or not (family.mirrors or family.origin):
-        return _ready(array, like)
-    first, *others = [_ready(connected, like) for connected in _connected(array, set())]
+    first, *others = [_ready(connected, like) for connected in _written_with(array)]
     return shared_storage.together(first, others)
 
 
+def _written_with(array: NDArrayBase) -> list[NDArrayBase]:
+    """The array, and one over each memory that gets the contributions that it gets."""
+    family = getattr(array, "_m", None)
+    if family is None or not (family.mirrors or family.origin):
+        return [array]
+    return list(_connected(array, set()))
+
+
 def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
-    """The array, and one over each memory that is written after its: what it stands for, copies that stand for it."""
+    """The array, and one over each memory that is written after its: what it stands for, copies that stand for it.
+
+    Not those to which only the bytes of its numbers go, as these are seen there as others, which do not carry.
+    """
     family = family_of(array)
     if id(family) in seen:
         return
     seen.add(id(family))
     yield array
     copy = None if family.origin is None else family.origin()
-    if copy is not None and not isinstance(copy._src[1], Bytes):
+    if copy is not None and _carries_with(copy, array):
         yield from _connected(copy._src[0], seen)
     for mirror in family.mirrors:
         copy = mirror()
-        if copy is None or isinstance(copy._src[1], Bytes) or not _is_kin(copy._d, array._d):
-            continue  # it is of bits, and does not carry
-        if shares_storage(copy._src[0]._t, array._t):  # a reshape that had to copy may be of the family as well
+        if copy is None or not _carries_with(copy, array):
+            continue
+        source = copy._src[0]._t  # a reshape that had to copy may be of the family as well, and so may the value
+        alike = (type(source) is DecomposedTensor) is (type(array._t) is DecomposedTensor)
+        if alike and shares_storage(source, array._t):
             yield from _connected(copy, seen)
+
+
+def _carries_with(copy: NDArrayBase, array: NDArrayBase) -> bool:
+    """Whether a copy that stands for a view carries the contributions of an array over its memory, or over that of its
+    source: not if one of the two is of the other's bits."""
+    return not isinstance(copy._src[1], Bytes) and _is_kin(copy._d, array._d)
 
 
 def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
@@ -318,28 +339,31 @@ def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
 
 
 def is_foreign(array: NDArrayBase) -> bool:
-    """Whether the array looks at the memory of decomposed ones as another dtype."""
-    family = getattr(array, "_m", None)
-    if family is None or not family.mixed or type(array._t) is DecomposedTensor:
+    """Whether the array, or one that is written with it, looks at the memory of decomposed ones as another dtype."""
+    if type(array._t) is DecomposedTensor:
         return False
-    return any(_is_decomposed_beside(member, array) for member in family.living())
+    for one in _written_with(array):
+        family = getattr(one, "_m", None)
+        if family is not None and family.mixed and any(_is_decomposed_beside(other, one) for other in family.living()):
+            return True
+    return False
 
 
 def _is_decomposed_beside(member: NDArrayBase, array: NDArrayBase) -> bool:
     return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
 
 
-def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
-    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies. What is
-    to be said of it."""
-    if type(array._t) is DecomposedTensor or not array._t.numel():
-        return set()
-    covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
-    _bytes_in(covered, array._t).fill_(True)
-    dropped = False
+def _drop_covered(written: torch.Tensor, family: Family, told: set[str], where: torch.Tensor | None = None) -> None:
+    """Drop the contributions of what was written as another dtype: of all numbers in whose bytes the tensor lies, or
+    those of its elements where it was written. What is to be said of it is added to `told`."""
+    if type(written) is DecomposedTensor or not written.numel():
+        return
+    covered = torch.zeros(written.untyped_storage().nbytes(), dtype=torch.bool, device=written.device)
+    its = _bytes_in(covered, written)
+    its.fill_(True) if where is None else its.copy_(where[..., None])
     for member in family.living():
         tensor = member._t
-        if not _is_decomposed_beside(member, array) or not isinstance(tensor, DecomposedTensor):
+        if not isinstance(tensor, DecomposedTensor) or not shares_storage(tensor, written):
             continue
         parts = [tensor.value, tensor.residual, tensor.components]
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
@@ -347,8 +371,8 @@ def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
         hit = _bytes_in(covered, value)[place].any(-1)
         residual[place][hit] = value[place][hit]
         components[(slice(None), *place)].masked_fill_(hit, 0)
-        dropped |= bool(hit.any())
-    return {"writing into memory that is seen as another dtype drops contributions"} if dropped else set()
+        if hit.any():
+            told.add("writing into memory that is seen as another dtype drops contributions")
 
 
 def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:

@@ -54,12 +54,15 @@ def _decomposed_as(name: str, array: NDArrayBase, value: Any) -> torch.Tensor:
     return memory.decomposed_by_writing(array, value)
 
 
-def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> torch.Tensor:
-    """The tensor for a kernel to change in place, given the other tensors (or array-likes) of the call: the array's
-    own, or one that stands in for it until it is written."""
+def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensor for a kernel to change in place: the array's own, or one that stands in for it until it is written.
+    Then the other tensors (or array-likes) of the call: their values, where the array cannot have contributions."""
     found = [one for other in others for one in _decomposed_within(other)]
     like = found[0] if len(found) == 1 else under_labels_of(found)
-    return prepare(name, check_writeable(name, array), like, others)
+    target = prepare(name, check_writeable(name, array), like, others)
+    if found and type(target) is not DecomposedTensor:
+        others = tuple(map(_value_of, others))
+    return target, *others
 
 
 def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
@@ -70,6 +73,13 @@ def _decomposed_within(other: Any) -> Iterator[DecomposedTensor]:
     elif isinstance(other, (list, tuple)):
         for item in other:
             yield from _decomposed_within(item)
+
+
+def _value_of(other: Any) -> Any:
+    if isinstance(other, (list, tuple)):
+        return [_value_of(item) for item in other]
+    tensor = other._t if isinstance(other, ArrayBase) else other
+    return other.value if type(tensor) is DecomposedTensor else other
 
 
 def write(

@@ -377,7 +377,7 @@ def _check_alone(members: Sequence[torch.Tensor], known: Sequence[torch.Tensor])
         )
     storage = first.untyped_storage()
     everyone = [*members, *known]
-    for member in members:  # what stood in for it until a write that failed, if somebody keeps the error
+    for member in (*members, *known):  # what stood in for it until a write that failed, if somebody keeps the error
         for found in (reference() for reference in vars(member).get("awaited") or ()):
             everyone += found.living() if isinstance(found, Views) else [] if found is None else [found]
     holders = _undispatched(_holders, (), (everyone, storage))

@@ -250,8 +250,8 @@ class _Source:
         for p in self.arrays:
             if p.tag == "InPlace":
                 own = [q for q in self.parameters if q.plain == "object"]  # which the kernel converts by itself
-                others = ", ".join(q.name for q in [*self.arrays, *own] if q is not p and not q.sequence)
-                lines.append(f"{p.name} = _writeable({self.spec.name!r}, {p.name}, ({others}{',' if others else ''}))")
+                others = "".join(f"{q.name}, " for q in [*self.arrays, *own] if q is not p and not q.sequence)
+                lines.append(f"{p.name}, {others}= _writeable({self.spec.name!r}, {p.name}, ({others}))")
         call = self.call()
         ruled = [p for p in self.arrays if p.tag in LAW_TAGS and not p.sequence]
         if ruled:

@@ -198,3 +198,101 @@ def test_a_copy_of_what_has_a_reversed_view_is_alone(copies, before):
     x[0, 0] = np.decompose(np.array(7.0), labels="e")
     assert back.is_decomposed
     assert flat.labels == ("d",)
+
+
+# --- reversed views, and views of their bits --------------------------------------------------------------------------
+
+
+WRITES = {
+    "setitem": lambda lib, t, y: t.__setitem__(..., y),
+    "reversed": lambda lib, t, y: t.__setitem__(slice(None, None, -1), y),
+    "half": lambda lib, t, y: t.__setitem__(slice(None, None, 2), y[::2]),
+    "indices": lambda lib, t, y: t.__setitem__([1, 0], y[:2]),
+    "mask": lambda lib, t, y: t.__setitem__(lib.arange(len(t)) > 0, y[1:]),
+    "copyto": lambda lib, t, y: lib.copyto(t, y),
+    "copyto where": lambda lib, t, y: lib.copyto(t, y, where=lib.arange(len(t)) > 0),
+    "putmask": lambda lib, t, y: lib.putmask(t, lib.arange(len(t)) > 0, y),
+    "place": lambda lib, t, y: lib.place(t, lib.arange(len(t)) > 0, y),
+    "put": lambda lib, t, y: lib.put(t, [1, 0], y[:2]),
+    "put_along_axis": lambda lib, t, y: lib.put_along_axis(t, lib.array([1]), y[:1], 0),
+    "flat": lambda lib, t, y: t.flat.__setitem__(slice(None), y),
+    "fill": lambda lib, t, y: t.fill(y[0]),
+    "out": lambda lib, t, y: lib.add(y, 0, out=t),
+}
+CHAINS = {  # each view is of one of those before, the last is written
+    "bits of the copy": lambda x, bits: (x, x[::-1], x[::-1].view(bits)),
+    "bits of a copy's part": lambda x, bits: (x, (back := x[::-1]), back[1:], back[1:].view(bits)),
+    "a copy of its bits": lambda x, bits: (x, (back := x[::-1]), (seen := back.view(bits)), seen[::-1]),
+    "bits of a copy's copy": lambda x, bits: (x, (back := x[::-1]), (again := back[::-1]), again.view(bits)),
+    "a copy of bits": lambda x, bits: (x, x[::-1], (seen := x.view(bits)), seen[::-1]),
+    "bits beside the copy": lambda x, bits: (x, x[::-1], x.view(bits)),
+    "the copy": lambda x, bits: (x, x.view(x.dtype), x[::-1]),
+}
+
+
+def agree(views, models):
+    """The numbers are NumPy's, to the bit, and parts add up."""
+    for view, model in zip(views, models, strict=True):
+        value = view.value
+        assert numpy.array(value).tobytes() == model.tobytes()
+        if view.is_decomposed:
+            assert (view.residual + view.components.sum(0) == value).all()
+
+
+def contributing(numbers, baseline):
+    """They are decomposed by elements, under labels of their places; integers from floats, whose steps they are."""
+    ends = (np.array(end.astype(end.dtype if end.dtype.kind in "fc" else float)) for end in (numbers, baseline))
+    made = np.decompose(next(ends), baseline=next(ends), axis=0, labels=range(len(numbers)))
+    return made.astype(str(numbers.dtype))
+
+
+@pytest.mark.filterwarnings("ignore::npdec.exceptions.DecompositionWarning")
+@pytest.mark.parametrize("bits", ["int64", "complex64"])
+@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_decomposed_numbers_are_written_into_bits_of_reversed_copies(write, chain, bits):
+    """The memory that is seen as the dtype of what is written gets contributions, all other only the bytes. Then
+    decomposed numbers are written over these, through each of the views."""
+    views, models = (list(chain(lib.arange(1.0, 5.0), bits)) for lib in (np, numpy))
+    target, model = views[-1], models[-1]
+    n = len(model)
+    numbers, baseline = ((k * numpy.arange(n) + 3).astype(model.dtype) for k in (1, 2))
+    carried = float if bits == "int64" else model.dtype
+    parts = [model.copy(), *numpy.zeros((n, n), carried)]
+    write(np, target, contributing(numbers, baseline))
+    for part, its in zip([model, *parts], [numbers, baseline, *numpy.diag(numbers - baseline)], strict=True):
+        write(numpy, part, its.astype(part.dtype))
+    agree(views, models)
+    assert [view.is_decomposed for view in views] == [its.dtype == model.dtype for its in models]
+    assert target.residual.tolist() == parts[0].tolist()
+    shares = dict.fromkeys(range(n), [0] * n) | dict(zip(target.labels, target.components.tolist(), strict=True))
+    assert list(shares.values()) == [part.tolist() for part in parts[1:]]
+    for view, its in zip(views, models, strict=True):
+        fresh = (numpy.arange(len(its)) + 7).astype(its.dtype)
+        view[...] = contributing(fresh, fresh - 1)
+        its[...] = fresh
+        agree(views, models)
+
+
+@pytest.mark.parametrize("carries", [False, True], ids=["plain", "decomposed"])
+def test_unaligned_views_drop_the_contributions_of_what_they_write(carries):
+    x, model = np.array(numpy.float32([1, 2, 3, 4])), numpy.float32([1, 2, 3, 4])
+    double, twin = x[1:3].view("float64"), model[1:3].view("float64")
+    x[...] = contributing(model, model - 1)
+    with pytest.warns(np.exceptions.DecompositionWarning, match="another dtype"):
+        double[...] = contributing(numpy.array([5.0]), numpy.array([2.0])) if carries else 5.0
+    twin[...] = 5
+    agree([x, double], [model, twin])
+    assert x.residual.tolist() == [0, *model[1:3].tolist(), 3]
+
+
+def test_bits_are_written_while_the_error_of_another_write_is_kept():
+    x = np.array([1.0, 2.0])
+    back = x[::-1]
+    bits = back.view("int64")
+    with pytest.raises(TypeError) as kept:
+        np.place(bits, np.array([True, True]), np.decompose(np.array([3.5, 4.5])))
+    x[...] = np.decompose(np.array([5.0, 6.0]), labels=["a", "b"])
+    assert back.components.tolist() == [[0, 5], [6, 0]]
+    assert bits.tolist() == numpy.array([6.0, 5.0]).view("int64").tolist()
+    del kept
