@@ -62,7 +62,7 @@ def share_of_jump(
     length = multiplier.detach().abs()
     usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
-    if slope is not None and not tracing() and not mapped():
+    if slope is not None and len(components) == 1 and not tracing() and not mapped():
         multiplier = _of_rounding(multiplier, difference, total, size, bounded & apart, slope)
     rare = jumps & ~usual
     if slope is not None:  # components that cancel have it, though the function has not moved
@@ -104,8 +104,10 @@ def _of_rounding(
     known: torch.Tensor,
     slope: Callable[[], torch.Tensor],
 ) -> torch.Tensor:
-    """The multiplier, and the slope beside the jumps where nothing but rounding has moved the argument, and the function
-    by no more than that slope and rounding: a quotient of two rounding errors would be any number."""
+    """The multiplier of one component, in which nobody knows what has cancelled (that of reverse mode stands for all).
+
+    Where nothing but rounding has moved the argument, and the function by no more than its slope beside the jumps and
+    rounding, it is that slope: a quotient of two rounding errors would be any number."""
     size = size.detach()
     noise = _ROUNDINGS * torch.finfo(size.dtype).eps
     still = known & (total.abs() <= noise * size)
