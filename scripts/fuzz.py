@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / folder) for folder in ("", "array", "decomposed"))]
 
 import fuzz_run  # noqa: E402  (found by the line above)
 
@@ -24,7 +24,6 @@ import fuzz_run  # noqa: E402  (found by the line above)
 def shared_memory(options: argparse.Namespace) -> int:
     from hypothesis import HealthCheck, seed, settings
     from hypothesis.stateful import run_state_machine_as_test
-
     from test_aliasing_machine import Aliasing
     from test_tensor_machine import Tensors
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "law", "rules")]
 
 from test_reverse_writes import check_derivatives, check_modes
 from test_torch_reverse_writes import CHECKED, check_operator
+
 from writes import KEYS, TARGETS, WHOLE, is_numpys, keyed, keyed_cases, whole
 
 
