@@ -16,10 +16,10 @@ import torch
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("", "law", "rules")]
 
-from test_reverse_writes import check_derivatives, check_modes
-from test_torch_reverse_writes import CHECKED, check_operator
+from test_reverse_writes import check_derivatives, check_modes  # noqa: E402
+from test_torch_reverse_writes import CHECKED, check_operator  # noqa: E402
 
-from writes import KEYS, TARGETS, WHOLE, is_numpys, keyed, keyed_cases, whole
+from writes import KEYS, TARGETS, WHOLE, is_numpys, keyed, keyed_cases, whole  # noqa: E402
 
 
 def main() -> int:
