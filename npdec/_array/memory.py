@@ -178,24 +178,25 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
         mirrors[:] = _alive(mirrors)
 
 
-def written(array: NDArrayBase) -> None:
+def written(array: NDArrayBase, failed: bool = False) -> None:
     """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
 
-    Also where an exception, an interrupt, came in between: nobody knows then how far things have come, but what is
-    equal stays as it is. (A second interrupt, which comes while this runs for the first one, leaves copies behind.)
+    Also where it `failed`, with a refusal or an interrupt: nobody knows then how far things have come, but what is
+    equal, or adds up yet, stays as it is. (A second interrupt, which comes while this runs for the first one, leaves
+    copies behind.)
     """
     family = getattr(array, "_m", None)
     if family is None or not (family.mirrors or family.origin or family.mixed):
         return
     told: set[str] = set()  # at the end, for a warning may be an error
     if family.mixed:
-        told |= _drop_covered(array, family)
+        told |= _drop_covered(array, family, failed)
     while family.origin is not None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy, told)
         if family.mixed:
-            told |= _drop_covered(copy._src[0], family)
+            told |= _drop_covered(copy._src[0], family, failed)
     _renew(family)
     for message in told:
         _util.warn(message, DecompositionWarning)
@@ -329,9 +330,9 @@ def _is_decomposed_beside(member: NDArrayBase, array: NDArrayBase) -> bool:
     return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
 
 
-def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
-    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies. What is
-    to be said of it."""
+def _drop_covered(array: NDArrayBase, family: Family, failed: bool) -> set[str]:
+    """Drop the contributions of what was written as another dtype: all numbers in whose bytes the array lies, or, if
+    the write failed, those of them whose parts do not add up any more. What is to be said of it."""
     if type(array._t) is DecomposedTensor or not array._t.numel():
         return set()
     covered = torch.zeros(array._t.untyped_storage().nbytes(), dtype=torch.bool, device=array._t.device)
@@ -345,10 +346,19 @@ def _drop_covered(array: NDArrayBase, family: Family) -> set[str]:
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
         place = shared_storage.each_once(value)
         hit = _bytes_in(covered, value)[place].any(-1)
+        if failed:
+            hit &= ~_adds_up(value[place], residual[place], components[(slice(None), *place)])
         residual[place][hit] = value[place][hit]
         components[(slice(None), *place)].masked_fill_(hit, 0)
         dropped |= bool(hit.any())
     return {"writing into memory that is seen as another dtype drops contributions"} if dropped else set()
+
+
+def _adds_up(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """Where the value is what the parts add up to, but for rounding."""
+    wanted, size = residual + components.sum(0), residual.abs() + components.abs().sum(0)
+    near = (value - wanted).abs() <= 1024 * torch.finfo(value.dtype).eps * size
+    return near | (value == wanted) | (torch.isnan(value) & torch.isnan(wanted))
 
 
 def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
