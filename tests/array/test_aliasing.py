@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 import warnings
 
@@ -192,6 +193,24 @@ def test_a_write_that_fails_half_way_drops_what_it_reached_under_another_dtype()
     assert 0 < reached.sum() < size
     assert x.residual.tolist() == np.where(reached, 0, 1).tolist()
     assert x.components.sum(0).tolist() == np.where(reached, 0, 2).tolist()
+
+
+def test_a_view_keeps_its_base_when_nobody_else_has_it():
+    views = {
+        "view": lambda x: x.view(),
+        "view of the dtype": lambda x: x.view(x.dtype),
+        "all": lambda x: x[...],
+        "transposed": lambda x: x.T,
+        "reshaped": lambda x: x.reshape(x.shape),
+    }
+    for shape in ((), (2,)):
+        for name, look in views.items():
+            for made in (np.zeros(shape), np.decompose(np.ones(shape))):
+                seen = [look(made)]
+                del made
+                gc.collect()
+                assert seen[0].base is not None, (name, shape)
+                assert not seen[0].flags.owndata, (name, shape)
 
 
 def test_the_value_of_a_decomposed_array_is_read_only():
