@@ -8,6 +8,7 @@ import warnings
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 
@@ -211,6 +212,20 @@ def test_a_view_keeps_its_base_when_nobody_else_has_it():
                 gc.collect()
                 assert seen[0].base is not None, (name, shape)
                 assert not seen[0].flags.owndata, (name, shape)
+
+
+def test_labels_reach_real_parts_of_complex_numbers_that_are_pairs_of_real_ones():
+    pairs = torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
+    for memory in (torch.zeros(3, 2, dtype=torch.float64), pairs * 1):
+        z = np.asarray(torch.view_as_complex(memory))
+        real = z.real
+        for i, label in enumerate("abc"):
+            z[i] = np.decompose(np.array(2 + 1j), labels=[label])
+        assert real.labels == z.labels == ("a", "b", "c")
+        assert real.value.tolist() == [2, 2, 2]
+        assert real.components.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
+        real += z.imag
+        assert z.tolist() == [3 + 1j] * 3
 
 
 def test_the_value_of_a_decomposed_array_is_read_only():
