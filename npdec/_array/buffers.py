@@ -286,7 +286,7 @@ class BufferMethods(ArrayBase):
             raise ValueError("Type must be a sub-type of ndarray type")
         target = self._d if dtype is None else as_dtype(dtype)
         if target is self._d:
-            return alias(self, lambda tensor: (tensor.view_as(tensor) if tensor.dim() else tensor, None))
+            return alias(self, lambda tensor: (tensor.view_as(tensor), None))
         if isinstance(self._t, DecomposedTensor):
             raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
         return alias(self, lambda tensor: reinterpreted(tensor, target))

@@ -140,5 +140,5 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
         setitem_impl.setitem(target, items, tensor)
         memory.written(array)
     except BaseException:  # an interrupt, or a key or shape that does not fit
-        memory.written(array)
+        memory.written(array, failed=True)
         raise

@@ -178,24 +178,25 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
         mirrors[:] = _alive(mirrors)
 
 
-def written(array: NDArrayBase) -> None:
+def written(array: NDArrayBase, failed: bool = False) -> None:
     """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
 
-    Also where an exception, an interrupt, came in between: nobody knows then how far things have come, but what is
-    equal stays as it is. (A second interrupt, which comes while this runs for the first one, leaves copies behind.)
+    Also where it `failed`, with a refusal or an interrupt: nobody knows then how far things have come, but what is
+    equal, or adds up yet, stays as it is. (A second interrupt, which comes while this runs for the first one, leaves
+    copies behind.)
     """
     family = getattr(array, "_m", None)
     if family is None or not (family.mirrors or family.origin or family.mixed):
         return
     told: set[str] = set()  # at the end, for a warning may be an error
     if family.mixed:
-        _drop_covered(array._t, family, told)
+        _drop_covered(array._t, family, told, failed=failed)
     while family.origin is not None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy, told)
         if family.mixed:
-            _drop_covered(copy._src[0]._t, family, told)
+            _drop_covered(copy._src[0]._t, family, told, failed=failed)
     _renew(family, told)
     for message in told:
         _util.warn(message, DecompositionWarning)
@@ -353,9 +354,16 @@ def _is_decomposed_beside(member: NDArrayBase, array: NDArrayBase) -> bool:
     return type(member._t) is DecomposedTensor and shares_storage(member._t, array._t)
 
 
-def _drop_covered(written: torch.Tensor, family: Family, told: set[str], where: torch.Tensor | None = None) -> None:
+def _drop_covered(
+    written: torch.Tensor,
+    family: Family,
+    told: set[str],
+    where: torch.Tensor | None = None,
+    failed: bool = False,
+) -> None:
     """Drop the contributions of what was written as another dtype: of all numbers in whose bytes the tensor lies, or
-    those of its elements where it was written. What is to be said of it is added to `told`."""
+    those of its elements where it was written; if the write failed, of those whose parts do not add up any more. What
+    is to be said of it is added to `told`."""
     if type(written) is DecomposedTensor or not written.numel():
         return
     covered = torch.zeros(written.untyped_storage().nbytes(), dtype=torch.bool, device=written.device)
@@ -369,10 +377,19 @@ def _drop_covered(written: torch.Tensor, family: Family, told: set[str], where: 
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
         place = shared_storage.each_once(value)
         hit = _bytes_in(covered, value)[place].any(-1)
+        if failed:
+            hit &= ~_adds_up(value[place], residual[place], components[(slice(None), *place)])
         residual[place][hit] = value[place][hit]
         components[(slice(None), *place)].masked_fill_(hit, 0)
         if hit.any():
             told.add("writing into memory that is seen as another dtype drops contributions")
+
+
+def _adds_up(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
+    """Where the value is what the parts add up to, but for rounding."""
+    wanted, size = residual + components.sum(0), residual.abs() + components.abs().sum(0)
+    near = (value - wanted).abs() <= 1024 * torch.finfo(value.dtype).eps * size
+    return near | (value == wanted) | (torch.isnan(value) & torch.isnan(wanted))
 
 
 def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:

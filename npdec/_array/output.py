@@ -116,7 +116,7 @@ def write(
         target.copy_(value)
         memory.written(array)
     except BaseException:  # an interrupt
-        memory.written(array)
+        memory.written(array, failed=True)
         raise
 
 

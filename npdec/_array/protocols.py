@@ -107,9 +107,12 @@ def _by_numpy(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str
             return made
     try:
         result = getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
-    finally:
         for array in written:
             memory.written(array)
+    except BaseException:
+        for array in written:
+            memory.written(array, failed=True)
+        raise
     if outs:
         return outs[0] if len(outs) == 1 else outs
     return _as_arrays(result)

@@ -247,8 +247,13 @@ def _values(members: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 def _seen_alike(member: torch.Tensor, source: torch.Tensor | None) -> torch.Tensor:
     """A tensor on the same memory and graph, the view of `source` that the member is of what it is a view of."""
     if source is not None:
+        flags = [(tensor.is_conj(), tensor.is_neg()) for tensor in (member, source)]
         with torch.enable_grad():
-            value: torch.Tensor = member._view_func(source)  # type: ignore[attr-defined]
+            # Where views of other dtypes come in between torch's function keeps one, which would count as unknown.
+            if member.dtype is source.dtype and flags[0] == flags[1]:
+                value: torch.Tensor = source.as_strided(member.shape, member.stride(), member.storage_offset())
+            else:
+                value = member._view_func(source)  # type: ignore[attr-defined]
     elif member.requires_grad and not member.is_leaf:
         with torch.enable_grad():
             value = _Same.apply(member)

@@ -267,7 +267,8 @@ class _Source:
         following = [f"    _written(_array_{name})" for name in written]
         if written:
             calling = ["try:", *(f"    {line}" for line in calling), *following]
-            calling += ["except BaseException:", *following, "    raise"]  # an interrupt
+            failing = [f"    _written(_array_{name}, True)" for name in written]
+            calling += ["except BaseException:", *failing, "    raise"]  # a refusal, or an interrupt
         lines += calling
         lines += self.finish()
         return lines

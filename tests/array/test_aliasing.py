@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import operator
 import warnings
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 
@@ -149,6 +152,80 @@ def test_contributions_and_views_of_another_dtype():
         warnings.simplefilter("error")
         x += x
     assert bits.tolist() == x.value.view(np.int64).tolist()
+
+
+REFUSED = {
+    "a shape that does not fit": lambda bits: operator.setitem(bits, slice(0, 1), [1, 2, 3]),
+    "too many for a mask": lambda bits: operator.setitem(bits, bits > 0, [1, 2, 3]),
+    "an index out of bounds": lambda bits: operator.setitem(bits, [5], 1),
+    "too many indices": lambda bits: operator.setitem(bits, (0, 0), 1),
+    "copyto": lambda bits: np.copyto(bits, [1, 2, 3]),
+    "put": lambda bits: np.put(bits, [7], 1),
+    "put_along_axis": lambda bits: np.put_along_axis(bits, np.array([9]), 1, 0),
+    "place": lambda bits: np.place(bits, [True, True], []),
+    "fill_diagonal": lambda bits: np.fill_diagonal(bits, 1),
+    "a view that torch cannot make": lambda bits: operator.setitem(bits[::-1], slice(0, 1), [1, 2, 3]),
+    "NumPy's own": lambda bits: numpy.frompyfunc(abs, 1, 1)(bits, out=bits),
+}
+
+
+@pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED)
+def test_a_write_that_is_refused_drops_nothing_under_another_dtype(refused):
+    x = np.zeros(2)
+    bits = x.view(np.int64)
+    x[...] = np.decompose(np.array([3.0, numpy.inf]), baseline=np.array([1.0, 2.0]), labels=["a", "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.DecompositionWarning)
+        with pytest.raises((ValueError, IndexError, TypeError)):
+            refused(bits)
+    assert x.residual.tolist() == [1, 2]
+    assert x.components.tolist() == [[2, 0], [0, numpy.inf]]
+
+
+def test_a_write_that_fails_half_way_drops_what_it_reached_under_another_dtype():
+    size = 20000  # NumPy writes what is cast in blocks of 8192
+    x = np.zeros(size)
+    bits = x.view(np.int64)
+    x[...] = np.decompose(np.full(size, 3.0), baseline=np.ones(size), groups=np.arange(size) % 2, labels=["a", "b"])
+    calls = iter(range(10000))
+    with pytest.raises(StopIteration), pytest.warns(np.exceptions.DecompositionWarning, match="another dtype"):
+        numpy.frompyfunc(lambda number: 0 * next(calls), 1, 1)(bits, out=bits, casting="unsafe")
+    reached = x.value == 0
+    assert 0 < reached.sum() < size
+    assert x.residual.tolist() == np.where(reached, 0, 1).tolist()
+    assert x.components.sum(0).tolist() == np.where(reached, 0, 2).tolist()
+
+
+def test_a_view_keeps_its_base_when_nobody_else_has_it():
+    views = {
+        "view": lambda x: x.view(),
+        "view of the dtype": lambda x: x.view(x.dtype),
+        "all": lambda x: x[...],
+        "transposed": lambda x: x.T,
+        "reshaped": lambda x: x.reshape(x.shape),
+    }
+    for shape in ((), (2,)):
+        for name, look in views.items():
+            for made in (np.zeros(shape), np.decompose(np.ones(shape))):
+                seen = [look(made)]
+                del made
+                gc.collect()
+                assert seen[0].base is not None, (name, shape)
+                assert not seen[0].flags.owndata, (name, shape)
+
+
+def test_labels_reach_real_parts_of_complex_numbers_that_are_pairs_of_real_ones():
+    pairs = torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
+    for memory in (torch.zeros(3, 2, dtype=torch.float64), pairs * 1):
+        z = np.asarray(torch.view_as_complex(memory))
+        real = z.real
+        for i, label in enumerate("abc"):
+            z[i] = np.decompose(np.array(2 + 1j), labels=[label])
+        assert real.labels == z.labels == ("a", "b", "c")
+        assert real.value.tolist() == [2, 2, 2]
+        assert real.components.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
+        real += z.imag
+        assert z.tolist() == [3 + 1j] * 3
 
 
 def test_the_value_of_a_decomposed_array_is_read_only():
