@@ -171,10 +171,10 @@ def var(
         elif axis.__class__ is int and keepdims is NoValue:
             if -a.ndim <= axis < a.ndim and a.shape[axis] > ddof and a.numel():
                 return torch.var(a, axis, correction=ddof)
-        elif a.numel() and a.ndim:
+        elif a.numel() and a.ndim and keepdims:
             axes = _reduce.mean_axes(axis, a.ndim, where)
             if math.prod([a.shape[i] for i in axes]) > ddof and axes:
-                return torch.var(a, axes, correction=ddof, keepdim=keepdims is not NoValue and bool(keepdims))
+                return torch.var(a, axes, correction=ddof, keepdim=keepdims is not NoValue)
     axes = _reduce.mean_axes(axis, a.ndim, where)
     count = _reduce.count_items(a, axes, where, True)
     freedom = count - ddof
