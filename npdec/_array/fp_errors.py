@@ -19,7 +19,7 @@ from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 
-__all__ = ["check_cast", "check_ufunc", "found_by_ufunc", "run"]
+__all__ = ["check_cast", "found_by_cast", "found_by_ufunc", "run", "watch"]
 
 
 def _plain(x: Any) -> Any:
@@ -136,18 +136,6 @@ def _found_in_integers(
         if not dtypes_impl.fits(exact, results[0].dtype):
             found.add("over")
     return found
-
-
-def check_ufunc(
-    function: UfuncBase,
-    operands: Sequence[Any],
-    result: Any,
-    name: str | None = None,
-    mask: torch.Tensor | None = None,
-    scalar: bool = False,
-) -> None:
-    """Report the errors in a computation of a ufunc, under its own name or another."""
-    fp_state.report(found_by_ufunc(function, operands, result, mask, scalar), name or function.__name__)
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------
