@@ -28,8 +28,8 @@ import npdec as np  # noqa: E402
 import samples  # noqa: E402
 from npdec._core.signatures import LAW_TAGS, read_parameters  # noqa: E402
 from npdec._decomposed.completeness import relative_error  # noqa: E402
+from npdec._decomposed.registry import Trait, traits_of  # noqa: E402
 from npdec._decomposed.tensor import DecomposedTensor  # noqa: E402
-from npdec._impl import torch_linear_impl  # noqa: E402
 from npdec._law import law, overrides_scope  # noqa: E402
 from npdec._rules import dispatch  # noqa: E402
 
@@ -85,6 +85,7 @@ FORMS = {
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
 # Formulas of which the quadrature is asked.
+_LINEAR = Trait.EACH | Trait.MOVE | Trait.RESHAPE | Trait.TRANSPOSE
 FACTORISATIONS = "eigh eigvalsh eig eigvals svd qr cholesky pinv".split()
 
 
@@ -95,18 +96,19 @@ class Steps:
         self.words: set[str] = set()
 
     def run(self, rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        name, inner = getattr(func, "__name__", ""), getattr(rule, "inner", rule)
+        name, inner = getattr(func, "__name__", ""), rule.inner or rule
         if isinstance(inner, law.TaggedRule):
-            self.words |= tagged(inner.by_key, args, kwargs)
+            self.words |= tagged(inner.tags, args, kwargs)
         elif name in ("abs", "absolute") and not args[0].value.is_complex():
             self.words.add("slope")
-        elif name in FORMS or name in torch_linear_impl.LINEAR:
+        elif name in FORMS or traits_of(func) & _LINEAR:
             self.words.add(FORMS.get(name, "linear"))
         elif (
-            inner.__module__ != dispatch.__name__
+            inner is not dispatch.BY_QUADRATURE
+            and not inner.passes
             and name.removeprefix("linalg_") not in FACTORISATIONS
             and not law.is_default(func)
-            and not getattr(inner, "opaque", False)
+            and not inner.opaque
         ):
             self.words.add("closed form")
         return rule(func, args, kwargs)

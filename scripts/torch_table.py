@@ -128,31 +128,29 @@ def _name(owner: Any, function: Any) -> str:
 
 
 def _kind(function: Any, name: str) -> tuple[str, str]:
-    rule: Any = law.rules.get(function) or dispatch.default_rule(function)
-    if function in inplace.RULES or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
-        if getattr(rule, "refused", None):
+    rule: Any = dispatch.rule_of(function)
+    if rule.writes or (name.endswith("_") and not name.endswith("__")) or name in _OPERATORS_IN_PLACE:
+        if rule.refused:
             return "refused", rule.refused
-        refuses = rule is inplace._no_inplace
+        refuses = rule is inplace.NO_INPLACE
         return ("refused", "a decomposed tensor is not written so") if refuses else ("in place", "")
     if isinstance(rule, law.TaggedRule):
-        tags = {tag for tag in rule.by_key.values() if tag != "Opaque"}
+        tags = {tag for tag in rule.tags.values() if tag != "Opaque"}
         for kind in ("Stepwise", "Pointwise", "Multilinear", "Linear"):
             if kind in tags:
                 return kind.lower(), ""
         return ("quadrature", "") if tags else ("looked at", "")
-    if getattr(rule, "refused", None):
+    if rule.refused:
         return "refused", rule.refused
-    if rule is dispatch._refuse_numpy:
-        return "refused", "memory that others read has no place for contributions"
-    if getattr(rule, "opaque", False):
+    if rule.opaque:
         return "looked at", ""
-    if getattr(rule, "formula", None) is not None:
+    if rule.formula is not None:
         return "formula", ""
     if name in ABOUT_THE_OBJECT:
         return "looked at", "of the object, not of its numbers"
-    if rule is dispatch._by_quadrature:
+    if rule is dispatch.BY_QUADRATURE:
         return "quadrature", ""
-    if isinstance(function, types.FunctionType) and getattr(rule, "passes", False):
+    if isinstance(function, types.FunctionType) and rule.passes:
         return "body", ""
     return "closed form", ""
 

@@ -55,14 +55,12 @@ def decomposition_warnings_alone() -> Iterator[None]:
 @pytest.fixture
 def nothing_stays_registered() -> Iterator[None]:
     """Take away what a test has registered for good in npdec.overrides."""
-    from npdec._law import law
+    from npdec._decomposed.registry import rows
     from npdec.overrides import _calls
 
-    rules, defaults, opened = dict(law.rules), set(law.defaults), set(_calls._opened)
+    before, opened = dict(rows), set(_calls._opened)
     yield
     for cls in set(_calls._opened) - opened:
         _calls.close_class(cls)
-    law.rules.clear()
-    law.rules.update(rules)
-    law.defaults.clear()
-    law.defaults.update(defaults)
+    rows.clear()
+    rows.update(before)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "read_parameters", "return_tag"]
+__all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "is_bodyless", "read_parameters", "return_tag"]
 
 LAW_TAGS = frozenset({"Linear", "Multilinear", "Pointwise", "Routed", "Smooth", "Stepwise"})
 ARRAY_TAGS = LAW_TAGS | {"ArrayLike", "Opaque", "ArrayLikeOrScalar", "Coefficients", "InPlace", "Mask"}
@@ -16,6 +17,7 @@ _OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
 )
+_BODYLESS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP", "LOAD_COMMON_CONSTANT", "NOT_TAKEN"}
 _RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
 
 
@@ -98,3 +100,14 @@ def return_tag(kernel: Callable[..., Any]) -> str | None:
         if name in _render(annotation):
             return name
     return None
+
+
+def is_bodyless(function: Callable[..., Any]) -> bool:
+    """Whether the function consists of its signature (and a docstring): it does nothing and returns None."""
+    if not isinstance(function, types.FunctionType):
+        return False
+    import dis
+
+    operations = list(dis.get_instructions(function))
+    returned = [i for i in operations if i.opname in ("LOAD_CONST", "RETURN_CONST", "LOAD_COMMON_CONSTANT")]
+    return {i.opname for i in operations} <= _BODYLESS and returned[-1].argval is None

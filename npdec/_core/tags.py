@@ -41,7 +41,6 @@ __all__ = [
     "View",
     "out_casting",
     "public",
-    "torch_rule",
     "ufunc",
     "writes_back",
 ]
@@ -227,15 +226,5 @@ def unshown(parameter: str) -> Callable[[Kernel], Kernel]:
     def declare(kernel: Kernel) -> Kernel:
         kernel.__unshown__ = parameter  # type: ignore[attr-defined]
         return kernel
-
-    return declare
-
-
-def torch_rule(*functions: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
-    """Declare a type-tagged signature, without a body, as the rule of torch functions that share it."""
-
-    def declare(signature: Kernel) -> Kernel:
-        signature.__torch_functions__ = functions  # type: ignore[attr-defined]
-        return signature
 
     return declare

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed import block_sparse_rules, entries_rules
 from npdec._decomposed.axes import lead
@@ -18,44 +17,23 @@ from npdec._decomposed.batching_rules import in_front
 from npdec._decomposed.call import Call
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.lazy_products import Deferred, deferred, moved
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_limits import check, has_many
 from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
-from npdec._torch.tracing import constant_when_traced, name_of, tracing
+from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["ELEMENTWISE", "LEADING", "MATRIX_PRODUCTS", "apply", "stacked"]
+__all__ = ["apply", "leading_axes", "stacked"]
 
-_REAL: Any = torch.Tensor.real
-_IMAG: Any = torch.Tensor.imag
-# Functions of broadcasting tensors: components need their axis in front of the axes of the result.
-ELEMENTWISE = frozenset(
-    {torch.add, torch.Tensor.add, torch.sub, torch.Tensor.sub, torch.mul, torch.Tensor.mul, torch.neg, torch.Tensor.neg,
-     torch.Tensor.to, torch.Tensor.double, torch.Tensor.float, torch.div, torch.Tensor.div, torch.true_divide,
-     torch.Tensor.__rsub__, torch.clone, torch.Tensor.clone, torch.where, torch.real, torch.imag, torch.conj,
-     torch.Tensor.conj, torch.resolve_conj, torch.Tensor.resolve_conj, torch.resolve_neg, torch.Tensor.resolve_neg,
-     _REAL.__get__, _IMAG.__get__}
-)  # fmt: skip
-# Functions of which the first argument may have any number of leading axes.
-LEADING = frozenset({F.linear})
-# Functions of which the first argument may have one leading axis, if it has as many axes as the weight.
-BATCHED = frozenset({torch.conv1d, torch.conv2d, torch.conv3d})
-MATRIX_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__, torch.bmm, torch.Tensor.bmm})
-_SETS = {"ELEMENTWISE": ELEMENTWISE, "LEADING": LEADING, "BATCHED": BATCHED, "MATRIX_PRODUCTS": MATRIX_PRODUCTS}
 _LARGE = 2**16  # products of numbers for a component, from which on it has a call of its own
-
-
-@constant_when_traced
-def is_among(function: Callable[..., Any], names: str) -> bool:
-    """Whether a function is one of ELEMENTWISE, LEADING, BATCHED or MATRIX_PRODUCTS."""
-    return function in _SETS[names]
 
 
 def leading_axes(call: Call, tensor: torch.Tensor) -> int:
     """How many axes of the first argument the function leaves where they are, looking at each of their rows alone."""
-    if is_among(call.func, "LEADING"):
+    if call.traits & Trait.LAYER:
         return tensor.ndim - 1
-    if is_among(call.func, "BATCHED"):
+    if call.traits & Trait.CONV:
         weight: Any = call.args[1] if len(call.args) > 1 else call.kwargs["weight"]
         return 1 if tensor.ndim == weight.ndim else 0
     return 0
@@ -76,7 +54,7 @@ def apply(
     others are `held`.
     """
     count = len(components[0])
-    elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
+    elementwise = bool(call.traits & Trait.ELEMENTWISE) and isinstance(value, torch.Tensor)
     endless = elementwise and len(components) == 1 and bool(call.constant_factors) and call.has_infinite_factor()
     if any(not isinstance(c, torch.Tensor) for c in components):
         made = None
@@ -118,7 +96,7 @@ def stacked(
     """`function` of tensors with one more axis in front, which stays there. With `endless` an argument holds
     infinities, of which zero components take none."""
     count = len(components[0])
-    elementwise = is_among(call.func, "ELEMENTWISE") and isinstance(value, torch.Tensor)
+    elementwise = bool(call.traits & Trait.ELEMENTWISE) and isinstance(value, torch.Tensor)
     if not count:
         if isinstance(value, torch.Tensor):
             return value.new_zeros((0, *value.shape))
@@ -130,13 +108,13 @@ def stacked(
             if not bool(torch.isfinite(result).all()) and bool(torch.isfinite(components[0]).all()):
                 warn_infinite(name_of(call.func))
         return _expanded(result, count, value)
-    if is_among(call.func, "LEADING") and [call.leaves[i].key for i in places] == [0]:
+    if call.traits & Trait.LAYER and [call.leaves[i].key for i in places] == [0]:
         return function(*components)
     front = None if tracing() else in_front(call, value)
     if front is not None:
         made = front(components[0])
         return _single_views(call, made, components) if isinstance(made, (tuple, list)) else made
-    if len(components) == 1 and not tracing() and is_among(call.func, "MATRIX_PRODUCTS"):
+    if len(components) == 1 and not tracing() and call.traits & Trait.MATMUL:
         product = _of_matrices(call, components[0], places[0], held)
         if product is not None:
             return product

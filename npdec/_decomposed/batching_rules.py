@@ -11,8 +11,21 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import row_of
 
-__all__ = ["in_front", "is_basic", "named"]
+__all__ = [
+    "flipped",
+    "in_front",
+    "indexed",
+    "is_basic",
+    "of_axes",
+    "permuted",
+    "reduced",
+    "reshaped",
+    "swapped",
+    "taken",
+    "unsqueezed",
+]
 
 Function = Callable[..., Any]
 
@@ -23,7 +36,8 @@ def in_front(call: Call, value: Any) -> Function | None:
     `value` is what the function makes of the argument itself.
     """
     leaf = call.leaves[0]
-    form = _FORMS.get(call.func)
+    row = row_of(call.func)
+    form = None if row is None else row.batch
     if form is None or len(call.leaves) > 1 or leaf.key != 0 or leaf.place is not None or call.constant_linear:
         return None
     return form(call.func, leaf.tensor.ndim, call.args[1:], call.kwargs, value)
@@ -35,7 +49,7 @@ def is_basic(key: Any) -> bool:
     return all(item is None or item is Ellipsis or type(item) in (int, slice) for item in items)
 
 
-def _reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     """sum, mean: over an axis, axes, or all."""
     if not set(kwargs) <= {"dim", "keepdim", "dtype"} or not ndim:
         return None
@@ -51,7 +65,7 @@ def _reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
     return lambda c: func(c, axes, *rest, **named)
 
 
-def _of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
+def of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
     """The arguments from `first` to before `last` (after the tensor) are axes; their defaults."""
 
     def form(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -65,7 +79,7 @@ def _of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
     return form
 
 
-def _permuted(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def permuted(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     dims = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
     if kwargs or not all(type(dim) is int for dim in dims):
         return None
@@ -73,7 +87,7 @@ def _permuted(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], valu
     return lambda c: c.permute(order)
 
 
-def _flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     dims = kwargs.get("dims", args[0] if len(args) == 1 and not isinstance(args[0], int) else args)
     if not isinstance(dims, (tuple, list)) or not all(type(dim) is int for dim in dims):
         return None
@@ -82,54 +96,31 @@ def _flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
     return lambda c: c.flip(axes)
 
 
-def _taken(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def taken(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     index = kwargs.get("index", args[0] if args else None)  # of which torch.vmap warns that it is slow
     return lambda c: c.reshape(len(c), -1)[:, index]
 
 
-def _unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if kwargs or len(args) != 1 or type(args[0]) is not int:
         return None
     axis = args[0] if args[0] < 0 else args[0] - ndim - 1
     return lambda c: c.unsqueeze(axis)
 
 
-def _reshaped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def reshaped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if not isinstance(value, torch.Tensor) or any(isinstance(arg, torch.dtype) for arg in (*args, *kwargs.values())):
         return None
     shape = tuple(value.shape)
     return lambda c: c.reshape(len(c), *shape)
 
 
-def _indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if not is_basic(args[0]):
         return None
     key = (slice(None), *(args[0] if isinstance(args[0], tuple) else (args[0],)))
     return lambda c: c[key]
 
 
-def _swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+def swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     return (lambda c: c.mT) if ndim > 1 else None
-
-
-def named(names: str) -> list[Any]:
-    """The functions and methods of torch of these names, and what reads the attributes."""
-    found = [getattr(owner, name, None) for name in names.split() for owner in (torch, torch.Tensor)]
-    readers = [f if callable(f) else getattr(f, "__get__", None) for f in found]
-    return [f for f in readers if f is not None]  # a dtype is of no use
-
-
-def _table(**forms: Function) -> dict[Function, Function]:
-    return {function: form for name, form in forms.items() for function in named(name)}
-
-
-_FORMS: dict[Function, Function] = {
-    **_table(
-        mT=_swapped, sum=_reduced, mean=_reduced, permute=_permuted, flip=_flipped, unsqueeze=_unsqueezed, take=_taken,
-        __getitem__=_indexed,
-        reshape=_reshaped, view=_reshaped, flatten=_reshaped, unflatten=_reshaped,
-        transpose=_of_axes(0, 2), swapaxes=_of_axes(0, 2), swapdims=_of_axes(0, 2),
-        squeeze=_of_axes(0, 1), cumsum=_of_axes(0, 1), select=_of_axes(0, 1), index_select=_of_axes(0, 1),
-        unbind=_of_axes(0, 1, (0,)), split=_of_axes(1, 2, (0,)), chunk=_of_axes(1, 2, (0,)),
-    ),
-}  # fmt: skip

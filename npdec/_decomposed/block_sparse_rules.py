@@ -7,24 +7,21 @@ returns the windows of the result, its dense components, or None, where the comp
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed.aliasing import shares_memory
-from npdec._decomposed.batching_rules import in_front, is_basic, named
+from npdec._decomposed.batching_rules import in_front, is_basic
 from npdec._decomposed.block_sparse import Layout, Windows
 from npdec._decomposed.block_sparse_convolutions import Made, convolution
 from npdec._decomposed.call import Call
 from npdec._decomposed.entries import Entries
+from npdec._decomposed.registry import Trait
 
 __all__ = [
-    "ARITHMETIC",
-    "MEANS",
-    "PRODUCTS",
-    "SUMS",
     "given_beside",
     "linked",
     "moved",
@@ -39,7 +36,7 @@ Function = Callable[..., Any]
 
 def moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
     """What the function makes of the windows of argument number `at`, the other decomposed ones held."""
-    leaf, form = call.leaves[at], FORMS.get(call.func)
+    leaf, form = call.leaves[at], _form(call.traits)
     if form is None or leaf.place is not None:
         return None
     others = given_beside(call, at, held)
@@ -195,18 +192,18 @@ def _added(call: Call, place: int | str, windows: Windows, others: dict[int | st
     if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or windows.shape[1:] != value.shape:
         return None
     parts = windows.parts.to(value.dtype)
-    taken = call.func is torch.Tensor.__rsub__ if place == 0 else call.func in _DIFFERENCES
+    taken = call.traits & (Trait.SUBTRACT_FROM if place == 0 else Trait.SUBTRACT)
     return windows.like(-parts if taken else parts)
 
 
 def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
     """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
-    if call.func not in {*SUMS, *_DIFFERENCES} or len(components) != 2 or len(call.args) != 2 or call.kwargs:
+    if not call.traits & (Trait.ADD | Trait.SUBTRACT) or len(components) != 2 or len(call.args) != 2 or call.kwargs:
         return None
     if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
         return None
     first, second = components
-    if call.func not in SUMS:
+    if call.traits & Trait.SUBTRACT:
         second = second.like(-second.parts) if isinstance(second, Windows) else -second
     return total([first, second])
 
@@ -225,7 +222,7 @@ def _total(call: Call, place: int | str, windows: Windows, others: dict[int | st
         return None
     axes, keep = found
     parts = windows.parts.sum([axis + 1 for axis in axes], keepdim=keep)
-    if call.func in MEANS:
+    if call.traits & Trait.MEAN:
         parts = parts / torch.Size([windows.shape[1 + axis] for axis in axes]).numel()
     if windows.axis in axes:
         return _by_owner(windows.layout, parts)
@@ -251,9 +248,9 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     axis, layout, shape = windows.axis, windows.layout, windows.shape[1:]
     if place != 0:
         return None
-    if call.func in _PIECES and others.get(2, others.get("dim", 0)) % len(shape) == axis:
+    if call.traits & Trait.SPLIT and others.get(2, others.get("dim", 0)) % len(shape) == axis:
         return None
-    if call.func is torch.Tensor.__getitem__ and not is_basic(others[1]):
+    if call.traits & Trait.INDEX and not is_basic(others[1]):
         return None
     # A tensor that has a step along the axis alone tells where that goes.
     probe = layout.owner.new_empty(layout.n).as_strided(shape, [int(i == axis) for i in range(len(shape))])
@@ -289,30 +286,21 @@ def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int |
     return None
 
 
-_PIECES: tuple[Function, ...] = (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)
-_CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
-MEANS: tuple[Function, ...] = (torch.mean, torch.Tensor.mean)
-SUMS: frozenset[Function] = frozenset({torch.add, torch.Tensor.add})
-_DIFFERENCES: frozenset[Function] = frozenset({torch.sub, torch.Tensor.sub, torch.subtract, torch.Tensor.subtract})
-ARITHMETIC: frozenset[Function] = SUMS | _DIFFERENCES | {torch.Tensor.__rsub__}
-PRODUCTS: frozenset[Function] = frozenset({F.linear, *named("matmul mm mv dot __matmul__")})
+# What each trait makes of windows.
+_FORMS: tuple[tuple[int, Callable[..., Made]], ...] = (
+    (Trait.LAYER, _linear),
+    (Trait.MATMUL, _product),
+    (Trait.ADDMM, _plain_sum),
+    (Trait.CONV, convolution),
+    (Trait.SCALE, _scaled),
+    (Trait.ARITHMETIC, _added),
+    (Trait.REDUCTION, _total),
+    (Trait.EACH, _each),
+    (Trait.TRANSPOSE | Trait.SPLIT | Trait.INDEX, _viewed),
+    (Trait.RESHAPE, _reshaped),
+)
 
 
-FORMS: dict[Function, Callable[..., Made]] = {
-    F.linear: _linear,
-    **dict.fromkeys(named("matmul bmm mm mv dot __matmul__"), _product),
-    **dict.fromkeys(named("addmm"), _plain_sum),
-    **dict.fromkeys(_CONVOLUTIONS, convolution),
-    **dict.fromkeys(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__"), _scaled),
-    **dict.fromkeys((*SUMS, *_DIFFERENCES, torch.Tensor.__rsub__), _added),
-    **dict.fromkeys((torch.sum, torch.Tensor.sum, *MEANS), _total),
-    **dict.fromkeys(named("clone contiguous neg negative to float double"), _each),
-    **dict.fromkeys(
-        named(
-            "transpose permute t swapaxes swapdims moveaxis movedim unsqueeze unbind chunk split "
-            "split_with_sizes select __getitem__ adjoint T mT"
-        ),
-        _viewed,
-    ),
-    **dict.fromkeys(named("reshape view flatten unflatten squeeze"), _reshaped),
-}
+@functools.cache
+def _form(traits: int) -> Callable[..., Made] | None:
+    return next((form for trait, form in _FORMS if traits & trait), None)

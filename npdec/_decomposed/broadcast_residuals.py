@@ -14,24 +14,12 @@ import torch
 
 from npdec._decomposed import batching
 from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.batching_rules import named
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
 from npdec._torch.tracing import tracing
 
 __all__ = ["of_the_residuals", "spread"]
-
-
-# Functions that take steps as they are. To others numbers are given that lie in memory as those of the value do.
-_STEPPED = frozenset(
-    named(
-        "sum mean permute transpose t T mT H mH adjoint swapaxes swapdims movedim moveaxis unsqueeze squeeze expand "
-        "expand_as broadcast_to select narrow __getitem__ split split_with_sizes chunk unbind diagonal unfold reshape "
-        "flatten ravel real imag detach conj view_as_real index_select"
-    )
-)
-_RESHAPES = frozenset(named("view view_as unflatten"))
-_SAME_BATCH = frozenset({torch.bmm, torch.Tensor.bmm})
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:
@@ -46,15 +34,15 @@ def of_the_residuals(call: Call, value: Any) -> Any:
             return row_by_row(call, first, leading)
     made = None
     if isinstance(value, torch.Tensor):
-        if batching.is_among(call.func, "ELEMENTWISE"):
+        if call.traits & Trait.ELEMENTWISE:
             made = _elementwise(call, residuals, value.shape)
-        elif batching.is_among(call.func, "MATRIX_PRODUCTS") and len(call.args) == 2 and not call.kwargs:
+        elif call.traits & Trait.MATMUL and len(call.args) == 2 and not call.kwargs:
             made = _product(call, residuals)
     if made is not None:
         return made.expand(value.shape)
-    if call.func in _RESHAPES and len(residuals) == 1 and value.numel() == first.numel():
+    if call.traits & Trait.RESHAPE and len(residuals) == 1 and value.numel() == first.numel():
         return first.reshape(value.shape).to(value.dtype)
-    return call(*residuals) if call.func in _STEPPED else call(*map(spread, call.tensors))
+    return call(*residuals) if call.traits & Trait.STRIDED else call(*map(spread, call.tensors))
 
 
 def spread(t: DecomposedTensor) -> torch.Tensor:
@@ -99,7 +87,7 @@ def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | No
     rows, columns = narrowed(a, a.ndim - 1), narrowed(b.mT, b.ndim - 1).mT
     if rows is a and columns.shape == b.shape:
         return None
-    if call.func in _SAME_BATCH and len(rows) != len(columns):
+    if a.ndim == b.ndim == 3 and len(rows) != len(columns):  # torch.bmm broadcasts no batch
         rows, columns = rows.expand(len(a), -1, -1), columns.expand(len(a), -1, -1)
     made: torch.Tensor = call.func(rows, columns)
     return made

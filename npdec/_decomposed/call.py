@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.registry import traits_of
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import is_large
 from npdec._decomposed.tensor import DecomposedTensor, carries
@@ -45,6 +46,7 @@ class Call:
         optional: Collection[int | str] = (),
     ) -> None:
         self.func = func
+        self.traits = traits_of(func)
         self.optional = optional
         self.args = list(args)
         self.kwargs = dict(kwargs)

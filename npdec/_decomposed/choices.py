@@ -7,15 +7,15 @@ one it is not the function of the baseline any more, and a warning says so.
 from __future__ import annotations
 
 import cmath
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from npdec._decomposed.registry import Trait, traits_of
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util, torch_opaque_impl
+from npdec._impl import _util
 from npdec._torch.tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -89,7 +89,8 @@ class _Places(torch.Tensor):
     def __torch_function__(
         cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        looks = func not in _blind()
+        # Printing says itself that only the value matters.
+        looks = not traits_of(func) & Trait.BLIND and func is not torch.Tensor.__repr__
         found = [_plain(arg, looks) for arg in args]
         return func(*found, **{key: _plain(arg, looks) for key, arg in (kwargs or {}).items()})
 
@@ -104,14 +105,3 @@ def _plain(arg: Any, looks: bool) -> Any:
     if type(arg) in (tuple, list) and any(isinstance(item, (_Places, tuple, list)) for item in arg):
         return type(arg)(_plain(item, looks) for item in arg)
     return arg
-
-
-@functools.cache
-def _blind() -> frozenset[Any]:
-    """The functions that look at no number, or that say themselves that only the value matters (`item`, printing)."""
-    found = [getattr(torch.Tensor, name, None) for name in torch_opaque_impl.OPAQUE]
-    found += [getattr(torch, name, None) for name in torch_opaque_impl.OPAQUE]
-    found += [
-        getattr(getattr(torch.Tensor, name, None), "__get__", None) for name in torch_opaque_impl.OPAQUE_ATTRIBUTES
-    ]
-    return frozenset([*found, torch.Tensor.__repr__])

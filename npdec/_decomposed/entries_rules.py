@@ -8,45 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.batching_rules import named
 from npdec._decomposed.block_sparse import Windows
-from npdec._decomposed.block_sparse_rules import ARITHMETIC, MEANS, PRODUCTS, given_beside, linked, reduced_axes
+from npdec._decomposed.block_sparse_rules import given_beside, linked, reduced_axes
 from npdec._decomposed.call import Call
 from npdec._decomposed.entries import Entries
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_limits import check_pairs, is_large
 
 __all__ = ["moved"]
 
 Function = Callable[..., Any]
-
-# Functions of which each element of the result is an element of an argument, or zero.
-_MOVES = frozenset(
-    {
-        F.pad,
-        *named(
-            "__getitem__ select narrow index_select take take_along_dim gather masked_select unbind chunk split "
-            "split_with_sizes tensor_split hsplit vsplit dsplit unsafe_chunk unsafe_split "
-            "reshape view view_as reshape_as flatten unflatten ravel squeeze unsqueeze permute transpose t swapaxes "
-            "swapdims moveaxis movedim T mT matrix_transpose expand expand_as broadcast_to broadcast_tensors "
-            "atleast_1d atleast_2d atleast_3d meshgrid flip fliplr flipud rot90 roll tile repeat repeat_interleave "
-            "diagonal diag diag_embed diagflat tril triu unfold pixel_shuffle pixel_unshuffle channel_shuffle "
-            "cat concat concatenate stack hstack vstack row_stack dstack column_stack block_diag combinations "
-            "where masked_fill masked_scatter index_copy index_fill index_put put select_scatter slice_scatter "
-            "diagonal_scatter scatter"
-        ),
-    }
-)
-_PUTTING = frozenset(named("put index_put"))
-_ADDING = frozenset(named("index_add scatter_add"))
-_SCALED = frozenset(named("mul multiply div divide true_divide __mul__ __rmul__ __truediv__ neg negative positive"))
-_EACH = frozenset(
-    named("clone contiguous alias to double float half bfloat16 type type_as real imag conj resolve_conj resolve_neg "
-          "deg2rad rad2deg detach")
-)  # fmt: skip
-_SUMS = frozenset(named("sum mean"))
 
 
 def moved(
@@ -64,14 +37,14 @@ def _moved(
 
     `dense` is what makes it of tensors: called with the call, the function, the tensors, the value, places and held.
     """
-    func, ndim = call.func, getattr(value, "ndim", 0)
+    traits, ndim = call.traits, getattr(value, "ndim", 0)
     if any(not isinstance(c, (Entries, Windows)) for c in components):
         return None
     given = [c.entries() if isinstance(c, Windows) else c for c in components]
     first = given[0]
-    if func in _ADDING:
+    if traits & Trait.ADD_AT:
         return _added_up(call, given, value, places, held)
-    if func in _MOVES and not _accumulates(call):
+    if traits & Trait.MOVE and not _accumulates(call):
         width = max(len(c.numbers) for c in given)
         given = [c.wider(width) for c in given]
         numbers = dense(call, function, [c.numbers for c in given], value, places, held)
@@ -81,22 +54,22 @@ def _moved(
             return Entries(numbers, owners, len(first)).smallest()
         return [Entries(n, o, len(first)).smallest() for n, o in zip(numbers, owners, strict=True)]
     if len(given) == 1:
-        if func in _EACH and value.device == first.numbers.device:
+        if traits & Trait.EACH and value.device == first.numbers.device:
             return first.like(dense(call, function, [first.numbers], value, places, held))
-        if (func in _SCALED or func in ARITHMETIC) and isinstance(value, torch.Tensor):
+        if traits & (Trait.SCALE | Trait.ARITHMETIC) and isinstance(value, torch.Tensor):
             check_pairs(len(first.numbers) * value.numel(), first.made() + value.numel())
             return first.like(dense(call, function, [first.numbers], value, places, held))
-        if func in _SUMS:
+        if traits & Trait.REDUCTION:
             return _summed(call, first)
-        if func in PRODUCTS:
+        if traits & Trait.PRODUCT:
             return _product(call, places[0], first, held)
         return None
-    if func in ARITHMETIC and isinstance(value, torch.Tensor) and len(given) == 2:
+    if traits & Trait.ARITHMETIC and isinstance(value, torch.Tensor) and len(given) == 2:
         terms = []
         for i, c in enumerate(given):
             numbers = lead(c.numbers, ndim)
             none = numbers.new_zeros(())
-            same = i == 0 and not call.kwargs and numbers.dtype is value.dtype and func is not torch.Tensor.__rsub__
+            same = i == 0 and not call.kwargs and numbers.dtype is value.dtype and not traits & Trait.SUBTRACT_FROM
             made = numbers if same else function(*((numbers, none) if i == 0 else (none, numbers)))
             terms.append(c.like(made.expand(len(made), *value.shape)))
         return terms[0].plus(terms[1])
@@ -127,7 +100,7 @@ def _added_up(
 
 def _accumulates(call: Call) -> bool:
     """Whether what is put at a place is added to what is there."""
-    return call.func in _PUTTING and bool(call.kwargs.get("accumulate", len(call.args) > 3 and call.args[3]))
+    return bool(call.traits & Trait.PUT) and bool(call.kwargs.get("accumulate", len(call.args) > 3 and call.args[3]))
 
 
 def _of_integers(call: Call) -> Call:
@@ -157,7 +130,7 @@ def _summed(call: Call, entries: Entries) -> Any:
     if found is None:
         return None
     axes, keep = found
-    if call.func in MEANS:
+    if call.traits & Trait.MEAN:
         count = math.prod([entries.shape[1 + axis] for axis in axes])
         entries = entries.like(entries.numbers / count)
     return entries.reduced(axes, keep)
@@ -174,7 +147,7 @@ def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
     other = next((others[name] for name in names if name in others), None)
     if not isinstance(other, torch.Tensor) or not 0 < other.ndim <= 2 or entries.ndim < 2:
         return None
-    matrix = other.mT if other.ndim == 2 and (call.func is F.linear or not left) else other
+    matrix = other.mT if other.ndim == 2 and (call.traits & Trait.LAYER or not left) else other
     if not left and entries.ndim > 2:
         if entries.ndim > 3 or other.ndim == 2:
             return None

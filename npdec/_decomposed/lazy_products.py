@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed.aliasing import family
-from npdec._decomposed.batching_rules import in_front, is_basic, named
-from npdec._decomposed.block_sparse_rules import SUMS
+from npdec._decomposed.batching_rules import in_front, is_basic
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import sparse
 from npdec._decomposed.parts import Views
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.getitem_impl import full_key
 from npdec._torch.tracing import tracing
@@ -33,9 +32,6 @@ __all__ = ["Deferred", "deferred", "lazy", "moved"]
 _LARGE = 2**14  # numbers in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
 
-_LAYERS = frozenset({F.linear, *named("matmul __matmul__")})
-_REDUCTIONS = frozenset(named("sum mean"))
-_CASTS = frozenset(named("to float double contiguous"))
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -129,12 +125,12 @@ def lazy(tensor: DecomposedTensor) -> Any:
 
 def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
     """The product of components with a constant matrix that the call is, put off; None if it is not worth it."""
-    if tracing() or call.func not in _LAYERS or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
+    if tracing() or not call.traits & Trait.PRODUCT or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
         return None
     leaf = call.leaves[0]
     if leaf.place is not None or leaf.key not in (0, "input", "self"):
         return None
-    layer = call.func is F.linear
+    layer = call.traits & Trait.LAYER
     given: Any = call.args[1] if len(call.args) > 1 else call.kwargs.get("weight" if layer else "other")
     if type(given) not in _MATRICES or given.ndim != 2 or given.dtype is not rows.dtype or not _is_plain(rows, given):
         return None
@@ -165,12 +161,12 @@ def moved(call: Call, components: Sequence[Any], value: Any) -> Any:
     leaf = call.leaves[0]
     if leaf.key != 0 or leaf.place is not None or value.dtype is not product.dtype:
         return None
-    if call.func in _CASTS:
+    if call.traits & Trait.CAST:
         same = value.shape == product.shape[1:] and value.device == product.rows.device
         return _made(product, product.rows, product.matrix, product.rest) if same else None
-    if call.func in _REDUCTIONS:
+    if call.traits & Trait.REDUCTION:
         return _reduced(call, product, value)
-    if call.func is torch.Tensor.__getitem__:
+    if call.traits & Trait.INDEX:
         return _indexed(product, call.args[1])
     return None
 
@@ -182,7 +178,7 @@ def _made(product: Deferred, rows: torch.Tensor, matrix: torch.Tensor, rest: tor
 
 def _summed(call: Call, components: Sequence[Any], value: torch.Tensor) -> Any:
     """The sum of two decomposed tensors of one shape."""
-    if call.func not in SUMS or len(call.args) != 2 or call.kwargs or components[0] is components[1]:
+    if not call.traits & Trait.ADD or len(call.args) != 2 or call.kwargs or components[0] is components[1]:
         return None
     if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
         return None

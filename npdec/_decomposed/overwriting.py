@@ -9,15 +9,17 @@ it alone has the gradient.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
+from npdec._decomposed.registry import Rule, functions, wrap
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import has_overlap
 from npdec._torch.tracing import mapped, tracing
 
-__all__ = ["are_distinct", "put", "watching"]
+__all__ = ["are_distinct", "put", "watch"]
 
 Function = Callable[..., Any]
 
@@ -116,27 +118,22 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     return put(lambda held, numbers: torch.put(held, index, numbers), x, source)
 
 
-_PUTTING: dict[str, Function] = {"scatter": _scatter, "index_copy": _index_copy, "index_put": _index_put, "put": _put}
-
-
-def watching(rules: dict[Any, Function]) -> dict[Any, Function]:
-    """The rules of the functions that put numbers at places, each keeping its own where the places differ."""
-    return {
-        function: _Watched(made, rules[function])
-        for name, made in _PUTTING.items()
-        for function in (getattr(torch, name), getattr(torch.Tensor, name))
-    }
-
-
-class _Watched:
+class _Watched(Rule):
     """A rule that is looked at first."""
 
-    __slots__ = ("inner", "made")
-
-    def __init__(self, made: Function, inner: Function) -> None:
+    def __init__(self, made: Function, inner: Rule) -> None:
         self.made = made
         self.inner = inner
+        self.tags = inner.tags
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         made = self.made(*args, **kwargs)
         return self.inner(func, args, kwargs) if made is None else made
+
+
+def watch() -> None:
+    """Wrap the rules of the functions that put numbers at places, each keeping its own where the places differ."""
+    wrap(functions("scatter"), partial(_Watched, _scatter))
+    wrap(functions("index_copy"), partial(_Watched, _index_copy))
+    wrap(functions("index_put"), partial(_Watched, _index_put))
+    wrap(functions("put"), partial(_Watched, _put))

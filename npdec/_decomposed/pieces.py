@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.batching_rules import named
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.registry import Trait, traits_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 
@@ -24,21 +24,10 @@ _LEAST = 2**12  # elements of a piece, at the least
 _MOST = 12  # pieces
 _ALIGNED = 64  # elements: vector instructions meet the same ones together as in one piece
 
-# Those that the tags do not tell.
-_ELEMENTWISE = frozenset(
-    named(
-        "maximum minimum fmax fmin clamp clip clamp_min clamp_max div divide true_divide __rtruediv__ __rdiv__ mul "
-        "multiply floor_divide remainder fmod where masked_fill abs absolute __abs__ lerp addcmul addcdiv ldexp "
-        "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
-        "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not __and__ __or__ "
-        "__xor__ __rand__ __ror__ __rxor__ __invert__ isclose signbit copysign to"
-    )
-)
-
 
 def _is_elementwise(func: Any, rule: Any) -> bool:
-    rule = getattr(rule, "rule", rule)  # that of a function with an argument `inplace` is within another
-    return func in _ELEMENTWISE or getattr(rule, "elementwise", False)
+    rule = rule.inner or rule  # that of a function with an argument `inplace` is within another
+    return bool(traits_of(func) & Trait.ELEMENTWISE) or rule.elementwise
 
 
 def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,6 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from npdec._impl import elementwise_math_impl, elementwise_powers_impl
 from npdec._impl.segments_impl import mean_direction
 
 Slope = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -30,20 +29,6 @@ def sigmoid(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Ten
     return torch.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
 
 
-SLOPES: dict[Callable[..., torch.Tensor], Slope] = {
-    torch.tanh: tanh,
-    torch.Tensor.tanh: tanh,
-    F.tanh: tanh,
-    torch.sigmoid: sigmoid,
-    torch.Tensor.sigmoid: sigmoid,
-    F.sigmoid: sigmoid,
-    torch.special.expit: sigmoid,
-}
-
-# Functions of a base and an exponent.
-POWERS = frozenset({torch.pow, torch.Tensor.pow})
-
-
 def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
     """The slope of a small whole power, a polynomial that loses no digits: x + r, x² + x r + r², (x + r) (x² + r²)."""
     if not isinstance(exponent, (int, float)):
@@ -56,18 +41,6 @@ def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | 
         return (x + r) * (x * x + r * r)
     return None
 
-
-# Between two points of one straight piece the secant is the slope, exactly; only a step of zero needs the derivative.
-PIECEWISE_LINEAR: frozenset[Callable[..., torch.Tensor]] = frozenset(
-    function
-    for name in ("relu relu6 leaky_relu hardtanh hardsigmoid clamp clip clamp_min clamp_max abs absolute".split())
-    for owner in (torch, torch.Tensor, F)
-    if (function := getattr(owner, name, None)) is not None
-)
-
-# Functions whose own rounding errors are as large as those of their argument, though the value be small: torch computes
-# 1 + erf or 1 + tanh, which cancels for negative numbers.
-COARSE: frozenset[Callable[..., torch.Tensor]] = frozenset({F.gelu})
 
 Function = Callable[..., torch.Tensor]
 Means = Callable[..., tuple[torch.Tensor, torch.Tensor]]
@@ -89,7 +62,7 @@ def _mean_sigmoid(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     return torch.where(still, torch.sigmoid(high), mean.clamp(min=0))
 
 
-def _logaddexp(
+def mean_logaddexp(
     a: torch.Tensor,
     b: torch.Tensor,
     a_r: torch.Tensor,
@@ -103,7 +76,7 @@ def _logaddexp(
     return _mean_sigmoid(ahead, ahead_r), _mean_sigmoid(-ahead, -ahead_r)
 
 
-def _atan2(
+def mean_atan2(
     y: torch.Tensor,
     x: torch.Tensor,
     y_r: torch.Tensor,
@@ -154,7 +127,7 @@ def _log_ratio(
     return torch.where(near, torch.log1p(torch.where(near, relative, 0)), torch.log(end / start)) / 2
 
 
-def _hypot(
+def mean_hypot(
     a: torch.Tensor,
     b: torch.Tensor,
     a_r: torch.Tensor,
@@ -166,26 +139,3 @@ def _hypot(
     """The length of a vector of two."""
     mean = mean_direction(torch.stack([a_r, b_r], -1), torch.stack([a - a_r, b - b_r], -1))
     return mean[..., 0], mean[..., 1]
-
-
-MEANS: dict[Function, Means] = {
-    torch.hypot: _hypot,
-    torch.Tensor.hypot: _hypot,
-    torch.atan2: _atan2,
-    torch.Tensor.atan2: _atan2,
-    torch.arctan2: _atan2,
-    torch.Tensor.arctan2: _atan2,
-    torch.logaddexp: _logaddexp,
-    torch.Tensor.logaddexp: _logaddexp,
-}
-
-# Complex functions with a complex derivative, whose slope is a complex number.
-HOLOMORPHIC: frozenset[Function] = frozenset(
-    function
-    for name in (
-        "exp log sin cos tan sinh cosh tanh sqrt square reciprocal log1p expm1 log2 log10 exp2 asin acos atan asinh "
-        "acosh atanh arcsin arccos arctan arcsinh arccosh arctanh sigmoid rsqrt pow float_power __rpow__ sinc"
-    ).split()
-    for owner in (torch, torch.Tensor, torch.special)
-    if (function := getattr(owner, name, None)) is not None
-) | {elementwise_powers_impl.power, elementwise_powers_impl.float_power, elementwise_math_impl.sinc}

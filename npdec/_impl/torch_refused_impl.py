@@ -24,7 +24,7 @@ REFUSED: dict[str, str] = {
         _UNKNOWN: "airy_ai geqrf ldl_factor ldl_factor_ex ldl_solve lobpcg",
         _SPARSE: """
             to_sparse to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_sparse_coo sparse_mask
-            _sparse_mask_projection sspaddmm hsmm saddmm coalesce indices values crow_indices col_indices
+            _sparse_mask_projection sspaddmm hsmm coalesce indices values crow_indices col_indices
             ccol_indices row_indices crow_indices_copy col_indices_copy ccol_indices_copy row_indices_copy
             indices_copy values_copy _indices _values _nnz _dimI _dimV to_dense _to_dense sparse_resize_
             sparse_resize_and_clear_ resize_as_sparse_ _coalesced_ _nested_tensor_size _nested_tensor_strides

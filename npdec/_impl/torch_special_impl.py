@@ -61,18 +61,18 @@ def spherical_j0(x: torch.Tensor) -> torch.Tensor:
     return torch.sinc(x / torch.pi)
 
 
-BESSEL: dict[Function, Function] = {
-    _S.bessel_j0: bessel_j0,
-    _S.bessel_j1: bessel_j1,
-    _S.bessel_y0: bessel_y0,
-    _S.bessel_y1: bessel_y1,
-    _S.modified_bessel_i0: modified_i0,
-    _S.modified_bessel_i1: modified_i1,
-    _S.modified_bessel_k0: modified_k0,
-    _S.modified_bessel_k1: modified_k1,
-    _S.scaled_modified_bessel_k0: scaled_k0,
-    _S.scaled_modified_bessel_k1: scaled_k1,
-    _S.spherical_bessel_j0: spherical_j0,
+BESSEL: dict[str, Function] = {
+    "bessel_j0": bessel_j0,
+    "bessel_j1": bessel_j1,
+    "bessel_y0": bessel_y0,
+    "bessel_y1": bessel_y1,
+    "modified_bessel_i0": modified_i0,
+    "modified_bessel_i1": modified_i1,
+    "modified_bessel_k0": modified_k0,
+    "modified_bessel_k1": modified_k1,
+    "scaled_modified_bessel_k0": scaled_k0,
+    "scaled_modified_bessel_k1": scaled_k1,
+    "spherical_bessel_j0": spherical_j0,
 }
 
 
@@ -108,15 +108,15 @@ _CHEBYSHEV = {
     "v": _by_recurrence(lambda x: 2 * x - 1, _twice),
     "w": _by_recurrence(lambda x: 2 * x + 1, _twice),
 }
-POLYNOMIALS: dict[Function, Function] = {
-    **{getattr(_S, f"chebyshev_polynomial_{kind}"): f for kind, f in _CHEBYSHEV.items()},
-    **{getattr(_S, f"shifted_chebyshev_polynomial_{kind}"): _shifted(f) for kind, f in _CHEBYSHEV.items()},
-    _S.hermite_polynomial_h: _by_recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before)),
-    _S.hermite_polynomial_he: _by_recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
-    _S.laguerre_polynomial_l: _by_recurrence(
+POLYNOMIALS: dict[str, Function] = {
+    **{f"chebyshev_polynomial_{kind}": f for kind, f in _CHEBYSHEV.items()},
+    **{f"shifted_chebyshev_polynomial_{kind}": _shifted(f) for kind, f in _CHEBYSHEV.items()},
+    "hermite_polynomial_h": _by_recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before)),
+    "hermite_polynomial_he": _by_recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
+    "laguerre_polynomial_l": _by_recurrence(
         lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)
     ),
-    _S.legendre_polynomial_p: _by_recurrence(
+    "legendre_polynomial_p": _by_recurrence(
         lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)
     ),
 }

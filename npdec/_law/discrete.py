@@ -10,6 +10,7 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl import _util
 from npdec._law.named_rules import residuals_are_of_the_baseline
@@ -17,7 +18,7 @@ from npdec._torch.tracing import mapped, name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = [
-    "as_numbers", "common_dtype", "dropped", "has_discrete", "is_same", "of_numbers", "residual_of", "value_of",
+    "OfNumbers", "as_numbers", "common_dtype", "dropped", "has_discrete", "is_same", "of_numbers", "residual_of", "value_of",
     "with_numbers",
 ]  # fmt: skip
 
@@ -125,6 +126,19 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
         return with_numbers(value, residual, made)
     dropped(func, call)
     return value
+
+
+class OfNumbers(Rule):
+    """The rule for floating numbers, of decomposed booleans or integers."""
+
+    def __init__(self, inner: Rule) -> None:
+        self.inner = inner
+        while inner.inner is not None:
+            inner = inner.inner
+        self.tags = inner.tags
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return of_numbers(self.inner, self.tags, func, args, kwargs)
 
 
 def _chosen(residual: Any, made: Any) -> Any:

@@ -40,15 +40,9 @@ def _at_the_baseline(call: Call) -> Any:
         return ()
 
 
-frozen.opaque = True  # type: ignore[attr-defined]
-
-
 def drawn(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Random numbers whose distribution depends on the arguments: what is drawn carries nothing."""
     call = Call(func, None, args, kwargs)
     for tensor in call.tensors:
         chosen(name_of(func), tensor)
     return call(*[t.value for t in call.tensors])
-
-
-drawn.opaque = True  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import entries, sparse
+from npdec._decomposed.registry import Rule, Trait, mean_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
@@ -29,7 +30,6 @@ from npdec._decomposed.size_warnings import STEEP, change, warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
-from npdec._impl.slopes_impl import HOLOMORPHIC, MEANS
 from npdec._law.discrete import of_numbers
 from npdec._law.frozen_choices import chosen_by
 from npdec._law.half_precision import is_known_in_single, warn_beyond_range, widened
@@ -46,7 +46,7 @@ from npdec._law.vjp_calls import answer, has_many_components
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["TaggedRule", "quadrature", "register_ufunc", "ruled"]
+__all__ = ["TaggedRule", "innermost", "is_default", "quadrature", "ruled"]
 
 Function = Callable[..., Any]
 
@@ -54,16 +54,10 @@ Function = Callable[..., Any]
 # -- the closed forms --------------------------------------------------------------------------------------------------
 
 
-def _is_holomorphic(func: Function) -> bool:
-    """Whether a function has a complex derivative: of a kernel, the torch function that it completes."""
-    spec = getattr(func, "__npdec__", None)
-    return func in HOLOMORPHIC or (spec is not None and spec.torch in HOLOMORPHIC)
-
-
 def pointwise(call: Call) -> Any:
     """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
     (tensor,) = call.tensors
-    if (tensor.value.is_complex() or call.leaves[0].place is not None) and not _is_holomorphic(call.func):
+    if (tensor.value.is_complex() or call.leaves[0].place is not None) and not call.traits & Trait.HOLOMORPHIC:
         return quadrature(call)
     with no_graph(tensor.whole):
         value = call(tensor.value)
@@ -127,8 +121,9 @@ def pointwise_in_all(call: Call) -> Any:
             for parts in ([t.value for t in tensors], [t.residual for t in tensors])
         ]
         means: Sequence[torch.Tensor]
-        if func in MEANS and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
-            means = MEANS[func](*ends[0], *ends[1], path, fx, fr)
+        closed = mean_of(func)
+        if closed is not None and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
+            means = closed(*ends[0], *ends[1], path, fx, fr)
         else:
             name = getattr(func, "__name__", str(func))
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
@@ -221,27 +216,27 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
 _MOST_ARGUMENTS = 64  # that a tag on *args reaches
 
 
-class TaggedRule:
+class TaggedRule(Rule):
     """The rule of a function whose arguments carry tags, by position and by name."""
 
-    __slots__ = ("by_key", "elementwise", "optional")
+    discrete = True  # it sees to them itself
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
-        self.by_key: dict[int | str, str] = {}
+        self.tags: dict[int | str, str] = {}
         # Arguments that may be left out, which is how a linear one is zero at no cost.
         self.optional: set[int | str] = set()
         for i, p in enumerate(parameters):
             if p.tag is None:
                 continue
             if p.kind is inspect.Parameter.VAR_POSITIONAL:
-                self.by_key.update(dict.fromkeys(range(i, i + _MOST_ARGUMENTS), p.tag))
+                self.tags.update(dict.fromkeys(range(i, i + _MOST_ARGUMENTS), p.tag))
                 continue
             if p.kind is not inspect.Parameter.KEYWORD_ONLY:
-                self.by_key[i] = p.tag
-            self.by_key[p.name] = p.tag
+                self.tags[i] = p.tag
+            self.tags[p.name] = p.tag
             if p.default is None:
                 self.optional |= {i, p.name}
-        tags = LAW_TAGS & set(self.by_key.values())
+        tags = LAW_TAGS & set(self.tags.values())
         self.elementwise = bool(tags) and tags <= {"Pointwise", "Stepwise"}
 
     @classmethod
@@ -252,11 +247,11 @@ class TaggedRule:
         return cls([Parameter(names[i], kind, kind, tag, None, False, False) for i, tag in enumerate(tags)])
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        call = Call(func, self.by_key, args, kwargs, self.optional)
+        call = Call(func, self.tags, args, kwargs, self.optional)
         if not call.leaves:
             return func(*call.args, **call.kwargs)
         if any(leaf.tensor.discrete for leaf in call.leaves):
-            return of_numbers(self, self.by_key, func, call.args, call.kwargs)
+            return of_numbers(self, self.tags, func, call.args, call.kwargs)
         tags = {leaf.tag for leaf in call.leaves}
         if tags == {"Linear"}:
             return linear(call)
@@ -300,33 +295,14 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     return apply
 
 
-# The rule of each torch function; `defaults` are those that were found on the way and not declared.
-rules: dict[Any, Function] = {}
-defaults: set[Any] = set()
-
-
 def innermost(rule: Any) -> Any:
     """The rule within those that handle an argument `inplace`, were registered, or look on."""
-    while (within := getattr(rule, "inner", None) or getattr(rule, "rule", None)) is not None:
+    while (within := rule.inner) is not None:
         rule = within
     return rule
 
 
 def is_default(function: Any) -> bool:
-    return function in defaults
-
-
-def register_ufunc(function: Function, parameters: Sequence[Parameter]) -> None:
-    """Give the torch function of a ufunc, and the tensor methods of its name, the tags of the kernel as their rule."""
-    if all(p.tag in LAW_TAGS | {"Opaque"} for p in parameters) and all(p.tag != "Routed" for p in parameters):
-        register_names(function, TaggedRule(parameters))
-
-
-def register_names(function: Function, rule: Function) -> None:
-    """Register the rule for a torch function under all the names that torch dispatches it by."""
-    name = function.__name__
-    for owner in (torch, torch.Tensor, torch.special):
-        found = getattr(owner, name, None)
-        if found is not None:
-            rules.setdefault(found, rule)
-    rules.setdefault(function, rule)
+    """Whether the rule of a function was not declared, but found when the function was met."""
+    row = rows.get(function)
+    return row is not None and row.found

@@ -14,6 +14,7 @@ from npdec._decomposed.broadcast_residuals import of_the_residuals
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import sparse
 from npdec._decomposed.lazy_products import lazy
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph
 from npdec._decomposed.size_warnings import is_large, warn_infinite, warn_of_size, watch_factors
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
@@ -31,7 +32,7 @@ def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
     product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
-    if product and not batching.is_among(call.func, "ELEMENTWISE"):
+    if product and not call.traits & Trait.ELEMENTWISE:
         made = reverse_products.with_constants(call)
         if not isinstance(made, DecomposedTensor):
             _warn_dropped(call, made)

@@ -8,17 +8,18 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from npdec._decomposed.registry import Rule
 from npdec._torch.tracing import holding, refuse_trace, tracing
 
 __all__ = ["Scope", "Watcher", "current", "enter", "scope"]
 
-Rule = Callable[..., Any]
+Function = Callable[..., Any]
 
 
 class Watcher(Protocol):
     """Who looks on while decomposed tensors pass through functions."""
 
-    def run(self, rule: Rule, func: Rule, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, rule: Rule, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Answer a call by the rule."""
 
     def quadrature(self, call: Any) -> Any:

@@ -8,17 +8,11 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
-from npdec._impl.slopes_impl import POWERS
-from npdec._torch.tracing import constant_when_traced
+from npdec._decomposed.registry import Trait
 
 __all__ = ["as_function", "output"]
 
 Function = Callable[..., Any]
-
-
-@constant_when_traced
-def _is_power(func: Function) -> bool:
-    return func in POWERS
 
 
 def as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
@@ -45,7 +39,7 @@ def as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
 
     f.function = call.func  # type: ignore[attr-defined]
     f.stepwise = leaf.tag == "Stepwise"  # type: ignore[attr-defined]
-    if _is_power(call.func) and leaf.key in (0, "input", "self"):
+    if call.traits & Trait.POWER and leaf.key in (0, "input", "self"):
         f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
     return tuple(others), f
 

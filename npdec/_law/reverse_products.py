@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
-from npdec._decomposed.batching import MATRIX_PRODUCTS
 from npdec._decomposed.broadcast_residuals import of_the_residuals
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import carried, graft, is_pulled, no_graph, pulled, scaled, stand_in
 from npdec._decomposed.tensor import DecomposedTensor, carries
 
@@ -22,16 +21,10 @@ __all__ = ["of_two", "with_constants"]
 
 Pull = Callable[..., Any]
 
-_PRODUCTS = frozenset({torch.mul, torch.Tensor.mul, torch.multiply, torch.Tensor.multiply})
-# Where a factor stands whose last axis meets a constant matrix, which is the argument after it.
-_FACTORS: dict[Any, int] = {F.linear: 0, torch.addmm: 1}
-# Products of which torch does not notice that a factor was written to before gradients go back.
-_HIDING = frozenset({torch.kron, torch.Tensor.kron})
-
 
 def with_constants(call: Call) -> torch.Tensor:
     """A product of decomposed tensors with constants; plain if its dtype carries no contributions."""
-    if call.func in _HIDING:
+    if call.traits & Trait.HIDES_WRITES:
         call = call.keeping_constants()
     tensors = call.tensors
     first = tensors[0]
@@ -75,10 +68,10 @@ def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
         return None
     if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
         return None
-    if call.func in _PRODUCTS and a.shape == b.shape:
+    if call.traits & Trait.MULTIPLY and a.shape == b.shape:
         by_a, by_b = scaled(b), scaled(a)
         return lambda grad: (by_a(grad), by_b(grad))
-    if call.func in MATRIX_PRODUCTS and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
+    if call.traits & Trait.MATMUL and a.ndim > 1 and a.shape[:-2] == b.shape[:-2]:
         return lambda grad: (torch.matmul(grad, b.mT), torch.matmul(a.mT, grad))
     return None
 
@@ -86,8 +79,14 @@ def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
 def _by_matrix(call: Call) -> tuple[Pull, Sequence[torch.Tensor]] | None:
     """The gradient (1, *shape) by the one factor of a product with a matrix, and the tensors that it takes beside that
     of the product; None for a product of another kind."""
-    leaf, place = call.leaves[0], _FACTORS.get(call.func)
-    if place is None or leaf.key != place or leaf.place is not None or len(call.leaves) > 1:
+    # Where the factor stands whose last axis meets a constant matrix, which is the argument after it.
+    leaf, place = call.leaves[0], 0 if call.traits & Trait.LAYER else 1
+    if (
+        not call.traits & (Trait.LAYER | Trait.ADDMM)
+        or leaf.key != place
+        or leaf.place is not None
+        or len(call.leaves) > 1
+    ):
         return None
     if len(call.args) < place + 2 or call.kwargs:
         return None

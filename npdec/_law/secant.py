@@ -15,8 +15,9 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.registry import Trait, slope_of, traits_of
 from npdec._decomposed.size_warnings import STEEP
-from npdec._impl.slopes_impl import COARSE, PIECEWISE_LINEAR, SLOPES, power
+from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
 from npdec._law.slope import Slope
@@ -67,15 +68,16 @@ def secant(
     function = getattr(f, "function", None)
     if tracing() or mapped():
         return _traced(f, function, x, r, fx, fr, others)
-    if function in SLOPES and not x.is_complex():
-        slope = SLOPES[function](step, fx, fr)
+    closed = None if x.is_complex() else slope_of(function)
+    if closed is not None:
+        slope = closed(step, fx, fr)
         info = torch.finfo(slope.dtype)
         if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
             return Slope(slope)
         quick = _quick(f, function, x, r, fx, fr, step, slope, others)
         if quick is not None:
             return quick
-        slope = SLOPES[function](_apart(x, r, step), fx, fr)
+        slope = closed(_apart(x, r, step), fx, fr)
         return _patched(f, x, r, slope, fx - fr, step.expand(slope.shape), others)
     polynomial = power(getattr(f, "exponent", None), x, r)
     if polynomial is not None and bool(torch.isfinite(polynomial).all()):
@@ -87,7 +89,7 @@ def secant(
     if step.shape != difference.shape:
         step = step.expand(difference.shape)
     slope = difference / step
-    if function in PIECEWISE_LINEAR:
+    if traits_of(function) & Trait.PIECEWISE_LINEAR:
         if not slope.numel() or (bool(step.all()) and _is_short(step)):
             return Slope(slope)
         return _patched(f, x, r, difference / _apart(x, r, step), difference, step, others)
@@ -124,7 +126,7 @@ def _quick(
         return None
     if torch.is_grad_enabled() and any(t.requires_grad for t in (x, r, fx, fr, *others)):
         return None
-    difference, pieces = fx - fr, function in PIECEWISE_LINEAR
+    difference, pieces = fx - fr, bool(traits_of(function) & Trait.PIECEWISE_LINEAR)
     if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
         return None
     if pieces and step.dtype is difference.dtype:
@@ -141,7 +143,7 @@ def _quick(
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
         excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
-        if function in COARSE:
+        if traits_of(function) & Trait.COARSE:
             excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
         most = float(excess.amax())
         if not most < math.inf:
@@ -179,12 +181,16 @@ def _is_cancelled(
 ) -> torch.Tensor:
     """Where the difference of the function has lost digits."""
     close = (fx - fr).abs() <= _CANCELLED * torch.maximum(fx.abs(), fr.abs())
-    return close | ((x - r).abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs())) if function in COARSE else close
+    return (
+        close | ((x - r).abs() <= _CANCELLED * torch.maximum(x.abs(), r.abs()))
+        if traits_of(function) & Trait.COARSE
+        else close
+    )
 
 
 def _rounded(function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The size of the numbers whose rounding errors are in the difference of the function."""
-    if function in COARSE:  # but of those that have become zero
+    if traits_of(function) & Trait.COARSE:  # but of those that have become zero
         return (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
     return fx.abs() + fr.abs()
 
@@ -308,8 +314,8 @@ def _traced(
     zero = (x == r).expand(fx.shape)
     step, difference = (x - r).expand(fx.shape), fx - fr
     divisor = torch.where(zero, torch.ones_like(step), step)
-    closed = SLOPES.get(function) if not x.is_complex() else None  # type: ignore[call-overload]
-    few = closed is not None or function in PIECEWISE_LINEAR
+    closed = None if x.is_complex() else slope_of(function)
+    few = closed is not None or bool(traits_of(function) & Trait.PIECEWISE_LINEAR)
     slope = difference / divisor if closed is None else closed(divisor, fx, fr)
     far, near = r.expand(fx.shape), x.expand(fx.shape)
     places = (near,) if few else (near, far, *[far + node * (near - far) for node, _ in gauss_legendre(NODES)])

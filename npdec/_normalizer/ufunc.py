@@ -23,7 +23,6 @@ from npdec._decomposed.choices import chosen as looked_at
 from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
-from npdec._impl.slopes_impl import MEANS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods
@@ -295,17 +294,13 @@ def _compiled(nin: int, dtype: str) -> Any:
 
 
 def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
-    """The ufunc of a kernel that declares its loops. Its torch function takes the tags of the kernel as its rule."""
+    """The ufunc of a kernel that declares its loops."""
     if any(p.sequence or not p.is_array for p in parameters) or not 1 <= len(parameters) <= 3:
         raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
     function = spec.torch
-    if function is not None:
-        law.register_ufunc(function, parameters)
-        if function in MEANS:  # the kernel computes the same, in the dtypes for which torch's function is not called
-            MEANS[kernel] = MEANS[function]
-        # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
-        if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
-            function = law.ruled(function, parameters)
+    # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
+    if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
+        function = law.ruled(function, parameters)
     table = dtypes_impl.LOOPS[str(spec.loops)]
     direct, arrays = _direct_dtypes(spec, len(parameters))
     namespace = {

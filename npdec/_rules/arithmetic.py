@@ -9,14 +9,15 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import law
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, value_of, with_numbers
 from npdec._rules.elementary import read
+from npdec._rules.rule import rule
 
-__all__ = ["RULES"]
+__all__ = []
 
 Function = Callable[..., Any]
 
@@ -195,24 +196,24 @@ def _slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | N
 
 # -- operators ---------------------------------------------------------------------------------------------------------
 
-_T = torch.Tensor
 # Most of them arrive as the method that they stand for; called by name, some arrive as themselves.
 _OPERATORS = {
-    "add": ("__add__", "__radd__"),
-    "sub": ("__sub__",),
-    "mul": ("__mul__", "__rmul__"),
-    "div": ("__truediv__", "__div__"),
-    "matmul": ("__matmul__",),
-    "remainder": ("__mod__",),
+    "add": "__add__ __radd__",
+    "sub": "__sub__",
+    "mul": "__mul__ __rmul__",
+    "div": "__truediv__ __div__",
+    "matmul": "__matmul__",
+    "remainder": "__mod__",
 }
+_TRAITS = {"mul": Trait.MULTIPLY, "div": Trait.DIVIDE, "matmul": Trait.MATMUL}
 _IN_PLACE = {
-    "add_": ("__iadd__",),
-    "sub_": ("__isub__",),
-    "mul_": ("__imul__",),
-    "div_": ("__idiv__", "__itruediv__"),
-    "floor_divide_": ("__ifloordiv__",),
-    "remainder_": ("__imod__",),
-    "pow_": ("__ipow__",),
+    "add_": "__iadd__",
+    "sub_": "__isub__",
+    "mul_": "__imul__",
+    "div_": "__idiv__ __itruediv__",
+    "floor_divide_": "__ifloordiv__",
+    "remainder_": "__imod__",
+    "pow_": "__ipow__",
 }
 
 
@@ -222,41 +223,28 @@ def _standing_for(name: str) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return getattr(torch, name)(*args, **kwargs)
 
-    rule.delegates = True  # type: ignore[attr-defined]
-    return rule
+    return Answer(rule, delegates=True)
 
 
-RULES: dict[Function, Function] = {
-    **dict.fromkeys([torch.lerp, _T.lerp], by_formula(_lerp)),
-    **dict.fromkeys([torch.ldexp, _T.ldexp], by_formula(_ldexp)),
-    **dict.fromkeys([torch.dist, _T.dist], by_formula(_dist)),
-    torch.polar: by_formula(_polar),
-    **dict.fromkeys([torch.nansum, _T.nansum], by_formula(_nansum)),
-    **dict.fromkeys([torch.nanmean, _T.nanmean], by_formula(_nanmean)),
-    torch.column_stack: by_formula(_column_stack),
-    **dict.fromkeys([torch.diff, _T.diff], by_formula(_diff)),
-    **dict.fromkeys([torch.trapezoid, torch.trapz], by_formula(_trapezoid)),
-    torch.cumulative_trapezoid: by_formula(_cumulative_trapezoid),
-    **dict.fromkeys([torch.quantile, _T.quantile, torch.nanquantile, _T.nanquantile], _quantile),
-    torch.constant_pad_nd: by_formula(_constant_pad_nd),
-    **dict.fromkeys([torch.cov, _T.cov], by_formula(_cov)),
-    torch.native_layer_norm: by_formula(_native_layer_norm),
-    torch.native_group_norm: by_formula(_native_group_norm),
-    **{
-        getattr(owner, name): by_formula(formula)
-        for name, formula in _COPIES.items()
-        for owner in (torch, _T)
-        if hasattr(owner, name)
-    },
-    torch.slice_copy: by_formula(_slice_copy),
-    _T.xlogy: law.TaggedRule.of("Pointwise", "Pointwise"),
-    _T.arctan2: law.TaggedRule.of("Pointwise", "Pointwise"),
-    _T.polygamma: law.TaggedRule.of("Pointwise"),
-    **{getattr(_T, name): _standing_for(method) for method, names in _OPERATORS.items() for name in names},
-    **{
-        getattr(_T, name): inplace.method(method)
-        for method, names in _IN_PLACE.items()
-        for name in names
-        if hasattr(_T, name)
-    },
-}
+rule("lerp", traits=Trait.ELEMENTWISE)(by_formula(_lerp))
+rule("ldexp", traits=Trait.ELEMENTWISE)(by_formula(_ldexp))
+rule("dist")(by_formula(_dist))
+rule("polar")(by_formula(_polar))
+rule("nansum")(by_formula(_nansum))
+rule("nanmean")(by_formula(_nanmean))
+rule("column_stack", traits=Trait.MOVE)(by_formula(_column_stack))
+rule("diff")(by_formula(_diff))
+rule("trapezoid trapz")(by_formula(_trapezoid))
+rule("cumulative_trapezoid")(by_formula(_cumulative_trapezoid))
+rule("quantile nanquantile")(Answer(_quantile))
+rule("constant_pad_nd")(by_formula(_constant_pad_nd))
+rule("cov")(by_formula(_cov))
+rule("native_layer_norm")(by_formula(_native_layer_norm))
+rule("native_group_norm")(by_formula(_native_group_norm))
+rule("slice_copy")(by_formula(_slice_copy))
+for _name, _copied in _COPIES.items():
+    rule(_name, traits=Trait.MOVE if _name.startswith("unsafe") else 0)(by_formula(_copied))
+for _name, _operators in _OPERATORS.items():
+    rule(_operators, traits=_TRAITS.get(_name, 0))(_standing_for(_name))
+for _name, _operators in _IN_PLACE.items():
+    rule(_operators)(inplace.method(_name))

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import lead
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
@@ -21,9 +22,8 @@ from npdec._impl._util import working_dtype
 from npdec._law.overrides_scope import scope
 from npdec._rules.by_formula import same_draws, value_of, with_numbers
 from npdec._rules.elementary import by_position, read
+from npdec._rules.rule import rule
 from npdec._rules.softmax import SoftPath
-
-__all__ = ["RULES"]
 
 Function = Callable[..., Any]
 
@@ -199,4 +199,4 @@ def _with_dropout(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal
     return torch.matmul(F.dropout(torch.softmax(scores, -1), dropout_p), v)
 
 
-RULES: dict[Function, Function] = {F.scaled_dot_product_attention: by_position(_attention)}
+rule("scaled_dot_product_attention")(Answer(by_position(_attention)))

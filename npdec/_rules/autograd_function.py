@@ -15,6 +15,7 @@ import torch
 from torch.autograd import forward_ad
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.tensor import carries
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
@@ -32,7 +33,7 @@ def has_own(cls: type[torch.autograd.Function], name: str) -> bool:
     return getattr(cls, name, None) is not getattr(torch.autograd.Function, name)
 
 
-def rule_of(cls: type[torch.autograd.Function]) -> Function:
+def rule_of(cls: type[torch.autograd.Function]) -> Answer:
     """The rule that follows the Function's own derivative."""
     transforms = has_own(cls, "setup_context") and (cls.generate_vmap_rule or has_own(cls, "vmap"))
 
@@ -50,10 +51,10 @@ def rule_of(cls: type[torch.autograd.Function]) -> Function:
             _refuse_graphs(cls.__name__)
         return law.quadrature(call) if call.leaves else apply(*call.args, **call.kwargs)
 
-    return rule
+    return Answer(rule)
 
 
-def operator_rule(operator: Any) -> Function:
+def operator_rule(operator: Any) -> Answer:
     """The rule of an operator of torch.library, which has the derivative that was registered for it.
 
     torch.func.jvp finds none, and takes the operator for a constant.
@@ -74,7 +75,7 @@ def operator_rule(operator: Any) -> Function:
                 return chosen_by(made, functools.partial(_refuse_numbers, call.__name__))
         return law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
 
-    return rule
+    return Answer(rule)
 
 
 # Where an operator finds its derivative: kernels that record one, or that are made of others which do.

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Rule
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
@@ -24,19 +25,26 @@ __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws"
 Function = Callable[..., Any]
 
 
-def by_formula(formula: Function, *numbers: str) -> Function:
+class Formula(Rule):
+    """The rule of a function that computes what `formula` does, which takes the same arguments. `tags` are those of the
+    arguments that integers beside decomposed ones are numbers in, and no indices."""
+
+    def __init__(self, formula: Function, tags: dict[int | str, str] | None) -> None:
+        self.formula = formula
+        self.tags = tags
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return own_numbers(func, args, kwargs, self.formula(*widened(tuple(args)), **widened(kwargs)))
+
+
+def by_formula(formula: Function, *numbers: str) -> Formula:
     """The rule of a function that computes what `formula` does, which takes the same arguments. Of numbers of half
     precision the formula is computed in single precision. `numbers` are the parameters that integers beside decomposed
     ones are numbers in, and no indices."""
-
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return own_numbers(func, args, kwargs, formula(*widened(tuple(args)), **widened(kwargs)))
-
-    rule.formula = formula  # type: ignore[attr-defined]
-    if numbers:
-        places = {name: place for place, name in enumerate(inspect.signature(formula).parameters)}
-        rule.by_key = {key: "Smooth" for name in numbers for key in (name, places[name])}  # type: ignore[attr-defined]
-    return rule
+    if not numbers:
+        return Formula(formula, None)
+    places = {name: place for place, name in enumerate(inspect.signature(formula).parameters)}
+    return Formula(formula, {key: "Smooth" for name in numbers for key in (name, places[name])})
 
 
 def own_numbers(func: Function, args: Sequence[Any], kwargs: dict[str, Any], made: Any) -> Any:

@@ -7,23 +7,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices, is_watched
 from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.registry import Answer, Trait, attributes
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
 from npdec._law import law
-from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.elementary import read
+from npdec._rules.rule import rule
 from npdec._rules.transformer_layers import encoder_layer, linear_cross_entropy, native_attention
 from npdec._torch.tracing import mapped, tracing
-
-__all__ = ["CASTS", "RULES"]
 
 Function = Callable[..., Any]
 
@@ -148,7 +146,7 @@ def _pinv(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return law.quadrature(Call(func, None, args, kwargs), formula)
 
 
-def _eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def of_eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Each eigenvector is turned so that its largest element is real, as LAPACK does: torch's derivative is of another
     choice."""
 
@@ -189,8 +187,7 @@ def _heaviside_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any])
 
 
 _STEPPED = law.TaggedRule.of("Stepwise", "Stepwise")
-_STEPPED.by_key["values"] = "Stepwise"
-_heaviside_rule.by_key = _STEPPED.by_key  # type: ignore[attr-defined]
+_STEPPED.tags["values"] = "Stepwise"
 
 
 def _special(f: Function) -> Function:
@@ -208,8 +205,9 @@ def _polynomial(f: Function) -> Function:
         x, n = read(args or (kwargs["input"],), kwargs, n=None)
         return own_numbers(func, (x, value_of(n)), {}, formula(x, n)) if _has(x) else func(x, value_of(n))
 
-    rule.formula = formula  # type: ignore[attr-defined]
-    return rule
+    made = Answer(rule)
+    made.formula = formula
+    return made
 
 
 def _has(x: Any) -> bool:
@@ -264,47 +262,38 @@ def _refusal(reason: str) -> Function:
         name = getattr(func, "__name__", str(func))
         raise NotImplementedError(f"{name}: contributions do not pass through it: {reason}")
 
-    rule.refused = reason  # type: ignore[attr-defined]
-    return rule
-
-
-def _everywhere(name: str) -> list[Function]:
-    owners = (torch, torch.Tensor, torch.special, torch.linalg)
-    return [getattr(owner, name) for owner in owners if callable(getattr(owner, name, None))]
+    made = Answer(rule)
+    made.refused = reason
+    return made
 
 
 _T = torch.Tensor
-_CUDA_INTERFACE: Any = _T.__cuda_array_interface__
-_CASTS = """
-    to contiguous double float half bfloat16 cdouble cfloat chalf cpu cuda clone type int long short char byte bool
-""".split()
-CASTS: dict[Function, Function] = {torch.clone: _formatted, **{getattr(_T, name): _formatted for name in _CASTS}}
-RULES: dict[Function, Function] = {
-    **CASTS,
-    **dict.fromkeys([_T.__rtruediv__, _T.__rdiv__], by_formula(_reciprocal_times)),
-    **dict.fromkeys([torch.heaviside, _T.heaviside], _heaviside_rule),
-    **{function: _special(f) for function, f in BESSEL.items()},
-    **{function: _polynomial(f) for function, f in POLYNOMIALS.items()},
-    **dict.fromkeys([torch.histogram, _T.histogram, torch.histogramdd], _histogram),
-    F.linear_cross_entropy: by_formula(linear_cross_entropy),
-    torch._native_multi_head_attention: by_formula(native_attention),
-    torch._transformer_encoder_layer_fwd: by_formula(encoder_layer),
-    **dict.fromkeys(
-        [torch.cholesky, _T.cholesky, torch.linalg.cholesky, torch.linalg.cholesky_ex],
-        _reading_triangle(0, "upper", False, True),
-    ),
-    **dict.fromkeys([torch.linalg.pinv, torch.pinverse, _T.pinverse], _pinv),
-    torch.linalg.eig: _eig,
-    torch.linalg.lstsq: by_formula(_lstsq),
-    **dict.fromkeys([torch.linalg.eigh, torch.linalg.eigvalsh], _reading_triangle(0, "UPLO", "L", True)),
-    **dict.fromkeys([torch.cholesky_inverse, _T.cholesky_inverse], by_formula(_cholesky_inverse)),
-    **dict.fromkeys([torch.cholesky_solve, _T.cholesky_solve], _reading_triangle(1, "upper", False, False, 2)),
-    **dict.fromkeys([torch.triangular_solve, _T.triangular_solve], by_formula(_triangular_solve)),
-    **{
-        getattr(torch, name): inplace.RULES[getattr(_T, name)]
-        for name in ("zero_", "fill_")
-        if hasattr(torch, name)
-    },
-    _CUDA_INTERFACE.__get__: _refusal("memory that others read has no place for contributions; take .value first"),
-    **{function: _refusal(reason) for name, reason in REFUSED.items() for function in _everywhere(name)},
-}  # fmt: skip
+rule("to double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)(
+    Answer(_formatted)
+)
+rule("contiguous", traits=Trait.EACH | Trait.CAST, discrete=True)(Answer(_formatted))
+rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH, discrete=True)(Answer(_formatted))
+rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)(Answer(_formatted))
+rule("__rdiv__")(by_formula(_reciprocal_times))
+rule("heaviside")(Answer(_heaviside_rule, tags=_STEPPED.tags))
+rule("histogram histogramdd")(Answer(_histogram))
+rule("linear_cross_entropy")(by_formula(linear_cross_entropy))
+rule("_native_multi_head_attention")(by_formula(native_attention))
+rule("_transformer_encoder_layer_fwd")(by_formula(encoder_layer))
+rule("cholesky cholesky_ex")(Answer(_reading_triangle(0, "upper", False, True)))
+rule("pinv pinverse")(Answer(_pinv))
+rule(torch.linalg.lstsq)(by_formula(_lstsq))
+of_eigh = _reading_triangle(0, "UPLO", "L", True)
+rule("eigvalsh")(Answer(of_eigh))
+rule("cholesky_inverse")(by_formula(_cholesky_inverse))
+rule("cholesky_solve")(Answer(_reading_triangle(1, "upper", False, False, 2)))
+rule("triangular_solve")(by_formula(_triangular_solve))
+rule(*attributes("__cuda_array_interface__"))(
+    _refusal("memory that others read has no place for contributions; take .value first")
+)
+for _name, _function in BESSEL.items():
+    rule(_name)(_special(_function))
+for _name, _function in POLYNOMIALS.items():
+    rule(_name)(_polynomial(_function))
+for _name, _reason in REFUSED.items():
+    rule(_name)(_refusal(_reason))

@@ -15,18 +15,21 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import lead
+from npdec._decomposed.batching_rules import indexed
 from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import handed_on, sparse
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law
 from npdec._law.discrete import residual_of, value_of
+from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["RULES", "chosen_by", "masked", "plain_index", "plain_indices"]
+__all__ = ["chosen_by", "masked", "plain_index", "plain_indices"]
 
 Function = Callable[..., Any]
 
@@ -117,6 +120,8 @@ def _rest(args: Sequence[Any], kwargs: dict[str, Any], *names: str) -> list[Any]
 def _masked_fill(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     x, mask, value = (args[0] if args else kwargs["input"], *_rest(args, kwargs, "mask", "value"))
     if not isinstance(mask, DecomposedTensor):
+        if isinstance(value, DecomposedTensor):
+            return _LINEAR(torch.where, (mask, value.to(x.dtype), x), {})
         return _FILLED(func, (x, mask, value), {})
     filling = value if isinstance(value, torch.Tensor) else torch.full_like(value_of(x), value)
     return chosen_by(mask, filling.to(x.dtype), x)
@@ -212,9 +217,7 @@ def _getitem(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 
 _SELECTED = law.TaggedRule.of("Linear")
 
-RULES: dict[Any, Function] = {
-    torch.where: _where,
-    torch.Tensor.where: _where_method,
-    **dict.fromkeys([torch.masked_fill, torch.Tensor.masked_fill], _masked_fill),
-    torch.Tensor.__getitem__: _getitem,
-}
+rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where))
+rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where_method))
+rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_masked_fill))
+rule("__getitem__", traits=Trait.INDEX | Trait.MOVE | Trait.STRIDED, batch=indexed, discrete=True)(Answer(_getitem))

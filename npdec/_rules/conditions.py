@@ -15,15 +15,17 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._law.discrete import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
 from npdec._law.jumps import stepped
 from npdec._rules.by_formula import by_formula
+from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["RULES", "cast", "truth"]
+__all__ = ["cast", "truth"]
 
 Function = Callable[..., Any]
 
@@ -207,46 +209,33 @@ def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> An
     return with_numbers(value, residual, made)
 
 
-def _same_shape(form: Callable[[Any, Any], Any]) -> Function:
+def _like(form: Callable[[Any, Any], Any]) -> Function:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """view_as, reshape_as, expand_as, type_as: of the other tensor, shape and dtype alone are looked at."""
-        return form(args[0], args[1] if len(args) > 1 else kwargs["other"])
+        return form(args[0], value_of(args[1] if len(args) > 1 else kwargs["other"]))
 
-    rule.delegates = True  # type: ignore[attr-defined]
-    return rule
-
-
-_T: Any = torch.Tensor
-_V: Any = torch
+    return Answer(rule, delegates=True)
 
 
-def _named(*names: str) -> list[Any]:
-    return [getattr(owner, name) for name in names for owner in (_V, _T, torch.special) if hasattr(owner, name)]
-
-
-RULES: dict[Any, Function] = {
-    **dict.fromkeys(
-        [
-            *_named(*"eq ne lt le gt ge not_equal less less_equal greater greater_equal".split()),
-            *[_T.__eq__, _T.__ne__, _T.__lt__, _T.__le__, _T.__gt__, _T.__ge__],
-        ],
-        _comparison,
-    ),
-    **dict.fromkeys(_named("logical_and"), _logic("and", True)),
-    **dict.fromkeys(_named("logical_or"), _logic("or", True)),
-    **dict.fromkeys(_named("logical_xor"), _logic("xor", True)),
-    **dict.fromkeys(_named("bitwise_and", "__and__", "__rand__"), _logic("and", False)),
-    **dict.fromkeys(_named("bitwise_or", "__or__", "__ror__"), _logic("or", False)),
-    **dict.fromkeys(_named("bitwise_xor", "__xor__", "__rxor__"), _logic("xor", False)),
-    **dict.fromkeys(_named("logical_not", "bitwise_not", "__invert__"), _not),
-    **dict.fromkeys(_named("all"), _fold(True)),
-    **dict.fromkeys(_named("any"), _fold(False)),
-    **dict.fromkeys(_named("count_nonzero"), _count),
-    **dict.fromkeys(_named("signbit"), _signbit),
-    **dict.fromkeys(_named("isclose"), by_formula(_isclose)),
-    **dict.fromkeys(_named("searchsorted", "bucketize"), _searched),
-    _T.view_as: _same_shape(lambda x, other: x.view(value_of(other).shape)),
-    _T.reshape_as: _same_shape(lambda x, other: x.reshape(value_of(other).shape)),
-    _T.expand_as: _same_shape(lambda x, other: x.expand(value_of(other).shape)),
-    _T.type_as: _same_shape(lambda x, other: x.to(value_of(other).dtype)),
-}
+rule(
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
+    traits=Trait.ELEMENTWISE,
+    discrete=True,
+)(Answer(_comparison))
+rule("logical_and", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("and", True)))
+rule("logical_or", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("or", True)))
+rule("logical_xor", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("xor", True)))
+rule("bitwise_and __and__ __rand__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("and", False)))
+rule("bitwise_or __or__ __ror__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("or", False)))
+rule("bitwise_xor __xor__ __rxor__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("xor", False)))
+rule("logical_not bitwise_not __invert__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_not))
+rule("all", discrete=True)(Answer(_fold(True)))
+rule("any", discrete=True)(Answer(_fold(False)))
+rule("count_nonzero", discrete=True)(Answer(_count))
+rule("signbit", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_signbit))
+rule("isclose", traits=Trait.ELEMENTWISE, discrete=True)(by_formula(_isclose))
+rule("searchsorted bucketize", discrete=True)(Answer(_searched))
+rule("view_as", traits=Trait.RESHAPE | Trait.MOVE, discrete=True)(_like(lambda x, other: x.view(other.shape)))
+rule("reshape_as", traits=Trait.MOVE, discrete=True)(_like(lambda x, other: x.reshape(other.shape)))
+rule("expand_as", traits=Trait.MOVE | Trait.STRIDED, discrete=True)(_like(lambda x, other: x.expand(other.shape)))
+rule("type_as", traits=Trait.EACH | Trait.CAST, discrete=True)(_like(lambda x, other: x.to(other.dtype)))

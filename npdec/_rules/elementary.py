@@ -13,6 +13,7 @@ from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import compare_choices, is_watched, places_beside
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import entries, handed_on, weighted
+from npdec._decomposed.registry import Answer, Trait, attributes
 from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check, check_pairs
 from npdec._decomposed.size_warnings import STEEP, warn_infinite, warn_of_size
@@ -22,9 +23,10 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
+from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, name_of, tracing
 
-__all__ = ["CLOSED_FORMS", "MAGNITUDES", "by_position", "read", "routed"]
+__all__ = ["by_position", "read", "routed"]
 
 Function = Callable[..., Any]
 
@@ -35,8 +37,6 @@ def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     x, y = read(args, kwargs, other=None)
     if rounding is not None:
         return law.TaggedRule.of("Stepwise", "Stepwise")(torch.div, (x, y), {"rounding_mode": rounding})
-    if func is torch.Tensor.__rtruediv__ or func is getattr(torch.Tensor, "__rdiv__", None):
-        x, y = y, x
     if not isinstance(y, DecomposedTensor):
         made = law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
         if not tracing() and not mapped() and _is_small(y):
@@ -240,17 +240,6 @@ def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]
     return found
 
 
-def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A view of another shape is linear; the bits read as integers are something that is looked at."""
-    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-    if isinstance(dtype, torch.dtype) and not carries(dtype):
-        return args[0].value.view(dtype)
-    return _LINEAR(func, args, kwargs)
-
-
-_LINEAR = law.TaggedRule.of("Linear")
-
-
 def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
     x = args[0]
@@ -282,8 +271,7 @@ def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 
 
 _SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
-_SCATTERED.by_key["src"] = "Linear"
-_scatter.by_key = _SCATTERED.by_key  # type: ignore[attr-defined]
+_SCATTERED.tags["src"] = "Linear"
 
 
 def _floor_divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -332,46 +320,24 @@ def by_position(rule: Function) -> Function:
             args = (kwargs.pop("input"),)
         return rule(func, args, kwargs)
 
-    applied.by_key = getattr(rule, "by_key", None)  # type: ignore[attr-defined]
     return applied
 
 
-CLOSED_FORMS: dict[str, Function] = {
-    name: by_position(rule)
-    for name, rule in {
-        "div": _divide,
-        "divide": _divide,
-        "true_divide": _divide,
-        "__rtruediv__": _divide,
-        "__rdiv__": _divide,
-        "amax": _extremum_along(1),
-        "amin": _extremum_along(-1),
-        "max": _max_or_min(1),
-        "min": _max_or_min(-1),
-        "maximum": _pairwise(1),
-        "minimum": _pairwise(-1),
-        "fmax": _pairwise(1),
-        "fmin": _pairwise(-1),
-        "clamp": _clamp,
-        "clip": _clamp,
-        "sort": _ordered,
-        "topk": _ordered,
-        "kthvalue": _ordered,
-        "median": _ordered,
-        "nanmedian": _ordered,
-        "mode": _ordered,
-        "view": _view,
-        "detach": _detach,
-        "scatter": _scatter,
-        "scatter_add": _scatter,
-        "floor_divide": _floor_divide,
-        "remainder": _remainder,
-        "clamp_min": _clamp_one("min"),
-        "clamp_max": _clamp_one("max"),
-    }.items()
-}
-
-# Before the tags of the ufunc that they are.
-MAGNITUDES: dict[Function, Function] = dict.fromkeys(
-    (torch.abs, torch.absolute, torch.Tensor.abs, torch.Tensor.absolute, torch.Tensor.__abs__), by_position(_abs)
-)
+_EACH = Trait.ELEMENTWISE
+rule("div divide true_divide", traits=_EACH | Trait.DIVIDE)(Answer(by_position(_divide)))
+rule("amax")(Answer(by_position(_extremum_along(1))))
+rule("amin")(Answer(by_position(_extremum_along(-1))))
+rule("max")(Answer(by_position(_max_or_min(1))))
+rule("min")(Answer(by_position(_max_or_min(-1))))
+rule("maximum fmax", traits=_EACH)(Answer(by_position(_pairwise(1))))
+rule("minimum fmin", traits=_EACH)(Answer(by_position(_pairwise(-1))))
+rule("clamp clip", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp)))
+rule("clamp_min", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp_one("min"))))
+rule("clamp_max", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp_one("max"))))
+rule("abs absolute __abs__", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_abs)))
+rule("floor_divide", traits=_EACH)(Answer(by_position(_floor_divide)))
+rule("remainder", traits=_EACH)(Answer(by_position(_remainder)))
+rule("sort topk kthvalue median nanmedian mode")(Answer(by_position(_ordered)))
+rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED)(Answer(by_position(_detach)))
+rule("scatter", traits=Trait.MOVE)(Answer(by_position(_scatter), tags=_SCATTERED.tags))
+rule("scatter_add", traits=Trait.ADD_AT)(Answer(by_position(_scatter), tags=_SCATTERED.tags))

@@ -9,16 +9,16 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices, is_watched
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._law import law
-from npdec._rules import casts_and_special
 from npdec._rules.by_formula import with_numbers
+from npdec._rules.casts_and_special import of_eig, of_eigh
 from npdec._rules.elementary import read
+from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
-
-__all__ = ["RULES"]
 
 Function = Callable[..., Any]
 _KINDS: Any = torch.return_types
@@ -158,10 +158,10 @@ for _form, _name in ((_eigh_apart, "linalg_eigh"), (_eig_apart, "linalg_eig"), (
     _form.__name__ = _name  # that warnings know
 
 # The function that a factorisation gives way to, and which of its results may be equal numbers.
-_APART: dict[Function, tuple[Function, int]] = {
-    torch.linalg.eigh: (_eigh_apart, 0),
-    torch.linalg.eig: (_eig_apart, 0),
-    torch.linalg.svd: (_svd_apart, 1),
+_APART: dict[str, tuple[Function, int]] = {
+    "linalg_eigh": (_eigh_apart, 0),
+    "linalg_eig": (_eig_apart, 0),
+    "linalg_svd": (_svd_apart, 1),
 }
 
 
@@ -174,9 +174,9 @@ def _has_equal(numbers: torch.Tensor) -> bool:
 def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
     """The function, or where two of its numbers are equal at an end of the path, its form that has a derivative there.
     `found` and `base` are what it makes of the value and of the residual."""
-    if func not in _APART:
+    if name_of(func) not in _APART:
         return func
-    apart, place = _APART[func]
+    apart, place = _APART[name_of(func)]
     return apart if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
 
 
@@ -235,7 +235,7 @@ def _with_signs(signs: Function, inner: Function) -> Function:
         if not isinstance(x, DecomposedTensor) or tracing() or not x.value.numel():
             return inner(func, args, kwargs)
         if x.value.is_complex():
-            if func in _APART and func is not torch.linalg.svd:  # of which the phases are free
+            if name_of(func) in _APART and func is not torch.linalg.svd:  # of which the phases are free
                 func = _away_from_equal(func, *_ends(func, x, args[1:], kwargs))
             return inner(func, args, kwargs)
         found, base = _ends(func, x, args[1:], kwargs)
@@ -296,13 +296,9 @@ def _qr(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 _qr_reduced = _with_signs(_qr_signs, _by_quadrature)
 _svd_reduced = _with_signs(_svd_signs, _by_quadrature)
-_EIGH = casts_and_special.RULES[torch.linalg.eigh]
-_EIG = casts_and_special.RULES[torch.linalg.eig]
 
-RULES: dict[Function, Function] = {
-    torch.linalg.qr: _qr,
-    torch.linalg.eig: _with_signs(_eig_order, _EIG),
-    torch.linalg.eigvals: _with_signs(_eigvals_order, _by_quadrature),
-    torch.linalg.eigh: _with_signs(_eigh_signs, _EIGH),
-    torch.linalg.svd: _svd,
-}
+rule(torch.linalg.qr)(Answer(_qr))
+rule(torch.linalg.eig)(Answer(_with_signs(_eig_order, of_eig)))
+rule("eigvals")(Answer(_with_signs(_eigvals_order, _by_quadrature)))
+rule("eigh")(Answer(_with_signs(_eigh_signs, of_eigh)))
+rule(torch.linalg.svd)(Answer(_svd))

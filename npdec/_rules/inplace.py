@@ -13,15 +13,17 @@ import torch.nn.functional as F
 from npdec._decomposed.aliasing import shares_memory
 from npdec._decomposed.axes import lead
 from npdec._decomposed.overwriting import are_distinct, put
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.shared_storage import due, ready
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._rules.choosing import chosen_by, masked, plain_index
+from npdec._rules.rule import rule
 from npdec._torch.interrupts import Step, commit, each
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["RULES", "method", "write_outputs"]
+__all__ = ["NO_INPLACE", "method", "write_outputs"]
 
 Function = Callable[..., Any]
 
@@ -29,20 +31,19 @@ Function = Callable[..., Any]
 _DRAWN = frozenset("random_ normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_".split())
 
 
-def method(name: str) -> Function:
+def method(name: str) -> Answer:
     """The rule of the in-place method `name`: the out-of-place one, written into the tensor."""
     if name in _DRAWN:
-        return _draw
+        return Answer(_draw)
     found = [getattr(owner, name[:-1], None) for owner in (torch.Tensor, F, torch)]
     functions = [function for function in found if callable(function)]
     if not functions:
-        return _no_inplace
+        return NO_INPLACE
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _applied(functions[0], args, kwargs)
 
-    rule.delegates = True  # type: ignore[attr-defined]
-    return rule
+    return Answer(rule, delegates=True)
 
 
 def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -66,7 +67,7 @@ def _check_cast(result: Any, target: torch.Tensor) -> None:
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
 
 
-def flagged(position: int, rule: Function) -> Function:
+def flagged(position: int, rule: Any) -> Answer:
     """The rule of a function with an argument `inplace`, which stands at this position."""
 
     def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -77,9 +78,9 @@ def flagged(position: int, rule: Function) -> Function:
             return _applied(lambda *a, **k: rule(func, a, k), args, kwargs)
         return rule(func, args, kwargs)
 
-    applied.rule = rule  # type: ignore[attr-defined]
-    applied.delegates = getattr(rule, "delegates", False)  # type: ignore[attr-defined]
-    return applied
+    made = Answer(applied, delegates=rule.delegates)
+    made.inner = rule
+    return made
 
 
 def _draw(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -94,6 +95,9 @@ def _draw(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def _no_inplace(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     raise NotImplementedError(f"{func.__name__}: a decomposed tensor has no such in-place operation")
+
+
+NO_INPLACE = Answer(_no_inplace)
 
 
 def write_outputs(result: Any, out: Any, args: Sequence[Any] = ()) -> Any:
@@ -263,11 +267,9 @@ def _fill_diagonal(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return fill(*args, **kwargs)
 
 
-RULES: dict[Function, Function] = {
-    torch.Tensor.__setitem__: _setitem,
-    torch.Tensor.copy_: _copy,
-    torch.Tensor.fill_: _fill,
-    torch.Tensor.zero_: _zero,
-    torch.Tensor.fill_diagonal_: _fill_diagonal,
-    torch.Tensor.requires_grad_: _requires_grad,
-}
+rule("__setitem__", discrete=True, writes=True)(Answer(_setitem))
+rule("copy_", discrete=True, writes=True)(Answer(_copy))
+rule("fill_", discrete=True, writes=True)(Answer(_fill))
+rule("zero_", discrete=True, writes=True)(Answer(_zero))
+rule("fill_diagonal_", discrete=True, writes=True)(Answer(_fill_diagonal))
+rule("requires_grad_", discrete=True, writes=True)(Answer(_requires_grad))

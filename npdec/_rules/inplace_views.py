@@ -14,16 +14,18 @@ from npdec._decomposed.aliasing import is_unmade
 from npdec._decomposed.block_sparse import Windows
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.shared_storage import seen_alike
 from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._decomposed.vjp_components import Pulled
 from npdec._law import law
 from npdec._rules.elementary import by_position, read
+from npdec._rules.rule import rule
 from npdec._torch.interrupts import Step, commit
 from npdec._torch.tracing import mapped, tracing
 
-__all__ = ["RULES", "is_laid_out_alike", "restrided"]
+__all__ = ["is_laid_out_alike", "restrided"]
 
 Function = Callable[..., Any]
 _set_data: Any = torch.Tensor.data
@@ -36,8 +38,7 @@ def _in_place(name: str) -> Function:
         target, *rest = args
         return _become(func.__name__, target, getattr(torch.Tensor, name)(target, *rest, **kwargs))
 
-    rule.delegates = True  # type: ignore[attr-defined]
-    return rule
+    return Answer(rule, delegates=True)
 
 
 def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> DecomposedTensor:
@@ -163,11 +164,7 @@ def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 _T = torch.Tensor
-RULES: dict[Function, Function] = {
-    **{
-        getattr(_T, f"{name}_"): _in_place(name)
-        for name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split()
-    },
-    **dict.fromkeys((torch.as_strided, _T.as_strided), by_position(_as_strided)),
-    **dict.fromkeys((_T.resize_, _T.resize_as_, torch.resize_as_), _resize),
-}
+rule("as_strided")(Answer(by_position(_as_strided)))
+rule("resize_ resize_as_")(Answer(_resize))
+for _name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split():
+    rule(f"{_name}_")(_in_place(_name))

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.choices import is_watched, places_beside
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, copy_of
 from npdec._law import law
@@ -18,8 +19,7 @@ from npdec._law.half_precision import widened
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._rules.elementary import by_position, read, routed
-
-__all__ = ["RULES"]
+from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
 
@@ -364,22 +364,18 @@ def _native_batch_norm(func: Function, args: Sequence[Any], kwargs: dict[str, An
 
 _V = torch._C._VariableFunctions
 _N = torch._C._nn
-RULES: dict[Any, Function] = {
-    torch.native_batch_norm: _native_batch_norm,
-    torch.nn.modules._functions.CrossMapLRN2d: by_formula(_cross_map_lrn),
-    F.embedding: _embedding_rule,
-    torch.embedding: by_formula(_looked_up),
-    torch.embedding_renorm_: _embedding_renorm_,
-    **dict.fromkeys([torch.embedding_bag, torch._embedding_bag], by_formula(_embedding_bag)),
-    **dict.fromkeys([torch.grid_sampler, torch.grid_sampler_2d, torch.grid_sampler_3d], _grid_rule),
-    _N.fractional_max_pool2d: _fractional_pool,
-    _N.fractional_max_pool3d: _fractional_pool,
-    _N.max_unpool2d: _max_unpool,
-    _N.max_unpool3d: _max_unpool,
-    torch._pack_padded_sequence: _pack_padded,
-    torch._pad_packed_sequence: _pad_packed,
-    _N.pad_sequence: by_formula(_pad_sequence),
-    **dict.fromkeys([torch.feature_dropout, torch.dropout, torch.native_dropout], by_position(_masked)),
-    **dict.fromkeys([torch.alpha_dropout, torch.feature_alpha_dropout], by_position(_alpha_dropout)),
-    torch.normal: _normal,
-}
+rule("native_batch_norm")(Answer(_native_batch_norm))
+rule(torch.nn.modules._functions.CrossMapLRN2d)(by_formula(_cross_map_lrn))
+rule(F.embedding)(Answer(_embedding_rule))
+rule(torch.embedding)(by_formula(_looked_up))
+rule("embedding_renorm_")(Answer(_embedding_renorm_))
+rule("_embedding_bag", torch.embedding_bag)(by_formula(_embedding_bag))
+rule("grid_sampler grid_sampler_2d grid_sampler_3d")(Answer(_grid_rule))
+rule(_N.fractional_max_pool2d, _N.fractional_max_pool3d)(Answer(_fractional_pool))
+rule(_N.max_unpool2d, _N.max_unpool3d)(Answer(_max_unpool))
+rule("_pack_padded_sequence")(Answer(_pack_padded))
+rule("_pad_packed_sequence")(Answer(_pad_packed))
+rule("pad_sequence")(by_formula(_pad_sequence))
+rule("feature_dropout native_dropout", torch.dropout)(Answer(by_position(_masked)))
+rule(torch.alpha_dropout, torch.feature_alpha_dropout)(Answer(by_position(_alpha_dropout)))
+rule("normal")(Answer(_normal))

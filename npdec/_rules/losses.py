@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Answer
 from npdec._law import law
 from npdec._rules.by_formula import by_formula, pointwise, value_of
-
-__all__ = ["RULES"]
+from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
 _NONE, _MEAN = 0, 1  # torch's numbers of reductions; 2 is the sum
@@ -329,23 +329,21 @@ def _by_recursion(
 _FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
 _FAST.one_by_one = True  # type: ignore[attr-defined]  # torch has no batched kernel
 
-RULES: dict[Function, Function] = {
-    torch._C._nn.l1_loss: by_formula(_l1_loss),
-    torch._C._nn.mse_loss: by_formula(_mse_loss),
-    torch._C._nn.smooth_l1_loss: by_formula(_smooth_l1_loss),
-    torch._C._nn.huber_loss: by_formula(_huber_loss),
-    torch._C._nn.binary_cross_entropy: by_formula(_binary_cross_entropy),
-    torch.binary_cross_entropy_with_logits: by_formula(_binary_cross_entropy_with_logits),
-    torch.kl_div: by_formula(_kl_div),
-    torch.poisson_nll_loss: by_formula(_poisson_nll_loss),
-    torch.margin_ranking_loss: by_formula(_margin_ranking_loss),
-    torch.hinge_embedding_loss: by_formula(_hinge_embedding_loss),
-    torch.cosine_embedding_loss: by_formula(_cosine_embedding_loss),
-    torch._C._nn.soft_margin_loss: by_formula(_soft_margin_loss),
-    torch._C._nn.multi_margin_loss: by_formula(_multi_margin_loss),
-    torch._C._nn.multilabel_margin_loss: by_formula(_multilabel_margin_loss),
-    torch.triplet_margin_loss: by_formula(_triplet_margin_loss),
-    torch._C._nn.nll_loss_nd: by_formula(_nll_loss),
-    torch._C._nn.cross_entropy_loss: by_formula(_cross_entropy_loss),
-    torch.ctc_loss: _ctc_rule,
-}
+rule(torch._C._nn.l1_loss)(by_formula(_l1_loss))
+rule(torch._C._nn.mse_loss)(by_formula(_mse_loss))
+rule(torch._C._nn.smooth_l1_loss)(by_formula(_smooth_l1_loss))
+rule(torch._C._nn.huber_loss)(by_formula(_huber_loss))
+rule(torch._C._nn.binary_cross_entropy)(by_formula(_binary_cross_entropy))
+rule(torch.binary_cross_entropy_with_logits)(by_formula(_binary_cross_entropy_with_logits))
+rule(torch.kl_div)(by_formula(_kl_div))
+rule(torch.poisson_nll_loss)(by_formula(_poisson_nll_loss))
+rule(torch.margin_ranking_loss)(by_formula(_margin_ranking_loss))
+rule(torch.hinge_embedding_loss)(by_formula(_hinge_embedding_loss))
+rule(torch.cosine_embedding_loss)(by_formula(_cosine_embedding_loss))
+rule(torch._C._nn.soft_margin_loss)(by_formula(_soft_margin_loss))
+rule(torch._C._nn.multi_margin_loss)(by_formula(_multi_margin_loss))
+rule(torch._C._nn.multilabel_margin_loss)(by_formula(_multilabel_margin_loss))
+rule(torch.triplet_margin_loss)(by_formula(_triplet_margin_loss))
+rule("nll_loss_nd")(by_formula(_nll_loss))
+rule("cross_entropy_loss")(by_formula(_cross_entropy_loss))
+rule(torch.ctc_loss)(Answer(_ctc_rule))

@@ -9,14 +9,14 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
 from npdec._law import law
 from npdec._rules.by_formula import own_numbers
 from npdec._rules.elementary import by_position, read
 from npdec._rules.normalisation import Function, Layer, normalise
-
-__all__ = ["RULES"]
+from npdec._rules.rule import rule
 
 
 def _plain(t: Any) -> Any:
@@ -141,15 +141,10 @@ def _same(t: torch.Tensor, lead: int) -> torch.Tensor:
     return t
 
 
-RULES: dict[Function, Function] = {
-    F.layer_norm: by_position(_layer_norm),
-    torch.layer_norm: by_position(_layer_norm),
-    F.rms_norm: by_position(_rms_norm),
-    torch.rms_norm: by_position(_rms_norm),
-    F.group_norm: by_position(_group_norm),
-    torch.group_norm: by_position(_group_norm),
-    F.batch_norm: by_position(_with_statistics(F.batch_norm, True)),
-    torch.batch_norm: by_position(_with_statistics(torch.batch_norm, True)),
-    F.instance_norm: by_position(_with_statistics(F.instance_norm, False)),
-    torch.instance_norm: by_position(_with_statistics(torch.instance_norm, False)),
-}
+rule(F.layer_norm, torch.layer_norm)(Answer(by_position(_layer_norm)))
+rule(F.rms_norm, torch.rms_norm)(Answer(by_position(_rms_norm)))
+rule(F.group_norm, torch.group_norm)(Answer(by_position(_group_norm)))
+rule(F.batch_norm)(Answer(by_position(_with_statistics(F.batch_norm, True))))
+rule(torch.batch_norm)(Answer(by_position(_with_statistics(torch.batch_norm, True))))
+rule(F.instance_norm)(Answer(by_position(_with_statistics(F.instance_norm, False))))
+rule(torch.instance_norm)(Answer(by_position(_with_statistics(torch.instance_norm, False))))

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import entries, handed_on
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl._util import single, working_dtype
@@ -27,9 +28,8 @@ from npdec._law.discrete import with_numbers
 from npdec._law.mean_gradient import mean_gradients
 from npdec._rules.elementary import by_position, read
 from npdec._rules.normalisation import apply_operator
+from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, name_of, tracing
-
-__all__ = ["RULES"]
 
 Function = Callable[..., Any]
 
@@ -260,12 +260,10 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
 _T = torch.Tensor
 _OF_VAR, _OF_STD = by_position(_spread(False)), by_position(_spread(True))
 
-RULES: dict[Function, Function] = {
-    torch.linalg.vector_norm: by_position(_of_numbers(_vector_norm)),
-    torch.linalg.matrix_norm: by_position(_of_numbers(_matrix_norm)),
-    torch.linalg.norm: by_position(_of_numbers(_norm)),
-    **dict.fromkeys((torch.var, _T.var, torch.var_mean), _OF_VAR),
-    **dict.fromkeys((torch.std, _T.std, torch.std_mean), _OF_STD),
-    F.normalize: by_position(_of_numbers(_normalize)),
-    torch.cosine_similarity: _cosine_similarity,
-}
+rule("vector_norm")(Answer(by_position(_of_numbers(_vector_norm))))
+rule("matrix_norm")(Answer(by_position(_of_numbers(_matrix_norm))))
+rule(torch.linalg.norm)(Answer(by_position(_of_numbers(_norm))))
+rule("var var_mean")(Answer(_OF_VAR))
+rule("std std_mean")(Answer(_OF_STD))
+rule("normalize")(Answer(by_position(_of_numbers(_normalize))))
+rule("cosine_similarity")(Answer(_cosine_similarity))

@@ -14,14 +14,14 @@ from npdec._decomposed.block_sparse import Windows
 from npdec._decomposed.block_sparse_convolutions import fitted, reach
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on, known
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
 from npdec._rules.elementary import by_position, read
+from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
-
-__all__ = ["CLOSED_FORMS"]
 
 Function = Callable[..., Any]
 
@@ -208,18 +208,6 @@ def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return made
 
 
-def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    return torch.where(x > 0, x, weight * x)
-
-
-def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """prelu: the weight is one number, or one for each channel."""
-    x, weight = read(args, kwargs, weight=None)
-    if weight.numel() > 1 and x.ndim > 1:
-        weight = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.ndim)])
-    return law.TaggedRule.of("Pointwise", "Pointwise")(_leaky, (x, weight), {})
-
-
 def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """rrelu outside training has the slope in the middle; in training it draws one for each negative element."""
     x, lower, upper, training = read(args, kwargs, lower=1 / 8, upper=1 / 3, training=False)
@@ -234,23 +222,9 @@ def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
 
 
-def _embedding(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Rows of the weight. What the other arguments say of gradients (padding_idx) is not about contributions."""
-    index, weight = read(args, kwargs, weight=None)
-    index = chosen("embedding", index)
-    if not isinstance(weight, DecomposedTensor):
-        return func(index, weight, *args[2:], **{k: v for k, v in kwargs.items() if k != "weight"})
-    rows = weight.index_select(0, index.reshape(-1))
-    return rows.reshape((*index.shape, weight.shape[-1]))
-
-
-_POOLS = [f"{kind}max_pool{n}d{rest}" for kind in ("", "adaptive_") for n in "123" for rest in ("", "_with_indices")]
-
-CLOSED_FORMS: dict[str, Function] = {
-    **dict.fromkeys(_POOLS, by_position(_max_pool)),
-    "dropout": by_position(_dropout),
-    "embedding": by_position(_embedding),
-    "pad": by_position(_pad),
-    "prelu": by_position(_prelu),
-    "rrelu": by_position(_rrelu),
-}
+for _kind in ("", "adaptive_"):
+    for _n in "123":
+        rule(f"{_kind}max_pool{_n}d {_kind}max_pool{_n}d_with_indices")(Answer(by_position(_max_pool)))
+rule(F.dropout)(Answer(by_position(_dropout)))
+rule("pad", traits=Trait.MOVE)(Answer(by_position(_pad)))
+rule("rrelu")(Answer(by_position(_rrelu)))

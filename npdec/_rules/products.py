@@ -16,6 +16,7 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import weighted
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import change, is_large, warn_of_factors
 from npdec._decomposed.tensor import DecomposedTensor
@@ -23,9 +24,8 @@ from npdec._law import law, pack
 from npdec._law.mean_gradient import gradients, mean_gradients
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.elementary import by_position, read
+from npdec._rules.rule import rule
 from npdec._torch.tracing import tracing
-
-__all__ = ["CLOSED_FORMS"]
 
 Function = Callable[..., Any]
 
@@ -196,15 +196,8 @@ def _logdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(value, base, result.components, result.labels, result.whole)
 
 
-CLOSED_FORMS: dict[str, Function] = {
-    name: by_position(rule)
-    for name, rule in {
-        "prod": _prod,
-        "cumprod": _cumprod,
-        "det": _det,
-        "linalg_det": _det,
-        "slogdet": _slogdet,
-        "linalg_slogdet": _slogdet,
-        "logdet": _logdet,
-    }.items()
-}
+rule("prod")(Answer(by_position(_prod)))
+rule("cumprod")(Answer(by_position(_cumprod)))
+rule("det")(Answer(by_position(_det)))
+rule("slogdet")(Answer(by_position(_slogdet)))
+rule("logdet")(Answer(by_position(_logdet)))

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._decomposed.registry import Answer
 from npdec._rules.by_formula import by_formula, own_numbers, same_draws, value_of, with_numbers
 from npdec._rules.recurrent_multipliers import in_closed_form, walk
-
-__all__ = ["RULES"]
+from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
 State = tuple[Any, ...]
@@ -171,13 +171,11 @@ def _cell(kind: str) -> Function:
     return by_formula(formula)
 
 
-RULES: dict[Function, Function] = {
-    torch.rnn_tanh: _network("rnn_tanh"),
-    torch.rnn_relu: _network("rnn_relu"),
-    torch.lstm: _network("lstm"),
-    torch.gru: _network("gru"),
-    torch.rnn_tanh_cell: _cell("rnn_tanh"),
-    torch.rnn_relu_cell: _cell("rnn_relu"),
-    torch.lstm_cell: _cell("lstm"),
-    torch.gru_cell: _cell("gru"),
-}
+rule("rnn_tanh")(Answer(_network("rnn_tanh")))
+rule("rnn_relu")(Answer(_network("rnn_relu")))
+rule("lstm")(Answer(_network("lstm")))
+rule("gru")(Answer(_network("gru")))
+rule("rnn_tanh_cell")(Answer(_cell("rnn_tanh")))
+rule("rnn_relu_cell")(Answer(_cell("rnn_relu")))
+rule("lstm_cell")(Answer(_cell("lstm")))
+rule("gru_cell")(Answer(_cell("gru")))

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
+from npdec._decomposed.registry import rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, align
-from npdec._law import law
 from npdec._law.named_rules import is_affine
 from npdec._law.overrides_scope import scope
 from npdec._law.secant import secant
@@ -205,7 +205,7 @@ def _serves(data: Any, state: State, weights: Sequence[Any], whole: bool) -> boo
         return False
     if any(part.dtype != data.dtype or part.is_complex() for part in state):
         return False
-    if any(hasattr(law.rules.get(f), "description") for f in (F.linear, torch.sigmoid, torch.tanh, torch.relu)):
+    if any(hasattr(rows[f].rule, "description") for f in (F.linear, torch.sigmoid, torch.tanh, torch.relu)):
         return False  # a rule that a user has registered describes itself
     return is_affine(whole)
 

@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import torch
 
+from npdec._decomposed.batching_rules import of_axes, reshaped
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
@@ -18,9 +20,8 @@ from npdec._law import law
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.elementary import read
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
+from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of
-
-__all__ = ["RULES"]
 
 Function = Callable[..., Any]
 _NO_DERIVATIVE = "torch has no derivative by it"
@@ -265,8 +266,7 @@ def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
-_INDEXED.by_key["source"] = "Linear"
-_with_index.by_key = _INDEXED.by_key  # type: ignore[attr-defined]
+_INDEXED.tags["source"] = "Linear"
 
 
 def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -316,47 +316,33 @@ def _first_only(reason: str, *, position: int, name: str) -> Function:
 
 
 _V: Any = torch._C._VariableFunctions
-RULES: dict[Function, Function] = {
-    torch.cdist: by_formula(_cdist),
-    torch.pairwise_distance: by_formula(_pairwise_distance),
-    torch.pdist: by_formula(_pdist),
-    torch.renorm: by_formula(_renorm),
-    torch.Tensor.renorm: by_formula(_renorm),
-    torch.aminmax: by_formula(_aminmax),
-    torch.Tensor.aminmax: by_formula(_aminmax),
-    **dict.fromkeys([torch.cummax, torch.Tensor.cummax], _running(1)),
-    **dict.fromkeys([torch.cummin, torch.Tensor.cummin], _running(-1)),
-    **dict.fromkeys([torch.logcumsumexp, torch.Tensor.logcumsumexp], by_formula(_logcumsumexp)),
-    **dict.fromkeys([torch.scatter_reduce, torch.Tensor.scatter_reduce], by_formula(scatter_reduce, "input", "src")),
-    **dict.fromkeys([torch.index_reduce, torch.Tensor.index_reduce], by_formula(index_reduce, "input", "source")),
-    torch.segment_reduce: by_formula(segment_reduce),
-    **dict.fromkeys([torch._unique2, _V.unique_dim,
-                     _V.unique_consecutive], _unique),
-    **dict.fromkeys([torch.msort, torch.Tensor.msort], _msort),
-    **dict.fromkeys([torch.prelu, torch.Tensor.prelu], _prelu),
-    **dict.fromkeys([torch.addcdiv, torch.Tensor.addcdiv], by_formula(_addcdiv)),
-    torch.linspace: by_formula(_linspace),
-    torch.logspace: by_formula(_logspace),
-    **dict.fromkeys([torch.narrow, torch.Tensor.narrow], _narrow),
-    **{
-        getattr(owner, name): _with_index
-        for name in ("index_select", "index_add", "index_copy")
-        for owner in (torch, torch.Tensor)
-    },
-    **dict.fromkeys([torch.tensor_split, torch.Tensor.tensor_split], _tensor_split),
-    torch.as_strided_scatter: by_formula(_as_strided_scatter),
-    torch.Tensor.as_strided_scatter: by_formula(_as_strided_scatter),
-    **dict.fromkeys([torch.index_fill, torch.Tensor.index_fill], by_formula(_index_fill)),
-    torch.Tensor.view: _view,
-    torch.view_copy: _view,
-    torch.lu_unpack: _lu_unpack,
-    **dict.fromkeys([torch.fake_quantize_per_tensor_affine, torch.fake_quantize_per_channel_affine], _fake_quantize),
-    torch.linalg.cond: by_formula(_cond),
-    torch.bincount: by_formula(_bincount),
-    torch.Tensor.bincount: by_formula(_bincount),
-    **dict.fromkeys(
-        [torch.igamma, torch.Tensor.igamma, torch.igammac, torch.Tensor.igammac, torch.special.gammainc,
-         torch.special.gammaincc, torch.special.zeta],
-        _first_only(_NO_DERIVATIVE, position=0, name="input"),
-    ),
-}  # fmt: skip
+rule("cdist")(by_formula(_cdist))
+rule("pairwise_distance")(by_formula(_pairwise_distance))
+rule("pdist")(by_formula(_pdist))
+rule(torch.renorm, torch.Tensor.renorm)(by_formula(_renorm))
+rule(torch.aminmax, torch.Tensor.aminmax)(by_formula(_aminmax))
+rule("cummax")(Answer(_running(1)))
+rule("cummin")(Answer(_running(-1)))
+rule("logcumsumexp")(by_formula(_logcumsumexp))
+rule("scatter_reduce")(by_formula(scatter_reduce, "input", "src"))
+rule("index_reduce")(by_formula(index_reduce, "input", "source"))
+rule("segment_reduce")(by_formula(segment_reduce))
+rule("_unique2", _V.unique_dim, _V.unique_consecutive)(Answer(_unique))
+rule("msort")(Answer(_msort))
+rule("prelu")(Answer(_prelu))
+rule("addcdiv", traits=Trait.ELEMENTWISE)(by_formula(_addcdiv))
+rule("linspace")(by_formula(_linspace))
+rule("logspace")(by_formula(_logspace))
+rule("narrow", traits=Trait.MOVE | Trait.STRIDED)(Answer(_narrow))
+rule("tensor_split", traits=Trait.MOVE)(Answer(_tensor_split))
+rule(torch.as_strided_scatter, torch.Tensor.as_strided_scatter)(by_formula(_as_strided_scatter))
+rule("index_fill", traits=Trait.MOVE)(by_formula(_index_fill))
+rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped)(Answer(_view))
+rule("lu_unpack")(Answer(_lu_unpack))
+rule("fake_quantize_per_tensor_affine fake_quantize_per_channel_affine")(Answer(_fake_quantize))
+rule(torch.linalg.cond)(by_formula(_cond))
+rule(torch.bincount, torch.Tensor.bincount)(by_formula(_bincount))
+rule("igamma igammac gammainc gammaincc zeta")(Answer(_first_only(_NO_DERIVATIVE, position=0, name="input")))
+rule("index_select", traits=Trait.MOVE | Trait.STRIDED, batch=of_axes(0, 1))(Answer(_with_index, tags=_INDEXED.tags))
+rule("index_add", traits=Trait.ADD_AT)(Answer(_with_index, tags=_INDEXED.tags))
+rule("index_copy", traits=Trait.MOVE)(Answer(_with_index, tags=_INDEXED.tags))

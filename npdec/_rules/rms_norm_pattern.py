@@ -10,16 +10,18 @@ and the product of a tensor with its own inverse root has the rule of `rms_norm`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
+from npdec._decomposed.registry import Rule, functions, wrap
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._torch.tracing import tracing
 
-__all__ = ["recognising"]
+__all__ = ["watch"]
 
 Function = Callable[..., Any]
 
@@ -181,31 +183,26 @@ def _over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str,
 
 
 _WATCHED: dict[str, Function] = {
-    "to": _cast, "float": _cast, "double": _cast, "type": _cast, "pow": _power, "square": _square, "mean": _mean,
-    "add": _plus, "sqrt": _root(_ROOT), "rsqrt": _root(_INVERSE_ROOT), "reciprocal": _reciprocal, "mul": _times,
-    "multiply": _times, "div": _over, "divide": _over, "true_divide": _over, "__rtruediv__": _one_over,
+    "to float double type": _cast, "pow": _power, "square": _square, "mean": _mean, "add": _plus, "sqrt": _root(_ROOT),
+    "rsqrt": _root(_INVERSE_ROOT), "reciprocal": _reciprocal, "mul multiply": _times, "div divide true_divide": _over,
+    "__rdiv__": _one_over,
 }  # fmt: skip
 
 
-def recognising(rules: dict[Any, Function]) -> dict[Any, Function]:
-    """The rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
-    made: dict[Any, Function] = {}
-    for name, watch in _WATCHED.items():
-        for owner in (torch, torch.Tensor):
-            function = getattr(owner, name, None)
-            if function in rules:
-                made[function] = _Watched(watch, rules[function])
-    return made
-
-
-class _Watched:
+class _Watched(Rule):
     """A rule that is looked at."""
 
-    __slots__ = ("inner", "watch")
-
-    def __init__(self, watch: Function, inner: Function) -> None:
+    def __init__(self, watch: Function, inner: Rule) -> None:
         self.watch = watch
         self.inner = inner
+        self.tags = inner.tags
+        self.discrete = inner.discrete
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.watch(self.inner, func, args, kwargs)
+
+
+def watch() -> None:
+    """Wrap the rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
+    for names, made in _WATCHED.items():
+        wrap(functions(names), partial(_Watched, made))

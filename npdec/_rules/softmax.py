@@ -22,6 +22,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
@@ -32,10 +33,11 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.elementary import by_position, read
 from npdec._rules.normalisation import apply_operator
+from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["RULES", "SoftPath"]
+__all__ = ["SoftPath"]
 
 Function = Callable[..., Any]
 
@@ -373,10 +375,6 @@ _OF_SOFTMAX = by_position(_softmax("softmax", False))
 _OF_LOG_SOFTMAX = by_position(_softmax("log_softmax", True))
 _OF_LOGSUMEXP = by_position(_logsumexp)
 
-RULES: dict[Function, Function] = {
-    **dict.fromkeys((torch.softmax, torch.Tensor.softmax, torch.special.softmax, F.softmax), _OF_SOFTMAX),
-    **dict.fromkeys(
-        (torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax, F.log_softmax), _OF_LOG_SOFTMAX
-    ),
-    **dict.fromkeys((torch.logsumexp, torch.Tensor.logsumexp, torch.special.logsumexp), _OF_LOGSUMEXP),
-}
+rule("softmax")(Answer(_OF_SOFTMAX))
+rule("log_softmax")(Answer(_OF_LOG_SOFTMAX))
+rule("logsumexp")(Answer(_OF_LOGSUMEXP))

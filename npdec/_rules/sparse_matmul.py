@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from npdec._core.signatures import read_parameters
+from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl.torch_linear_impl import addmm
 from npdec._law import law
 from npdec._rules.by_formula import own_numbers
+from npdec._rules.rule import rule
 
-__all__ = ["RULES"]
+__all__ = []
 
 Function = Callable[..., Any]
 
@@ -65,14 +65,10 @@ def _added(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return own_numbers(func, args, kwargs, made)
 
 
-_ADDED = law.TaggedRule(read_parameters(addmm))
-_added.by_key = _ADDED.by_key  # type: ignore[attr-defined]
+_ADDED = law.TaggedRule.of("Linear", "Multilinear", "Multilinear")
 _PRODUCT = _Product.of("Multilinear", "Multilinear")
 _T = torch.Tensor
-RULES: dict[Function, Function] = {
-    **dict.fromkeys(
-        [torch.matmul, _T.matmul, _T.__rmatmul__, torch.mm, _T.mm, torch.mv, _T.mv, torch.smm, _T.smm, torch.sparse.mm],
-        _PRODUCT,
-    ),
-    **dict.fromkeys([torch.addmm, _T.addmm, torch.sparse.addmm], _added),
-}
+rule("__rmatmul__ smm", torch.sparse.mm)(_PRODUCT)
+rule("mm mv", torch.matmul, _T.matmul, traits=Trait.MATMUL)(_PRODUCT)
+rule("addmm", traits=Trait.ADDMM)(Answer(_added, tags=_ADDED.tags))
+rule(torch.sparse.addmm)(Answer(_added, tags=_ADDED.tags))

@@ -1,20 +1,92 @@
-"""The rules of torch functions that are written as formulas or closed forms of their own, gathered."""
+"""All rules of torch's functions, entered into the registry: what is imported here enters its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from npdec._rules import arithmetic, casts_and_special, layers, losses, recurrent, reductions, sparse_matmul
+import torch.nn.functional as F
+from torch._jit_internal import boolean_dispatched
 
-__all__ = ["RULES"]
+from npdec._decomposed import overwriting
+from npdec._decomposed.registry import Answer, Row, Rule, add, rows, wrap
+from npdec._rules import (  # noqa: F401  (each enters its rules)
+    arithmetic,
+    attention,
+    casts_and_special,
+    choosing,
+    conditions,
+    elementary,
+    factorisations,
+    inplace,
+    inplace_views,
+    layers,
+    linear,
+    losses,
+    multilinear,
+    normalisation_layers,
+    norms,
+    opaque,
+    pointwise,
+    pooling,
+    products,
+    recurrent,
+    reductions,
+    rms_norm_pattern,
+    softmax,
+    sparse_matmul,
+)
 
-RULES: dict[Callable[..., Any], Callable[..., Any]] = {
-    **reductions.RULES,
-    **sparse_matmul.RULES,
-    **arithmetic.RULES,
-    **casts_and_special.RULES,
-    **losses.RULES,
-    **layers.RULES,
-    **recurrent.RULES,
-}
+__all__ = ["body", "load"]
+
+Function = Callable[..., Any]
+
+
+def load() -> None:
+    """Put the rules that handle an argument `inplace`, or look on, around those that are entered."""
+    for function in vars(F).values():
+        if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
+            if function not in rows:
+                add([function], Row(body(function)))
+            position = list(inspect.signature(function).parameters).index("inplace")
+            wrap([function], partial(inplace.flagged, position))
+    rms_norm_pattern.watch()
+    overwriting.watch()
+
+
+def body(func: types.FunctionType, traced: bool = False) -> Rule:
+    """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
+    decomposed tensors instead. For torch.compile it is given as code of this file, as it traces through few of torch's.
+    """
+    made = _without_tests(func, traced)
+
+    def through(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return made(*args, **kwargs)
+
+    made_of_itself = Answer(through, delegates=True)
+    made_of_itself.passes = True
+    return made_of_itself
+
+
+def _without_tests(func: types.FunctionType, traced: bool) -> types.FunctionType:
+    scope = dict(func.__globals__)
+    for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
+        if name in scope:
+            scope[name] = _never
+    closure = func.__closure__
+    if func in boolean_dispatched:  # it chooses between two functions that test themselves
+        cells = [cell.cell_contents for cell in closure or ()]
+        functions = [isinstance(c, types.FunctionType) for c in cells]
+        cells = [_without_tests(c, traced) if is_one else c for c, is_one in zip(cells, functions, strict=True)]
+        closure = tuple([types.CellType(c) for c in cells])
+    code = func.__code__.replace(co_filename=__file__) if traced else func.__code__
+    made = types.FunctionType(code, scope, func.__name__, func.__defaults__, closure)
+    made.__kwdefaults__ = func.__kwdefaults__
+    return made
+
+
+def _never(*_: Any) -> bool:
+    return False

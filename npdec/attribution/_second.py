@@ -27,6 +27,7 @@ from npdec._core.progress import Show
 from npdec._decomposed import completeness
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of
 from npdec._law import law
 from npdec._law.discrete import as_numbers
@@ -108,7 +109,7 @@ class _Second:
     def quadrature(self, call: Call) -> Any:
         return None
 
-    def run(self, rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         own = law.innermost(rule)
         if not self.busy and isinstance(func, types.FunctionType) and "inplace" in func.__code__.co_varnames:
             bound = inspect.signature(func).bind(*args, **kwargs)
@@ -116,8 +117,8 @@ class _Second:
                 bound.arguments["inplace"] = False
                 made = self.run(rule, func, bound.args, bound.kwargs)
                 return inplace.assign(next(iter(bound.arguments.values())), made)
-        through = any(getattr(one, name, False) for one in (rule, own) for name in ("delegates", "passes", "formula"))
-        if self.busy or through or getattr(rule, "opaque", False) or func in inplace.RULES:
+        through = any(one.delegates or one.passes or one.formula for one in (rule, own))
+        if self.busy or through or rule.opaque or own.writes:
             return rule(func, args, kwargs)
         call = Call(func, None, args, kwargs)
         if not call.leaves or _is_linear(own, func, args, kwargs):
@@ -217,7 +218,7 @@ class _Second:
 def _is_linear(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     if not isinstance(rule, law.TaggedRule):
         return False
-    tags = [leaf.tag for leaf in Call(func, rule.by_key, args, kwargs, rule.optional).leaves]
+    tags = [leaf.tag for leaf in Call(func, rule.tags, args, kwargs, rule.optional).leaves]
     return set(tags) == {"Linear"} or (set(tags) <= {"Linear", "Multilinear"} and len(tags) == 1)
 
 

@@ -23,8 +23,8 @@ import torch
 
 from npdec._decomposed import completeness
 from npdec._decomposed.aliasing import link_results
+from npdec._decomposed.registry import Answer, Rule, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
-from npdec._law import law
 from npdec._law.overrides_scope import scope
 from npdec._rules import autograd_function
 from npdec._torch.patches import patch
@@ -39,7 +39,7 @@ _lock = threading.Lock()
 _ABSENT = object()
 
 
-def rule_of(cls: type) -> Function | None:
+def rule_of(cls: type) -> Rule | None:
     """The rule of a class, or of the nearest base from which it has its forward."""
     here = scope()
     own = getattr(cls, "forward", None)
@@ -47,7 +47,8 @@ def rule_of(cls: type) -> Function | None:
         if getattr(base, "forward", None) is not own:
             return None
         rule = None if here is None else here.rules.get(base)
-        rule = rule or law.rules.get(base)
+        if rule is None and base in rows:
+            rule = rows[base].rule
         if rule is not None:
             return rule
     return None
@@ -93,7 +94,7 @@ def _called(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         else:
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
-    if getattr(rule, "delegates", False):
+    if rule.delegates:
         result = _answered(rule, type(self), (self, *args), kwargs)
     else:
         result = _answered(rule, _forward(self), args, kwargs)
@@ -130,12 +131,12 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         if not kwargs or not _decomposed(kwargs.values()):
             return _plain_apply(cls, *args, **kwargs)
-    rule = rule_of(cls)
+    rule: Any = rule_of(cls)
     if rule is None:
         rule = None if _is_a_frame(cls, args) else _own_derivative(cls)
     if rule is None:
         return _plain_apply(cls, *args, **kwargs)
-    return _answered(rule, cls if getattr(rule, "delegates", False) else _application(cls), args, kwargs)
+    return _answered(rule, cls if rule.delegates else _application(cls), args, kwargs)
 
 
 def _application(cls: Any) -> Function:
@@ -184,7 +185,7 @@ patch("torch.autograd.Function.apply", lambda own: classmethod(_apply))
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-def _answered(rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _answered(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The rule's answer, as the dispatch of torch functions gets it."""
     here = scope()
     watcher = None if here is None else here.watcher
@@ -213,10 +214,10 @@ def _decomposed(items: Any) -> bool:
     return False
 
 
-def default(target: Any) -> Function:
+def default(target: Any) -> Rule:
     """The rule of what has none registered."""
     if isinstance(target, type):
-        return _plainly if issubclass(target, torch.nn.Module) else _through
+        return _PLAINLY if issubclass(target, torch.nn.Module) else _THROUGH
     from npdec._rules import dispatch
 
     return dispatch.default_rule(target)
@@ -232,4 +233,4 @@ def _through(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _plain_apply(func, *args, **kwargs)
 
 
-_plainly.delegates = _through.delegates = True  # type: ignore[attr-defined]
+_PLAINLY, _THROUGH = Answer(_plainly, delegates=True), Answer(_through, delegates=True)

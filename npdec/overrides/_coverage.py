@@ -120,5 +120,5 @@ def _described(rule: Any, quadrature: bool) -> str:
         return "quadrature"
     rule = law.innermost(rule)
     if isinstance(rule, law.TaggedRule):
-        return ", ".join(f"{key}: {tag}" for key, tag in rule.by_key.items() if isinstance(key, str))
-    return "value only" if getattr(rule, "opaque", False) else "closed form"
+        return ", ".join(f"{key}: {tag}" for key, tag in rule.tags.items() if isinstance(key, str))
+    return "value only" if rule.opaque else "closed form"

@@ -7,20 +7,22 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.nn.modules._functions import BackwardHookFunction
 
 from npdec._core.base import ArrayBase
-from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters
+from npdec._core.signatures import LAW_TAGS, Parameter, is_bodyless, read_parameters
+from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._law import law
 from npdec._law.overrides_scope import enter, scope
 from npdec._rules import autograd_function, inplace
 from npdec._torch.tracing import count_registration, tracing
 from npdec.overrides import _calls
-from npdec.overrides._signatures import check, is_bodyless, title
+from npdec.overrides._signatures import check, title
 
 __all__ = [
     "Registered",
@@ -35,18 +37,16 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-class Registered:
+class Registered(Rule):
     """A rule that a user has registered: the tags of a signature, or a function of his own."""
 
-    __slots__ = ("delegates", "description", "rule")
-
     def __init__(self, rule: Function, description: str, delegates: bool) -> None:
-        self.rule = rule
+        self.inner = rule
         self.description = description
         self.delegates = delegates  # the functions that it calls are answered each by its own rule
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return self.rule(func, args, kwargs)
+        return self.inner(func, args, kwargs)
 
 
 # -- what is registered ------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def register_autograd(cls: type[torch.autograd.Function]) -> type[torch.autograd
     """
     if not (isinstance(cls, type) and issubclass(cls, torch.autograd.Function)):
         raise TypeError(f"register_autograd: {cls!r} is no class of torch.autograd.Function")
-    law.rules[cls] = _own_derivative(cls)
+    _enter(cls, _own_derivative(cls))
     count_registration()
     return cls
 
@@ -190,7 +190,7 @@ def is_registered(target: Any) -> bool:
         return _calls.rule_of(target) is not None
     key = _key(target)
     here = scope()
-    return (here is not None and key in here.rules) or (key in law.rules and not law.is_default(key))
+    return (here is not None and key in here.rules) or (key in rows and not law.is_default(key))
 
 
 def _register(targets: list[Any]) -> Callable[[Function], Function]:
@@ -200,14 +200,19 @@ def _register(targets: list[Any]) -> Callable[[Function], Function]:
     def register(rule: Function) -> Function:
         made = [_rule(target, rule) for target in targets]  # all are checked before one is registered
         for target, one in zip(targets, made, strict=True):
-            law.rules[target] = one
-            law.defaults.discard(target)
+            _enter(target, one)
             if isinstance(target, type):
                 _calls.open_class(target)
         count_registration()
         return rule
 
     return register
+
+
+def _enter(target: Any, one: Rule) -> None:
+    """Give the target the rule for good; what else is known of it stays."""
+    row = rows.get(target)
+    add([target], Row(one) if row is None else replace(row, rule=one, found=False), replaces=True)
 
 
 def _key(target: Any) -> Any:
@@ -240,7 +245,7 @@ def _rule(target: Any, given: Function) -> Registered:
     made = _tagged(target, given) if is_bodyless(given) else _written(target, given)
     names = list(inspect.signature(given).parameters)
     if "inplace" in names and not isinstance(target, type):
-        made.rule = inplace.flagged(names.index("inplace"), made.rule)
+        made.inner = inplace.flagged(names.index("inplace"), made.inner)
     return made
 
 
@@ -281,7 +286,7 @@ def _written(target: Any, function: Function) -> Registered:
     here = scope()
     before = None if here is None else here.rules.get(target)
     if before is None:
-        before = law.rules.get(target)
+        before = None if target not in rows else rows[target].rule
 
     within: list[bool] = []
     name = title(target)
@@ -305,7 +310,7 @@ def _written(target: Any, function: Function) -> Registered:
             result = function(*args, **kwargs)
         return _marked(result, is_reverse([*args, *kwargs.values()]))
 
-    return Registered(answer, f"{function.__module__}.{function.__qualname__}", delegates=True)
+    return Registered(Answer(answer, delegates=True), f"{function.__module__}.{function.__qualname__}", delegates=True)
 
 
 def _marked(result: Any, reverse: bool) -> Any:
@@ -333,4 +338,4 @@ def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     )
 
 
-law.rules[BackwardHookFunction] = _hooked
+_enter(BackwardHookFunction, Answer(_hooked))

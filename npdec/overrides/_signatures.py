@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-__all__ = ["Original", "check", "is_bodyless", "originals", "title"]
+__all__ = ["Original", "check", "originals", "title"]
 
 Function = Callable[..., Any]
 _EMPTY = inspect.Parameter.empty
 _ANYTHING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _FIRST = {"self", "input", "tensor"}  # what torch calls the tensor itself, here and there
-_BODYLESS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP", "LOAD_COMMON_CONSTANT", "NOT_TAKEN"}
 
 
 class Original:
@@ -144,14 +142,3 @@ def _default(p: inspect.Parameter) -> str:
 
 def _same_default(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(a == b))
-
-
-def is_bodyless(function: Function) -> bool:
-    """Whether the function consists of its signature (and a docstring): it does nothing and returns None."""
-    if not isinstance(function, types.FunctionType):
-        return False
-    import dis
-
-    operations = list(dis.get_instructions(function))
-    returned = [i for i in operations if i.opname in ("LOAD_CONST", "RETURN_CONST", "LOAD_COMMON_CONSTANT")]
-    return {i.opname for i in operations} <= _BODYLESS and returned[-1].argval is None

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
+from npdec._decomposed.registry import Rule
 from npdec._law.overrides_scope import enter
 from npdec.overrides._coverage import Used, report
 from npdec.overrides._signatures import originals, title
@@ -55,12 +56,12 @@ class _Strict:
         self._seen: FrameType | None = None  # the call of a model that was looked through
         self._current: tuple[Any, Function] | None = None
 
-    def run(self, rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         frame = _outermost_module_call()
         if frame is not None and frame is not self._seen:
             self._seen = frame
             _look_through(frame)
-        if self._current is not None or getattr(rule, "delegates", False):
+        if self._current is not None or rule.delegates:
             return rule(func, args, kwargs)
         self._current = target_of(func), rule
         try:

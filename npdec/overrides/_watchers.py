@@ -15,6 +15,7 @@ from torch.utils import _pytree
 from npdec._core.base import ArrayBase
 from npdec._decomposed.call import Call
 from npdec._decomposed.pytree import is_decomposed
+from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law, pack
 from npdec._law.overrides_scope import enter
@@ -48,12 +49,12 @@ class Recorder:
         self.modules: list[tuple[str, torch.nn.Module]] = []  # those that are being called
         self._current: tuple[Any, Function] | None = None
 
-    def run(self, rule: Function, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self._current is not None:
             return rule(func, args, kwargs)
-        delegates = getattr(rule, "delegates", False)
+        delegates = rule.delegates
         target = target_of(func)
-        if getattr(rule, "opaque", False):
+        if rule.opaque:
             result = rule(func, args, kwargs)
             if isinstance(result, torch.Tensor) and getattr(func, "__name__", "") != "__get__":  # not a size or a flag
                 self.note(target, rule)

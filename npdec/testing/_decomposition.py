@@ -16,6 +16,7 @@ from npdec._array.decompose import decompose, split_input
 from npdec._core.base import ArrayBase
 from npdec._core.signatures import read_parameters
 from npdec._decomposed.completeness import default_rtol, relative_error
+from npdec._decomposed.registry import rows
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._law import law
 from npdec.attribution import attribute
@@ -311,11 +312,12 @@ class _Check:
     def tags(self) -> dict[int, str]:
         """The tags of the decomposed arguments that say Linear or Multilinear."""
         kernel = getattr(self.f, "__kernel__", None)
-        rule = law.rules.get(self.f) if kernel is None else law.TaggedRule(read_parameters(kernel))
-        rule = law.innermost(rule)
+        row = rows.get(self.f)
+        rule = law.TaggedRule(read_parameters(kernel)) if kernel is not None else None if row is None else row.rule
+        rule = None if rule is None else law.innermost(rule)
         if not isinstance(rule, law.TaggedRule):
             return {}
-        return {i: rule.by_key[i] for i in self.places if rule.by_key.get(i) in ("Linear", "Multilinear")}
+        return {i: rule.tags[i] for i in self.places if rule.tags.get(i) in ("Linear", "Multilinear")}
 
     def linearity(self) -> float | None:
         tags = self.tags()

@@ -17,7 +17,9 @@ import torch.nn.functional as F
 
 import npdec as np
 import samples
-from npdec._impl import torch_pointwise_impl
+from npdec._decomposed.registry import rows
+from npdec._law import law
+from npdec._rules import dispatch
 
 # Where the functions are defined; those that are not named are defined everywhere.
 DOMAINS: dict[str, tuple[float, float]] = {
@@ -75,9 +77,24 @@ def decomposed(x: torch.Tensor, r: torch.Tensor) -> np.DecomposedTensor:
     return np.DecomposedTensor(x, r, components, ("a", "b", "c"))
 
 
+def names_of(tags: set[str]) -> list[str]:
+    """The names of torch's functions whose first argument alone has one of the tags."""
+    dispatch.rule_of(torch.add)  # the rules are there
+    found = []
+    for function, row in rows.items():
+        rule = law.innermost(row.rule)
+        own = set((rule.tags or {}).values()) if isinstance(rule, law.TaggedRule) else set()
+        if own and own <= tags and 1 not in rule.tags:
+            found.append(function.__name__.removeprefix("special_"))
+    return list(dict.fromkeys(found))
+
+
+POINTWISE = names_of({"Pointwise", "Stepwise"})
+
+
 def torch_functions() -> dict[str, Callable[..., Any]]:
     found = {}
-    for name in (*torch_pointwise_impl.POINTWISE, *torch_pointwise_impl.STEPWISE, *CLAMPS):
+    for name in (*POINTWISE, *CLAMPS):
         for owner in (torch.special, F, torch):
             function = getattr(owner, name, None)
             if callable(function):
@@ -115,9 +132,7 @@ def apply(name: str, argument: Any) -> torch.Tensor:
 
 
 def test_exceptions_are_pointwise_functions():
-    names = {*torch_pointwise_impl.POINTWISE, *torch_pointwise_impl.STEPWISE} | {
-        name.rpartition(".")[2] for name in FUNCTIONS
-    }
+    names = set(POINTWISE) | {name.rpartition(".")[2] for name in FUNCTIONS}
     names |= ORDER_FIRST.keys()
     assert DOMAINS.keys() | ARGUMENTS.keys() | NOT_HERE.keys() | ORDER_FIRST.keys() <= names
 

@@ -172,12 +172,12 @@ def compare(theirs: object, ours: object, name: str) -> None:
 def _nothing_is_left():
     from pydec import overrides
 
-    from npdec._law import law
+    from npdec._decomposed.registry import rows
 
-    rules, handled = dict(law.rules), dict(overrides._HANDLED_CUSTOMIZED_FUNCTIONS)
+    before, handled = dict(rows), dict(overrides._HANDLED_CUSTOMIZED_FUNCTIONS)
     yield
-    law.rules.clear()
-    law.rules.update(rules)
+    rows.clear()
+    rows.update(before)
     overrides._HANDLED_CUSTOMIZED_FUNCTIONS.clear()
     overrides._HANDLED_CUSTOMIZED_FUNCTIONS.update(handled)
 

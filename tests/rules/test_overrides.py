@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
-from npdec._law import law
+from npdec._decomposed.registry import rows
 from npdec.overrides import Linear, Multilinear, Opaque, Pointwise, Smooth
 from npdec.overrides import _calls as calls
 
@@ -223,12 +223,12 @@ def test_a_signature_that_differs_is_refused(target, signature, difference):
         if target is torch.Tensor.flatten
         else np.overrides.register_function
     )
-    before = dict(law.rules)
+    before = dict(rows)
     with pytest.raises(TypeError, match=difference):
         register(target)(signature)
     with pytest.raises(TypeError, match=difference), np.overrides.registered(target, signature):
         pass
-    assert law.rules == before
+    assert rows == before
 
 
 def test_the_rest_of_a_signature_may_be_left_open():

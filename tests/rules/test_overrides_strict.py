@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
-from npdec._law import law
+from npdec._decomposed.registry import Row, rows
 from npdec._rules import dispatch
 
 X = torch.linspace(-1, 2, 12, dtype=torch.float64).reshape(4, 3)
@@ -23,8 +23,7 @@ MISSING = {torch.cumprod, torch.Tensor.logcumsumexp, torch.linalg.matrix_exp}
 @pytest.fixture(autouse=True)
 def _no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in MISSING:
-        monkeypatch.setitem(law.rules, function, dispatch.default_rule(function))
-        monkeypatch.setattr(law, "defaults", law.defaults | MISSING)
+        monkeypatch.setitem(rows, function, Row(dispatch.default_rule(function), found=True))
 
 
 class Exponential(torch.nn.Module):

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec._law import law
+from npdec._decomposed.registry import rows
 from npdec._rules import dispatch
 from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
 from torch_checks import carries, check, check_forward, flat, is_decomposed, marked, size_of, worst
@@ -204,7 +204,7 @@ def test_every_argument_is_given() -> None:
 # How torch computes, or what is gone: formulas need not take it.
 NO_MATTER = frozenset({"size_average", "reduce", "out"})
 dispatch.default_rule(torch.add)  # the rules are there
-FORMULAS = {f: rule.formula for f, rule in list(law.rules.items()) if hasattr(rule, "formula")}
+FORMULAS = {f: row.rule.formula for f, row in rows.items() if row.rule.formula is not None}
 # Defaults that are written otherwise, and mean the same.
 OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None)}
 

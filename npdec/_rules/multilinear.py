@@ -1,0 +1,58 @@
+"""Torch's functions that are linear in each of several arguments: products of every kind, and convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._core.tags import Linear, Multilinear
+from npdec._decomposed.registry import Trait
+from npdec._rules.rule import rule
+
+
+@rule("mul multiply", traits=Trait.ELEMENTWISE | Trait.MULTIPLY)
+@rule("bmm dot", traits=Trait.MATMUL)
+@rule("kron", traits=Trait.HIDES_WRITES)
+@rule("inner vdot outer ger", torch.linalg.matmul)
+def product(input: Multilinear, other: Multilinear) -> Any: ...
+
+
+@rule("cross vecdot tensordot")
+def product_along(input: Multilinear, other: Multilinear, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@rule("einsum")
+def einsum(equation: Any, *operands: Multilinear) -> Any: ...
+
+
+@rule("multi_dot chain_matmul")
+def multi_dot(tensors: Multilinear) -> Any: ...
+
+
+@rule("addmv addbmm baddbmm addr")
+def addmv(input: Linear, mat1: Multilinear, mat2: Multilinear, *, beta: Any = 1, alpha: Any = 1) -> Any: ...
+
+
+@rule("addcmul", traits=Trait.ELEMENTWISE)
+def addcmul(input: Linear, tensor1: Multilinear, tensor2: Multilinear, *, value: Any = 1) -> Any: ...
+
+
+@rule(F.linear, traits=Trait.LAYER)
+def linear(input: Multilinear, weight: Multilinear, bias: Linear | None = None) -> Any: ...
+
+
+@rule("bilinear")
+def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias: Linear | None = None) -> Any: ...
+
+
+@rule("conv1d conv2d conv3d", traits=Trait.CONV)
+@rule("convolution", F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
+def convolution(
+    input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any
+) -> Any: ...
+
+
+@rule("conv_tbc")
+def conv_tbc(input: Multilinear, weight: Multilinear, bias: Linear, pad: int = 0) -> Any: ...

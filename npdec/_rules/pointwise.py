@@ -1,0 +1,74 @@
+"""Torch's functions that act element by element, with and without jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from npdec._core.signatures import read_parameters
+from npdec._core.tags import Pointwise, Stepwise
+from npdec._decomposed.registry import Trait
+from npdec._impl import _interpolate, elementwise_math_impl, elementwise_powers_impl, slopes_impl
+from npdec._law.law import TaggedRule
+from npdec._rules.rule import rule
+
+
+def _pointwise(names: str, traits: int = 0, slope: Any = None) -> None:
+    """Functions of their first argument, element by element, that take no other tensor that could be decomposed."""
+    rule(names, traits=traits, slope=slope)(_OF_THE_FIRST)
+
+
+def _stepwise(names: str) -> None:
+    """Those among such functions that have jumps."""
+    rule(names)(_OF_THE_FIRST_WITH_JUMPS)
+
+
+_OF_THE_FIRST, _OF_THE_FIRST_WITH_JUMPS = TaggedRule.of("Pointwise"), TaggedRule.of("Stepwise")
+
+_pointwise("relu relu6 leaky_relu hardtanh hardsigmoid", Trait.PIECEWISE_LINEAR)
+_pointwise("gelu", Trait.COARSE)
+_pointwise("sigmoid", Trait.HOLOMORPHIC, slopes_impl.sigmoid)
+_pointwise("expit", 0, slopes_impl.sigmoid)
+_pointwise("tanh", Trait.HOLOMORPHIC, slopes_impl.tanh)
+_pointwise("silu elu selu celu softplus softsign tanhshrink hardswish mish logsigmoid softshrink")
+_pointwise("exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal", Trait.HOLOMORPHIC)
+_pointwise("sin cos tan asin acos atan arcsin arccos arctan sinh cosh sinc", Trait.HOLOMORPHIC)
+_pointwise("asinh acosh atanh arcsinh arccosh arctanh", Trait.HOLOMORPHIC)
+_pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr ndtri log_ndtr logit")
+_pointwise("nan_to_num mvlgamma entr")
+
+_stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink frexp")
+
+
+# -- two arguments -----------------------------------------------------------------------------------------------------
+
+
+@rule("pow", traits=Trait.HOLOMORPHIC | Trait.POWER)
+@rule("__rpow__ float_power", traits=Trait.HOLOMORPHIC)
+@rule("atan2 arctan2", mean=slopes_impl.mean_atan2)
+@rule("hypot", mean=slopes_impl.mean_hypot)
+@rule("logaddexp", mean=slopes_impl.mean_logaddexp)
+@rule("logaddexp2 xlogy nextafter")
+def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@rule("fmod copysign", traits=Trait.ELEMENTWISE)
+def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@rule(_interpolate.lines)
+def interpolated(x: Pointwise, points: Any) -> Any: ...
+
+
+@rule(torch.polygamma, torch.special.polygamma)
+def polygamma(n: int, input: Pointwise) -> Any: ...
+
+
+@rule(torch.Tensor.polygamma)
+def polygamma_method(input: Pointwise, n: int) -> Any: ...
+
+
+# Kernels that no function of torch stands for.
+for _kernel in (elementwise_math_impl.sinc, elementwise_powers_impl.float_power):
+    rule(_kernel, traits=Trait.HOLOMORPHIC)(TaggedRule(read_parameters(_kernel)))

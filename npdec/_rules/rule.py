@@ -1,0 +1,67 @@
+"""How a rule is entered into the registry, and the kinds of rules that there are beside the tags of the law.
+
+`@rule("cummax")` over a function gives torch.cummax and torch.Tensor.cummax their rule. A signature with tags and no
+body says by which of them the law passes contributions on; a function with a body is a closed form, and is called with
+the function that it answers for and the arguments of the call, as Python binds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from npdec._core.signatures import is_bodyless, read_parameters
+from npdec._decomposed.registry import Row, Rule, add, functions
+from npdec._law.law import TaggedRule
+
+__all__ = ["ClosedForm", "rule"]
+
+Function = Callable[..., Any]
+Tags = Mapping[int | str, str]
+
+
+class ClosedForm(Rule):
+    """A function that answers a call: it takes the function that was called, and its arguments."""
+
+    def __init__(
+        self, body: Function, tags: Tags | None = None, delegates: bool = False, discrete: bool = False
+    ) -> None:
+        self.body = body
+        self.tags = tags
+        self.delegates = delegates
+        self.discrete = discrete
+
+    def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return self.body(func, *args, **kwargs)
+
+
+def rule(
+    *targets: str | Function,
+    traits: int = 0,
+    slope: Function | None = None,
+    mean: Function | None = None,
+    batch: Function | None = None,
+    replaces: bool = False,
+    **kind: Any,
+) -> Callable[[Any], Any]:
+    """Decorator: enter a rule for functions of torch, given as they are or by names (`registry.functions`), and what
+    else their row holds. `kind` are the attributes of a closed form: `tags`, `delegates`, `discrete`.
+
+    Raises ValueError if a function has a rule that this one does not say that it `replaces`, AttributeError for a name
+    that torch does not have.
+    """
+    found: list[Function] = []
+    for target in targets:
+        found += functions(target) if isinstance(target, str) else [target]
+
+    def enter(made: Any) -> Any:
+        answers: Any = made
+        if not isinstance(made, Rule):
+            answers = TaggedRule(read_parameters(made)) if is_bodyless(made) else ClosedForm(made, **kind)
+        else:
+            for name, item in kind.items():
+                setattr(made, name, item)
+        add(found, Row(answers, traits, slope, mean, batch), replaces)
+        return made
+
+    return enter
