@@ -29,6 +29,7 @@ __all__ = [
     "mean_of",
     "row_of",
     "rows",
+    "slope_name",
     "slope_of",
     "traits_of",
     "wrap",
@@ -193,7 +194,6 @@ def traits_of(function: Any) -> int:
     return 0 if row is None else row.traits
 
 
-@constant_when_traced
 def slope_of(function: Any) -> Function | None:
     """The closed form of a function's slope, if it has one."""
     row = row_of(function)
@@ -201,6 +201,12 @@ def slope_of(function: Any) -> Function | None:
 
 
 @constant_when_traced
+def slope_name(function: Any) -> str:
+    """The name of the closed form of a function's slope in `npdec._impl.slopes_impl`; empty if it has none."""
+    slope = slope_of(function)
+    return "" if slope is None else slope.__name__
+
+
 def mean_of(function: Any) -> Function | None:
     """The closed form of the mean gradient of a function of two arguments, if it has one."""
     row = row_of(function)

@@ -18,9 +18,17 @@ from npdec._torch.tracing import mapped, name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = [
-    "OfNumbers", "as_numbers", "common_dtype", "dropped", "has_discrete", "is_same", "of_numbers", "residual_of", "value_of",
+    "OfNumbers",
+    "as_numbers",
+    "common_dtype",
+    "dropped",
+    "has_discrete",
+    "is_same",
+    "of_numbers",
+    "residual_of",
+    "value_of",
     "with_numbers",
-]  # fmt: skip
+]
 
 Function = Callable[..., Any]
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.registry import Trait, slope_of, traits_of
+from npdec._decomposed.registry import Trait, slope_name, slope_of, traits_of
 from npdec._decomposed.size_warnings import STEEP
+from npdec._impl import slopes_impl
 from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
@@ -314,7 +315,8 @@ def _traced(
     zero = (x == r).expand(fx.shape)
     step, difference = (x - r).expand(fx.shape), fx - fr
     divisor = torch.where(zero, torch.ones_like(step), step)
-    closed = None if x.is_complex() else slope_of(function)
+    name = "" if x.is_complex() else slope_name(function)
+    closed = getattr(slopes_impl, name) if name else None
     few = closed is not None or bool(traits_of(function) & Trait.PIECEWISE_LINEAR)
     slope = difference / divisor if closed is None else closed(divisor, fx, fr)
     far, near = r.expand(fx.shape), x.expand(fx.shape)
