@@ -1,13 +1,13 @@
-"""Reading and writing by all ordinary keys, in all dtypes, in one step and in place: as NumPy, and whole or not at all."""
+"""Reading and writing by all ordinary keys, in all dtypes, and in place: as NumPy, and whole or not at all."""
 
 import itertools
 import operator
 
 import numpy
 import pytest
-from tiers import turns
 
 import npdec
+from tiers import turns
 
 DTYPES = ("float64", "float32", "float16", "int64", "int8", "uint8", "uint32", "uint64", "bool", "complex128")
 KEYS = {
@@ -82,7 +82,7 @@ def _described(array):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_a_key_reads(dtype):
     for name, key in KEYS.items():
-        found = [_result(lib, lambda lib: _made(lib, dtype)[key(lib.array)]) for lib in (npdec, numpy)]
+        found = [_result(lib, lambda lib, key=key: _made(lib, dtype)[key(lib.array)]) for lib in (npdec, numpy)]
         assert found[0] == found[1], name
 
 
@@ -95,10 +95,10 @@ def test_what_a_key_writes(dtype):
         for lib in (npdec, numpy):
             array = _made(lib, dtype)
 
-            def made(data, kind=None, lib=lib):
+            def made(data, kind=None, lib=lib, value=value):
                 return lib.array(data, dtype=kind or (None if value == "number" else dtype))
 
-            def step(lib, array=array, made=made):
+            def step(lib, array=array, made=made, name=name, value=value):
                 array[KEYS[name](lib.array)] = VALUES[value](made)
                 return array
 
