@@ -14,7 +14,7 @@ from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
 from npdec._impl.dtypes_impl import RANGES
 
-__all__ = ["is_free", "read", "write"]
+__all__ = ["is_free", "read", "seen", "write"]
 
 _new, _Tensor = object.__new__, torch.Tensor
 _transform = transforms.current.get
@@ -40,11 +40,11 @@ def is_free(array: Any) -> bool:
     return _transform() is None
 
 
-def _view(array: Any, tensor: torch.Tensor) -> Any:
-    """As `memory.view`, of a plain array."""
+def seen(array: Any, tensor: torch.Tensor) -> Any:
+    """A view of a plain array: `memory.view`, of what is known to be an array and to carry nothing."""
     result = _new(wrap.ARRAY)
     result._t = tensor
-    result._d = array._d
+    result._d = tensor.dtype
     try:
         family = array._m
     except AttributeError:
@@ -125,12 +125,12 @@ def read(array: Any, key: Any) -> Any:
             if arrays:  # an accelerator ends the process over an index that is out of bounds
                 return _array(tensor[tuple(items)], array._d) if tensor.is_cpu else NoValue
             found = tensor[key]
-            return _view(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
+            return seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
             return _array(tensor[index], array._d) if index is not None and tensor.is_cpu else NoValue
         if key is None or key is Ellipsis:
-            return _view(array, tensor[key])
+            return seen(array, tensor[key])
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
