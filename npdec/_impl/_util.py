@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
+from torch.utils import _python_dispatch
 
 from npdec.exceptions import AxisError, ComplexWarning
 
@@ -164,14 +165,14 @@ def carries(x: object) -> bool:
 
 
 def are_numbers(*tensors: torch.Tensor) -> bool:
-    """Whether tensors are numbers on the CPU and nothing else: without graph, tangent, contributions, transform or
-    trace. A kernel may look at these, and may use what has no derivative."""
+    """Whether tensors are numbers on the CPU and nothing else, with which nobody follows what is done: without graph,
+    tangent, contributions, transform or trace. A kernel may look at these, and may use what has no derivative."""
     for x in tensors:
         if type(x) is not torch.Tensor or x.requires_grad or not x.is_cpu:
             return False
     if torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
         return False
-    return forward_ad._current_level < 0
+    return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
 
 
 def has_nan(x: torch.Tensor) -> bool:
