@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,24 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.enable()
-        gc.freeze()
+        _freeze()
+
+
+_known = {"modules": 0}
+
+
+def _freeze() -> None:
+    gc.freeze()
+    _known["modules"] = len(sys.modules)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Nor are the packages that a test was the first to import, torch's compiler above all, and some tests, and writes
+    that are refused, look for garbage again and again."""
+    if len(sys.modules) > _known["modules"] + 100:
+        gc.collect()
+        _freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("quick")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["np"] = npdec
     doctest_namespace["torch"] = torch

@@ -1,13 +1,20 @@
-"""How much the tests notice: `python scripts/mutants.py --mutants 60 [--seed N] [--tier quick,default,all]`.
+"""How much the tests notice: `python scripts/mutants.py --mutants 60 [--seed N] [--tiers quick,slow,long]`.
 
 A mutant is npdec with one small fault: an operator, a constant or a condition changed, two arguments exchanged, a line
 taken out, in one of the files of MODULES. Faults are drawn at random, of each kind as many, and the same for the same
-seed. Each is made in a copy of the tree, on which pytest runs until the first failure. A mutant that passes one tier
-goes on to the next that is named, and with `--programs N` in the end to N programs of scripts/fuzz_law.py.
+seed. All is done in a copy of the tree, at the lowest priority.
 
-Prints for each mutant the fault and the file of tests that caught it, and for each tier how many it caught of all.
-What no tier catches may be equivalent, which is to be judged by reading it. `--only 7` runs the seventh alone, `--list`
-shows the faults, and words after `--` go to pytest (`-- -n auto`, `-- tests/law/test_law.py`).
+Each tier runs once with a mark before every fault, which says what tests come by it. Of each mutant only those tests
+run, until the first fails: a few of them first, those that come by the fewest other faults. A mutant that passes one
+tier goes on to the next, and with `--programs N` in the end to N programs of scripts/fuzz_law.py. What comes by a fault
+while npdec is imported, or once for all in a function with a cache, comes by it in every test.
+
+Prints for each mutant the fault and the test that caught it, and for each tier how many it caught, of all and of those
+that any caught. What none catches is equivalent or a gap, which is to be judged by reading it: mutants_equivalent.toml
+has those that were read, with the reason. What caught a mutant has to pass without it, which is seen in the end.
+
+`--only 7` runs the seventh alone, `--list` shows the faults, and words after `--` go to pytest (`-- -n auto`). What was
+seen of the tests is kept in the folder that `--marks` gives, for another run with the same faults.
 """
 
 from __future__ import annotations
@@ -16,7 +23,6 @@ import argparse
 import ast
 import collections
 import difflib
-import importlib.util
 import os
 import random
 import re
@@ -24,17 +30,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # The law, the rules, what turns kernels into functions, indexing, and memory.
 MODULES = """
 npdec/_law/*.py npdec/_rules/*.py npdec/_decomposed/*.py npdec/_normalizer/*.py npdec/_array/*.py
 """.split()
-TIERS = {"quick": "quick", "default": "not long", "all": ""}
-SECONDS = 3600  # for one mutant in one tier; one that takes longer is caught
+TIERS = {"quick": "quick", "slow": "slow and not long", "long": "long", "all": ""}
+SECONDS = 900  # for one mutant in one tier; one that takes longer is caught
 
 SWAPS: dict[type[ast.AST], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",
@@ -60,11 +67,15 @@ class Fault(NamedTuple):
         source = self.path.read_text("utf-8")
         return source[: self.start] + self.text + source[self.end :]
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """What is taken away and what comes."""
         before, after = (text.splitlines() for text in (self.path.read_text("utf-8"), self.mutated()))
-        lines = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
+        return [line[0] + line[1:].strip() for line in difflib.ndiff(before, after) if line[0] in "+-"]
+
+    def __str__(self) -> str:
         line = self.path.read_text("utf-8")[: self.start].count("\n") + 1
-        return "\n".join([f"{self.path.relative_to(ROOT)}:{line} ({self.kind})", *(f"    {text}" for text in lines)])
+        words = (f"    {text}" for text in self.lines())
+        return "\n".join([f"{self.path.relative_to(ROOT)}:{line} ({self.kind})", *words])
 
 
 def faults(path: Path) -> Iterator[Fault]:
@@ -158,27 +169,156 @@ def _compiles(fault: Fault) -> bool:
         return False
 
 
-def caught(tree: Path, fault: Fault, command: list[str]) -> str | None:
-    """Run the command on the tree with the fault. What caught it: a file of tests, or how the command ended."""
-    place = tree / fault.path.relative_to(ROOT)
-    cached = Path(importlib.util.cache_from_source(str(place)))
-    place.write_text(fault.mutated(), "utf-8")
-    cached.unlink(missing_ok=True)  # it would pass for up to date, made within the same second
-    environment = {**os.environ, "PYTHONPATH": str(tree), "CI": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, errors="replace", check=False,
-            timeout=SECONDS,
+def line_of(node: ast.stmt) -> int:
+    """The first line of a statement, its decorators included."""
+    return min([node.lineno, *(word.lineno for word in getattr(node, "decorator_list", []))])
+
+
+def statement(fault: Fault) -> tuple[ast.stmt, bool]:
+    """The statement before which a mark can stand that is passed whenever the fault is; and whether that is seen in one
+    test only of many: outside of functions, and in a function with a cache."""
+    source = fault.path.read_text("utf-8")
+    line = source[: fault.start].count("\n") + 1
+    found: list[ast.stmt] = []
+    once = True
+
+    def descend(nodes: list[ast.stmt], chain: bool) -> None:
+        """`chain`: these are the `elif` of what is above."""
+        nonlocal once
+        for node in nodes:
+            if not line_of(node) <= line <= (node.end_lineno or node.lineno):
+                continue
+            if not chain:
+                found.append(node)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and line >= node.body[0].lineno:
+                once = any("cache" in ast.unparse(word) for word in node.decorator_list)
+            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for child in getattr(node, name, []):
+                    inner = child.body if isinstance(child, (ast.ExceptHandler, ast.match_case)) else [child]
+                    elif_ = isinstance(node, ast.If) and name == "orelse" and isinstance(child, ast.If)
+                    descend(inner, elif_ and source.splitlines()[child.lineno - 1].lstrip().startswith("elif"))
+
+    descend(ast.parse(source).body, False)
+    return found[-1], once
+
+
+MARKS = '''"""Says which tests come by a fault, and leaves out those that do not."""
+import os
+import pathlib
+
+seen = set()
+
+
+def mark(number):
+    """A line for each test that comes by: what it starts in other processes says so as well."""
+    name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    if (number, name) not in seen:
+        seen.add((number, name))
+        with open(os.path.join(os.environ["MUTANT_MARKS"], str(number)), "a") as file:
+            file.write(name + "\\n")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "MUTANT_TESTS" in os.environ:
+        wanted = {name: i for i, name in enumerate(pathlib.Path(os.environ["MUTANT_TESTS"]).read_text().split("\\n"))}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in wanted])
+        items[:] = sorted((item for item in items if item.nodeid in wanted), key=lambda item: wanted[item.nodeid])
+'''
+
+
+class Tree:
+    """A copy of the working tree, in which the tests run."""
+
+    def __init__(self, folder: Path, words: list[str]) -> None:
+        self.root, self.words, self.names = folder / "tree", words, folder / "names"
+        listed = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
+        names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+        for name in names:
+            if name and (ROOT / name).is_file():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, self.root / name)
+        (self.root / "mutant_marks.py").write_text(MARKS, "utf-8")
+
+    def run(self, *command: str, seconds: float = SECONDS, **environment: str) -> subprocess.CompletedProcess[str]:
+        # Compiled code of a file would pass for up to date where the file is written twice within a second.
+        own = {"PYTHONPATH": str(self.root), "CI": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [sys.executable, *command], cwd=self.root, env={**os.environ, **own, **environment}, capture_output=True,
+            text=True, errors="replace", check=False, timeout=seconds,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "the time that it took"
-    finally:
-        shutil.copyfile(fault.path, place)
-        cached.unlink(missing_ok=True)
-    if not done.returncode:
-        return None
-    found = re.search(r"^(?:FAILED|ERROR) (\S+?)(?:::| |$)", done.stdout, re.MULTILINE)
-    return found[1] if found else f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-80:]!r}"
+
+    def pytest(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        quiet = ("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "mutant_marks")
+        return self.run("-m", "pytest", *quiet, *words, *self.words, **options)
+
+    def write(self, path: Path, text: str) -> None:
+        (self.root / path.relative_to(ROOT)).write_text(text, "utf-8")
+
+    def marked(self, faults: dict[int, Fault], tier: str, folder: Path) -> dict[int, set[str]]:
+        """The tests of a tier that come by each fault; "" among them stands for all."""
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            for path in {fault.path for fault in faults.values()}:
+                lines = path.read_text("utf-8").splitlines(keepends=True)
+                places: list[tuple[int, str]] = []
+                for number, fault in faults.items():
+                    if fault.path == path:
+                        node, once = statement(fault)
+                        mark = f'__import__("mutant_marks").mark({number})'
+                        places.append((line_of(node), " " * node.col_offset + mark + "\n"))
+                        if once:
+                            (folder / str(number)).write_text("\n", "utf-8")
+                for line, mark in sorted(places, reverse=True):
+                    lines.insert(line - 1, mark)
+                self.write(path, "".join(lines))
+            done = self.pytest("-m", TIERS[tier], seconds=60 * SECONDS, MUTANT_MARKS=str(folder))
+            print(f"{tier}: {done.stdout.strip().splitlines()[-1]}", flush=True)
+            for fault in faults.values():
+                self.write(fault.path, fault.path.read_text("utf-8"))
+        found = {number: folder / str(number) for number in faults}
+        return {
+            i: set(path.read_text("utf-8").split("\n")[:-1]) if path.exists() else set() for i, path in found.items()
+        }
+
+    def failing(self, tests: list[str], tier: str, seconds: float) -> str | None:
+        """The first of the tests that fails, or how else they end; no names stand for all of the tier."""
+        chosen = {"MUTANT_TESTS": str(self.names)} if tests else {}
+        self.names.write_text("\n".join(tests), "utf-8")
+        files = dict.fromkeys(name.partition("::")[0] for name in tests)
+        try:
+            done = self.pytest("-x", "-m", TIERS[tier], *files, seconds=seconds, **chosen)
+        except subprocess.TimeoutExpired:
+            return "the time that it took"
+        if done.returncode in (0, 5):  # 5: no tests
+            return None
+        found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        return found[1] if found else f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-80:]!r}"
+
+    def catching(self, fault: Fault, tier: str, tests: list[str], seconds: float) -> str | None:
+        """What catches the mutant, of the tests given in the order in which they tell most."""
+        self.write(fault.path, fault.mutated())
+        try:
+            named = [name for name in tests if name]
+            few: list[str] = []
+            files: dict[str, int] = collections.Counter()
+            for name in named:  # of few files, since what takes long is to load them
+                file = name.partition("::")[0]
+                if (file in files or len(files) < 5) and files[file] < 40:
+                    files[file] += 1
+                    few.append(name)
+            by = self.failing(few, tier, seconds) if few else None
+            rest = [] if "" in tests else [name for name in named if name not in set(few)]
+            return self.failing(rest, tier, seconds) if by is None and (rest or "" in tests) else by
+        finally:
+            self.write(fault.path, fault.path.read_text("utf-8"))
+
+
+def equivalent(fault: Fault) -> str | None:
+    """Why a fault is none, where somebody has read it."""
+    for row in tomllib.loads((Path(__file__).parent / "mutants_equivalent.toml").read_text("utf-8"))["mutant"]:
+        if row["file"] == str(fault.path.relative_to(ROOT)) and row["fault"] == fault.lines():
+            return str(row["reason"])
+    return None
 
 
 def main(words: list[str]) -> int:
@@ -186,49 +326,54 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Count the small faults that the tests notice.")
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="run the mutant of this number alone")
-    parser.add_argument("--from", type=int, default=1, dest="first", help="go on with the mutant of this number")
-    parser.add_argument("--tier", default="quick", help="tiers to pass one after another: quick, default, all")
+    parser.add_argument("--only", type=int, nargs="+", help="run the mutants of these numbers alone")
+    parser.add_argument("--tiers", default="quick,slow", help="to pass one after another: quick, slow, long")
     parser.add_argument("--programs", type=int, default=0, help="random programs for the mutants that pass the tests")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="one that takes longer is caught")
+    parser.add_argument("--marks", type=Path, help="a folder for what is seen of the tests, with these faults")
+    parser.add_argument("--nice", type=int, default=19)
     parser.add_argument("--list", action="store_true", help="show the faults, and run nothing")
     options = parser.parse_args(own)
-    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
-    commands = {tier: [*pytest, "-m", TIERS[tier], *more] for tier in options.tier.split(",")}
-    if options.programs:
-        fuzz = [sys.executable, "scripts/fuzz_law.py", "--programs", str(options.programs)]
-        commands["programs"] = fuzz
-    numbered = list(enumerate(drawn(options.mutants, options.seed), 1))
-    chosen = [(i, fault) for i, fault in numbered if i >= options.first and options.only in (None, i)]
+    numbered = dict(enumerate(drawn(options.mutants, options.seed), 1))
+    chosen = {i: fault for i, fault in numbered.items() if options.only is None or i in options.only}
     if options.list:
-        print(*(f"{i} {fault}" for i, fault in chosen), sep="\n")
+        print(*(f"{i} {fault}" for i, fault in chosen.items()), sep="\n")
         return 0
-    counts: collections.Counter[str] = collections.Counter()
-    by_file: collections.Counter[str] = collections.Counter()
+    os.nice(options.nice)
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        names = subprocess.run(
-            ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-        )
-        for name in names.stdout.decode().split("\0"):
-            if name and (ROOT / name).is_file():
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, tree / name)
-        for i, fault in chosen:
-            print(i, fault, flush=True)
-            for tier, command in commands.items():
-                by = caught(tree, fault, command)
+        tree, marks = Tree(Path(folder), more), (options.marks or Path(folder) / "marks").absolute()
+        left = {i: fault for i, fault in chosen.items() if equivalent(fault) is None}
+        for i, fault in chosen.items():
+            if i not in left:
+                print(f"{i} {fault}\n    equivalent: {equivalent(fault)}", flush=True)
+        caught: dict[str, dict[int, str]] = {}
+        for tier in options.tiers.split(","):
+            caught[tier] = {}
+            seen = tree.marked(numbered, tier, marks / tier)
+            often = collections.Counter(name for names in seen.values() for name in names)
+            for i, fault in list(left.items()):
+                tests = sorted(seen[i], key=lambda name: (often[name], name))
+                by = tree.catching(fault, tier, tests, options.seconds)
+                print(f"{i} {fault}\n    {tier}, {len(tests)} tests: {by or 'passed'}", flush=True)
                 if by is not None:
-                    counts[tier] += 1
-                    by_file[by] += 1
-                    print(f"    caught by {tier}: {by}", flush=True)
-                    break
-            else:
-                print("    caught by none", flush=True)
-    total = 0
-    for tier in commands:
-        total += counts[tier]
-        print(f"{tier}: {total} of {len(chosen)}")
-    print(*(f"{count:4} {name}" for name, count in by_file.most_common()), sep="\n")
+                    caught[tier][i] = by
+                    del left[i]
+        if options.programs:
+            caught["programs"] = {}
+            for i, fault in list(left.items()):
+                tree.write(fault.path, fault.mutated())
+                if tree.run("scripts/fuzz_law.py", "--programs", str(options.programs), seconds=3600).returncode:
+                    caught["programs"][i] = "fuzz_law.py"
+                    del left[i]
+                tree.write(fault.path, fault.path.read_text("utf-8"))
+        names = sorted({by for found in caught.values() for by in found.values() if "::" in by})
+        if names and (by := tree.failing(names, "all", 60 * options.seconds)):
+            print(f"fails without any fault: {by}")
+    total, of = 0, sum(map(len, caught.values()))
+    for tier, found in caught.items():
+        total += len(found)
+        print(f"{tier}: {total} of {len(chosen)} mutants, {total} of the {of} that the tests catch")
+    print(f"equivalent: {sum(equivalent(fault) is not None for fault in chosen.values())}; passed by all: {list(left)}")
     return 0
 
 

@@ -56,7 +56,9 @@ ARRAY_MEMBERS |= set("astype copy view reshape transpose to_device".split())
 IN_PLACE = {f"__i{stem}__" for stem in [*STEMS, "matmul"]}
 # Said by `object`, or the business of pickle and copy.
 SKIPPED = set(dir(object)) - {"__eq__", "__ne__", "__hash__", "__new__", "__lt__", "__le__", "__gt__", "__ge__"}
-SKIPPED |= {"__class_getitem__", "__copy__", "__deepcopy__", "__setstate__"}
+SKIPPED |= {"__class_getitem__", "__copy__", "__deepcopy__", "__getattr__", "__setstate__"}
+
+PYTHON = (object, float, complex)  # bases of which a stub says nothing
 
 # The classes that a stub defines, by what it calls them.
 CLASSES: dict[type, str] = {c: c.__name__ for c in vars(npdec).values() if type(c) is type(npdec.generic)}
@@ -202,19 +204,22 @@ class Stub:
         bases = [CLASSES[base] for base in cls.__mro__[1:] if base in CLASSES]
         direct = [base for base in bases if not any(base in self._bases(other) for other in bases)]
         members: dict[str, Any] = {}
-        for base in reversed([c for c in cls.__mro__ if c is not object and (c is cls or not self._inherits(c, cls))]):
+        own = [c for c in cls.__mro__ if c not in PYTHON]
+        for base in reversed([c for c in own if c is cls or not self._inherits(c, cls)]):
             for name in list(vars(base)):
                 getattr(base, name, None)  # compiles a method that nobody has asked for yet
             members |= vars(base)
         shown = {name: item for name, item in members.items() if name not in SKIPPED and self._is_shown(name)}
-        head = f"class {CLASSES[cls]}({', '.join(direct)}):" if direct else f"class {CLASSES[cls]}:"
+        native = [base.__name__ for base in cls.__bases__ if base in PYTHON and base is not object]
+        head = f"class {CLASSES[cls]}({', '.join(direct + native)}):" if direct else f"class {CLASSES[cls]}:"
+        note = "  # type: ignore[misc]" * bool(native)  # Python's methods are of other types
         start = len(self.lines)
         for name in sorted(shown):
             self.member(cls, name, shown[name])
         if len(self.lines) == start:
-            self.lines.append(f"{head} ...")
+            self.lines.append(f"{head} ...{note}")
         else:
-            self.lines.insert(start, head)
+            self.lines.insert(start, head + note)
             self.lines.append("")
 
     @staticmethod
@@ -376,7 +381,7 @@ def _spaced(lines: Iterable[str]) -> Iterator[str]:
     before, kind = "", ""
     for line in lines:
         new = kind if line[:1] in (" ", ")", "") else "def" if line.startswith(("def ", "class ")) else "name"
-        opens = line.startswith("class ") and line.endswith(":")
+        opens = line.startswith("class ") and line.partition("  #")[0].endswith(":")
         if line and before and (new != kind or opens):
             yield ""
         if line or before:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -28,13 +29,27 @@ def pytest_configure(config: pytest.Config) -> None:
     tiers.quick = config.getoption("markexpr") in ("quick", "not slow")
 
 
-@pytest.fixture(autouse=True)
-def _torch_state() -> Iterator[None]:
-    """Each test starts from one seed, and none may leave another default dtype behind."""
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Files of which all is slow are not even imported where only the quick tests are run: they import much."""
+    return True if tiers.quick and collection_path.suffix == ".py" and tiers.is_slow(collection_path) else None
+
+
+DTYPE = torch.get_default_dtype()
+
+
+# Hooks and no fixture, which for a small test takes as long as the test.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Each test starts from one seed."""
     seed(0)
-    dtype = torch.get_default_dtype()
-    yield
-    assert torch.get_default_dtype() is dtype, "the test (or the library) changed torch's default dtype"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """No test may leave another default dtype behind."""
+    left = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPE)
+    assert left is DTYPE, "the test (or the library) changed torch's default dtype"
 
 
 @pytest.fixture

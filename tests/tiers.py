@@ -1,11 +1,21 @@
-"""Which tests are quick: a part of each long table, and fewer random examples. What is not quick is slow."""
+"""Which tests are quick: a part of each long table, and fewer random examples. What is not quick is slow.
+
+What takes more than a second or so of processor time is slow, or goes over a part where `quick` says so. Many checks
+that take less than a millisecond are one test, which goes over the table: pytest takes that long for each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 quick = False  # only the quick tests are run; conftest.py says so before any test is collected
+
+
+def is_slow(path: Path) -> bool:
+    """Whether a file says that all its tests are."""
+    return re.search(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", path.read_text("utf-8"), re.MULTILINE) is not None
 
 
 def fewer(number: int, part: int = 5) -> int:

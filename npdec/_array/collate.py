@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils.data._utils.collate import collate, default_collate_fn_map
 
+from npdec._array import wrap
 from npdec._array.ndarray import Composition
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
@@ -29,5 +30,5 @@ def _stacked(batch: Sequence[DecomposedTensor], *, collate_fn_map: Any = None) -
 
 # The registry for the types of other libraries, by torch's documentation of `torch.utils.data.default_collate`. It asks
 # for the very type first: by isinstance a float64 would be a float.
-default_collate_fn_map.update(dict.fromkeys((Composition, *CONCRETE), _tensors))
+default_collate_fn_map.update(dict.fromkeys((Composition, *CONCRETE, *wrap.CARRIERS.values()), _tensors))
 default_collate_fn_map[DecomposedTensor] = _stacked

@@ -27,6 +27,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
 
+_HOST = torch.device("cpu")
 MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
@@ -73,6 +74,13 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     if tensor is not None:
         return tensor if dtype is None else cast(tensor, dtype)
     return _from_object(obj, dtype)
+
+
+def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
+    """The 0-d tensor on the host of a Python number that the dtype holds."""
+    if dtype is torch.uint64 and number > _INT64_MAX:
+        return torch.tensor(number, dtype=dtype, device=_HOST)
+    return torch.scalar_tensor(number, dtype=dtype, device=_HOST)
 
 
 def _refuse_layout(tensor: torch.Tensor) -> None:

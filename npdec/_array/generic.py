@@ -1,9 +1,11 @@
-"""`np.generic`, the root of the scalar types: a 0-d tensor that behaves as a number.
+"""`np.generic`, the root of the scalar types.
 
-A scalar holds a 0-d tensor that is never written, so it carries gradients and contributions, stays on its device, and
-costs no synchronisation until Python asks for the number. For the same reason `np.float64` is no subclass of Python's
-float, which would fix the number at construction; it is registered as a `numbers.Real`, and its instances count as
-floats to `isinstance`.
+A scalar on the host, which carries nothing, holds a Python number: `_n`, a bool, int, float or complex that is the
+number exactly. np.float64 and np.complex128 are subclasses of Python's own types. Its 0-d tensor `_t` is made when it
+is asked for.
+
+What a number cannot hold, a graph, contributions, or a place on another device, needs a scalar that holds a 0-d tensor,
+which is never written. It is of a class of its own, which passes for the public one: a carrier (`_carries`).
 """
 
 from __future__ import annotations
@@ -14,25 +16,30 @@ from typing import Any, ClassVar
 import torch
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_text, scalar_text
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import SCALARS, numpy_dtype
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._dtypes.dtype import numpy_dtype
+from npdec._impl import _devices
 from npdec._impl._util import warn
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AxisError, ComplexWarning, DecompositionWarning
 
 __all__ = ["generic"]
 
 _OWN = frozenset({bool, int, float, complex, str, bytes, types.NoneType})
+# The Python type all of whose numbers a dtype holds.
+_OF = {torch.bool: bool, torch.float64: float, torch.complex128: complex}
 
 
 class ScalarType(type):
     """The type of scalar types: it tells the installed NumPy which of its dtypes a scalar type means."""
 
     _torch_dtype: torch.dtype | None
+    _carries: bool
 
     @property
     def __numpy_dtype__(cls) -> Any:
@@ -41,7 +48,11 @@ class ScalarType(type):
         return numpy_dtype(cls._torch_dtype)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return super().__subclasscheck__(getattr(other, "_scalar", other))  # what a scalar names as its class
+        return super().__subclasscheck__(getattr(other, "_stands_for", other))
+
+    def __subclasses__(cls) -> list[Any]:
+        found: list[Any] = type.__subclasses__(cls)
+        return [other for other in found if not other._carries]
 
 
 class generic(ArrayMethods, metaclass=ScalarType):
@@ -64,10 +75,16 @@ class generic(ArrayMethods, metaclass=ScalarType):
     __array_priority__ = -1000000.0
 
     _torch_dtype: ClassVar[torch.dtype | None] = None
+    _carries: ClassVar[bool] = False  # whether it holds a tensor
+    _n: Any
 
     def __new__(cls, x: Any = 0, /) -> Any:
         if cls._torch_dtype is None:
             raise TypeError(f"cannot create 'numpy.{cls.__name__}' instances")
+        if cls._carries:  # the type of what a function was given
+            return SCALARS[cls._torch_dtype](x)
+        if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
+            return wrap.on_host(cls, x)
         tensor = as_tensor(x, cls._torch_dtype)
         if tensor.dim():
             same = isinstance(x, wrap.ARRAY) and tensor is x._t
@@ -87,18 +104,39 @@ class generic(ArrayMethods, metaclass=ScalarType):
         """The empty tuple."""
         return ()
 
+    def __getattr__(self, name: str) -> Any:
+        if name != "_t" or self._carries:
+            raise AttributeError(f"'npdec.{type(self).__name__}' object has no attribute {name!r}")
+        tensor = as_host_tensor(self._n, self._d)
+        if wrap.is_on_host(tensor) and not tensor.is_inference():
+            self._t = tensor  # type: ignore[misc]
+        return tensor
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The torch face: a 0-d tensor, a DecomposedTensor if the scalar is decomposed."""
+        return self._t if self._carries else self._t.clone()  # what becomes of it does not change the number
+
     def _number(self) -> Any:
         """The number as Python's own."""
+        if not self._carries:
+            return self._n
         tensor = self._t
         return (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
 
+    def _decomposed_tensor(self) -> DecomposedTensor | None:
+        return self._t if self._carries and isinstance(self._t, DecomposedTensor) else None
+
     def _converted(self, conversion: str, real: bool = True) -> Any:
         """The number for a Python protocol, which can carry no contributions, and some no imaginary part."""
-        if isinstance(self._t, DecomposedTensor) and self._t.discrete:
-            chosen(conversion, self._t)
-        elif isinstance(self._t, DecomposedTensor):
+        decomposed = self._decomposed_tensor()
+        if decomposed is None:
+            pass
+        elif decomposed.discrete:
+            chosen(conversion, decomposed)
+        else:
             warn(
-                f"{conversion} of a decomposed scalar: a Python number cannot carry its {len(self._t.labels)} "
+                f"{conversion} of a decomposed scalar: a Python number cannot carry its {len(decomposed.labels)} "
                 "components; use .item() to say that only the value matters",
                 DecompositionWarning,
             )
@@ -111,7 +149,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
     # -- a Python number -----------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(self._t) if isinstance(self._t, DecomposedTensor) else bool(self._number())
+        decomposed = self._decomposed_tensor()
+        return bool(self._number() if decomposed is None else decomposed)
 
     def __int__(self) -> int:
         return int(self._converted("int()"))
@@ -131,7 +170,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
         text = str(self)
         if legacy_text():
             return text
-        components = f", components={len(self._t.labels)}" if isinstance(self._t, DecomposedTensor) else ""
+        decomposed = self._decomposed_tensor()
+        components = "" if decomposed is None else f", components={len(decomposed.labels)}"
         if self._d is torch.bool and not components:
             return f"np.{text}_"
         return f"np.{type(self).__name__}({text.removeprefix('(').removesuffix(')')}{components})"
@@ -200,3 +240,6 @@ class generic(ArrayMethods, metaclass=ScalarType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return wrap.reduced(wrap.wrap_scalar, self._t)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()

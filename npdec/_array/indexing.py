@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from npdec._array import memory, wrap
+from npdec._array import memory, ordinary, wrap
 from npdec._array.arguments import as_value
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
 from npdec._array.output import check_writeable, prepare, write
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.tags import NoValue
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import getitem_impl, setitem_impl
@@ -76,6 +77,9 @@ def normalize_key(key: Any) -> tuple[Any, ...]:
 
 def getitem(array: NDArrayBase, key: Any) -> Any:
     """The view, copy or scalar that NumPy's rules give for the key."""
+    found = ordinary.read(array, key)
+    if found is not NoValue:
+        return found
     items = normalize_key(key)
     tensor = getitem_impl.getitem(array._t, items)
     if len(items) > 1 and tensor.dim() > _AXES:
@@ -121,6 +125,8 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
 
 def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype."""
+    if ordinary.write(array, key, value):
+        return
     check_writeable("setitem", array)
     if _has_decomposed(key) and _set_masked(array, key, value):
         return

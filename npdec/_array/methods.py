@@ -94,7 +94,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def T(self) -> Any:
         """The transpose: a view with the axes reversed."""
-        return memory.view(self, self._t.permute(tuple(reversed(range(self._t.dim()))))) if self._is_array() else self
+        return memory.view(self, shape_impl.transpose(self._t)) if type(self) is wrap.ARRAY else self
 
     def _is_array(self) -> bool:
         return type(self) is wrap.ARRAY

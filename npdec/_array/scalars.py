@@ -6,6 +6,7 @@ import math
 import numbers
 import sys
 import types
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -47,7 +48,7 @@ class _Real(number):
     def __round__(self, ndigits: Any = None) -> Any:
         if ndigits is None:
             return round(self._converted("round()"))
-        return self.round(ndigits)  # type: ignore[attr-defined]
+        return self.round(ndigits)
 
     def __trunc__(self) -> int:
         return math.trunc(self._converted("math.trunc()"))
@@ -176,7 +177,7 @@ class character(flexible):
 class bool_(generic):
     """True or False."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     __class_getitem__: Any = classmethod(types.GenericAlias)
     _torch_dtype = torch.bool
 
@@ -184,121 +185,86 @@ class bool_(generic):
 class int8(signedinteger):
     """An integer of 8 bits: -128 to 127."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.int8
 
 
 class int16(signedinteger):
     """An integer of 16 bits: -32768 to 32767."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.int16
 
 
 class int32(signedinteger):
     """An integer of 32 bits."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.int32
 
 
 class int64(signedinteger):
     """An integer of 64 bits: the default integer."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.int64
 
 
 class uint8(unsignedinteger):
     """An unsigned integer of 8 bits: 0 to 255."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.uint8
 
 
 class uint16(unsignedinteger):
     """An unsigned integer of 16 bits: 0 to 65535."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.uint16
 
 
 class uint32(unsignedinteger):
     """An unsigned integer of 32 bits."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.uint32
 
 
 class uint64(unsignedinteger):
     """An unsigned integer of 64 bits."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.uint64
 
 
 class float16(floating):
     """A float of 16 bits: 10 of mantissa, 5 of exponent."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.float16
 
 
 class bfloat16(floating):
     """A float of 16 bits with the range of float32: 7 of mantissa, 8 of exponent. NumPy itself lacks it."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.bfloat16
 
 
 class float32(floating):
     """A float of 32 bits: 23 of mantissa, 8 of exponent."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.float32
 
 
-class _Face(type):
-    """The type of what a scalar names as its class, so that Python counts it among its own floats or complex numbers.
+class float64(floating, float):
+    """A float of 64 bits, as Python's: the default float."""
 
-    An instance of a subclass of float holds a C double, which functions written in C read without asking; a scalar
-    holds a tensor. So `type(x)` is no subclass of float, and `x.__class__` is: `isinstance(x, float)` looks at both.
-    Apart from that a face is the scalar type: it equals it, is called as it, and has its attributes and bases.
-    """
-
-    _scalar: Any
-
-    @property
-    def __mro__(cls) -> Any:  # torch.compile looks here for the slots of a scalar
-        return (*cls._scalar.__mro__[:-1], *type.__getattribute__(cls, "__base__").__mro__)
-
-    def __call__(cls, *args: Any) -> Any:
-        return cls._scalar(*args)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is cls._scalar
-
-    def __hash__(cls) -> int:
-        return hash(cls._scalar)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls._scalar, name)
-
-
-class _FloatFace(float, metaclass=_Face):
-    pass
-
-
-class _ComplexFace(complex, metaclass=_Face):
-    pass
-
-
-class float64(floating):
-    """A float of 64 bits, as Python's: the default float. `isinstance(x, float)` holds."""
-
-    __slots__ = ()
-    __class__: Any = _FloatFace
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.float64
+    __hash__ = float.__hash__
 
     def hex(self) -> str:
         """The number in hexadecimal, exactly.
@@ -315,22 +281,22 @@ class float64(floating):
         >>> np.float64.fromhex("0x1.8p+0")
         np.float64(1.5)
         """
-        return cls(float.fromhex(string))
+        return float64(float.fromhex(string))
 
 
 class complex64(complexfloating):
     """A complex number of two float32."""
 
-    __slots__ = ()
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.complex64
 
 
-class complex128(complexfloating):
-    """A complex number of two float64, as Python's: the default complex number. `isinstance(x, complex)` holds."""
+class complex128(complexfloating, complex):
+    """A complex number of two float64, as Python's: the default complex number."""
 
-    __slots__ = ()
-    __class__: Any = _ComplexFace
+    __slots__ = ("_n", "_t")
     _torch_dtype = torch.complex128
+    __hash__ = complex.__hash__
 
 
 CONCRETE: tuple[type[generic], ...] = (
@@ -341,8 +307,23 @@ _ABSTRACT = (
     generic, number, integer, signedinteger, unsignedinteger, inexact, floating, complexfloating, flexible, character,
 )  # fmt: skip
 
+
+def _carrier(cls: Any) -> Any:
+    """The class of scalars of a type that hold a tensor: a subclass, or beside np.float64 and np.complex128, as an
+    instance of a subclass of float holds a C double, which functions written in C read without asking. It says that it
+    is the public class: `isinstance` looks at both. What is public is written of that class alone."""
+    native = issubclass(cls, (float, complex))
+    body: dict[str, Any] = {"__slots__": ("_t",) if native else (), "__doc__": cls.__doc__, "_carries": True}
+    if native:
+        body |= {name: value for name, value in vars(cls).items() if isinstance(value, (FunctionType, classmethod))}
+        body |= {"_torch_dtype": cls._torch_dtype, "_d": cls._d, "__hash__": generic.__hash__}
+    body |= {"__class__": cls, "_stands_for": cls, "__module__": "npdec"}
+    return type(cls)(cls.__name__, cls.__bases__[:1] if native else (cls,), body)
+
+
 for _cls in CONCRETE:
     assert _cls._torch_dtype is not None
+    _cls._d = _cls._torch_dtype
     SCALARS[_cls._torch_dtype] = _cls
     SPELLINGS[_cls] = _cls._torch_dtype
     type(dtype_class(_cls._torch_dtype)).type = _cls
@@ -351,10 +332,7 @@ for _cls in CONCRETE + _ABSTRACT:
 bool_.__name__ = bool_.__qualname__ = "bool"
 for _cls in CONCRETE:
     safe(_cls)
-for _face, _cls in ((_FloatFace, float64), (_ComplexFace, complex128)):
-    _face._scalar = _cls
-    _face.__name__, _face.__qualname__, _face.__module__ = _cls.__name__, _cls.__name__, "npdec"
-    _face.__doc__ = _cls.__doc__
+    wrap.CARRIERS[_cls._d] = _carrier(_cls)
 
 numbers.Number.register(number)
 numbers.Integral.register(integer)

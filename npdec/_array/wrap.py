@@ -1,4 +1,4 @@
-"""From a tensor to the array or scalar that holds it.
+"""From a tensor to the array or scalar that holds it, and from a Python number to the scalar that is it.
 
 The classes register themselves here when they are defined (`_composition` and `_scalars` import this module, not the
 other way round), so everything that returns arrays can be written without knowing them.
@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
+from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array.convert import dtype_name
 from npdec._core.base import NDArrayBase
@@ -18,16 +20,18 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 
 __all__ = [
-    "ARRAY", "BOOLS", "NAMESPACE", "dtype_repr", "reduced", "register_array", "shape_repr", "wrap", "wrap_array",
-    "wrap_scalar",
+    "ARRAY", "BOOLS", "CARRIERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "reduced", "register_array",
+    "shape_repr", "wrap", "wrap_array", "wrap_scalar",
 ]  # fmt: skip
 
 ARRAY: Any = None  # ArrayBase, once it is defined
 NAMESPACE: list[Any] = []  # the public module, once it is imported
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
+CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor, for what a Python number cannot carry
 
-_new = object.__new__
-_BOOL, _TENSOR, _is_compiling = torch.bool, torch.Tensor, torch.compiler.is_dynamo_compiling
+_new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__
+_BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, torch.Tensor
+_is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, torch._C._are_functorch_transforms_active
 
 
 def register_array(cls: type[NDArrayBase]) -> None:
@@ -60,18 +64,47 @@ def reduced(wrap: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[
     return wrap, (tensor if isinstance(tensor, DecomposedTensor) else Stored(tensor),)
 
 
+def is_on_host(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is nothing but numbers in the host's memory: it carries neither contributions nor a graph or
+    tangent, and nobody follows what is done with it (torch.compile, torch.func's transforms, dispatch modes)."""
+    return (
+        type(tensor) is _TENSOR
+        and not _is_compiling()
+        and tensor.is_cpu
+        and not tensor.requires_grad
+        and not _is_transformed()
+        and not _dispatch._is_in_torch_dispatch_mode
+        and _forward_ad._current_level < 0
+    )
+
+
 @safe
 def wrap_scalar(tensor: torch.Tensor) -> Any:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
     dtype = tensor.dtype
-    if dtype is _BOOL and type(tensor) is _TENSOR and tensor.is_cpu and BOOLS and not _is_compiling():
-        try:
-            return BOOLS[int(tensor.item())]
-        except RuntimeError:  # inside torch.func's transforms a tensor has no value
-            pass
-    scalar = _new(SCALARS[dtype])
-    scalar._t = tensor
-    scalar._d = dtype
+    if not is_on_host(tensor):
+        scalar = _new(CARRIERS[dtype])
+        scalar._t = tensor
+        return scalar
+    scalar = on_host(SCALARS[dtype], tensor.item())
+    if dtype is not _BOOL:
+        scalar._t = tensor
+    return scalar
+
+
+@safe
+def on_host(cls: Any, number: Any) -> Any:
+    """The scalar of a concrete type for a Python number: a bool, int, float or complex that its dtype holds exactly."""
+    dtype = cls._torch_dtype
+    if dtype is _FLOAT:
+        scalar = _new_float(cls, number)
+    elif dtype is _BOOL and BOOLS:
+        return BOOLS[number]
+    elif dtype is _COMPLEX:
+        scalar = _new_complex(cls, number)
+    else:
+        scalar = _new(cls)
+    scalar._n = number
     return scalar
 
 

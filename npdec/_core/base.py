@@ -12,11 +12,11 @@ class ArrayBase:
     """Anything that holds a tensor: an array or a scalar (`np.float64`, ...).
 
     `_t` is the tensor (a plain one, or a DecomposedTensor), `_d` its torch dtype, kept beside it because reading it
-    from the tensor costs as much as creating the array. Both are set once, by `npdec._array.wrap`.
+    from the tensor costs as much as creating the array. A scalar on the host makes its tensor when it is asked for it.
     Methods and operators are attached to this class by `npdec._normalizer.operators`.
     """
 
-    __slots__ = ("_d", "_t")
+    __slots__ = ()  # those of scalars differ: some are Python's own numbers
 
     _t: torch.Tensor
     _d: torch.dtype
@@ -25,18 +25,20 @@ class ArrayBase:
 class NDArrayBase(ArrayBase):
     """Any array: `npdec._array.ndarray.Composition` is the one class of them.
 
-    The attributes are rare and may be unset. `_m`: the arrays over the same memory; `_ro`: why the array is read-only;
-    `_src`: the array that this copy stands for a view of, and how it is made again (or a copy to keep); `_exporter`:
-    whose memory it is if not an array's; `_pin`: tensors whose address was given away.
+    The other attributes are rare and may be unset. `_m`: the arrays over the same memory; `_ro`: why the array is
+    read-only; `_src`: the array that this copy stands for a view of, and how it is made again (or a copy to keep);
+    `_exporter`: whose memory it is if not an array's; `_pin`: tensors whose address was given away; `_w`: the window
+    through which single elements are read and written (`npdec._array.elements`).
     """
 
-    __slots__ = ("__weakref__", "_exporter", "_m", "_pin", "_ro", "_src")
+    __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t", "_w")
 
     _exporter: Any
     _m: Any
     _pin: tuple[torch.Tensor, ...]
     _ro: str | None
     _src: tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]
+    _w: tuple[Any, ...] | None
 
 
 class UfuncBase:
@@ -52,7 +54,9 @@ class UfuncBase:
     _loops: str = ""  # which of the tables of loops it has
     _flags: Any  # which floating-point errors it can report
     _torch: Callable[..., Any] | None  # the torch function that is its kernel between arrays of the dtypes in _arrays
+    _direct: frozenset[torch.dtype]  # those of which it is the kernel beside anything
     _arrays: frozenset[torch.dtype]
+    __kernel__: Callable[..., Any]  # what computes in all others
 
     @property
     def sums(self) -> bool:

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
+from torch.utils import _python_dispatch
 
 from npdec.exceptions import AxisError, ComplexWarning
 
@@ -160,6 +162,24 @@ def is_known_true(condition: torch.Tensor) -> bool:
 def carries(x: object) -> bool:
     """Whether contributions or gradients flow through an argument, so that a number will not do in its place."""
     return isinstance(x, torch.Tensor) and (type(x) is not torch.Tensor or x.requires_grad)
+
+
+def are_numbers(*tensors: torch.Tensor) -> bool:
+    """Whether tensors are numbers on the CPU and nothing else, with which nobody follows what is done: without graph,
+    tangent, contributions, transform or trace. A kernel may look at these, and may use what has no derivative."""
+    for x in tensors:
+        if type(x) is not torch.Tensor or x.requires_grad or not x.is_cpu:
+            return False
+    if torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
+        return False
+    return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
+
+
+def has_nan(x: torch.Tensor) -> bool:
+    """Whether one of the numbers is nan; False where they cannot be looked at."""
+    if are_numbers(x):
+        return not torch.equal(x, x)
+    return is_known_true(torch.isnan(x).any())
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------

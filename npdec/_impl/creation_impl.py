@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
-from npdec._impl import _devices, _storage, _util, dtypes_impl
+from npdec._impl import _devices, _promotion, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.setitem_impl import broadcast_input
 
@@ -112,6 +112,11 @@ def zeros(
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device).zero_()
 
 
+def _is_plain(a: torch.Tensor, order: str, shape: Any, device: Any) -> bool:
+    """Whether memory like that of `a` is asked for in the order in which `a` itself has it."""
+    return order == "K" and shape is None and device is None and a.is_contiguous()
+
+
 @public
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
@@ -158,6 +163,29 @@ def _filled(memory: torch.Tensor, fill: torch.Tensor) -> torch.Tensor:
     return expanded.permute(axes).clone(memory_format=torch.contiguous_format).permute(inverse)
 
 
+# The dtypes in which torch takes a Python number as NumPy does.
+_FILLED = {
+    float: frozenset({torch.float64, torch.float32}),
+    int: frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.float64}),
+    bool: frozenset({torch.bool}),
+}
+
+
+def _full(shape: tuple[int, ...], value: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
+    """An array of one Python number on the CPU; None if it is no ordinary one."""
+    kind = type(value)
+    if kind not in _FILLED or _devices.used or _util.on_cast is not None:
+        return None
+    if dtype is None:
+        dtype = torch.bool if kind is bool else _promotion.WEAK[kind]
+    elif dtype not in _FILLED[kind]:
+        return None
+    try:
+        return torch.full(shape, value, dtype=dtype)
+    except (RuntimeError, TypeError, OverflowError):  # NumPy's words are found on the long way
+        return None
+
+
 @public
 def full(
     shape: ShapeLike,
@@ -177,6 +205,9 @@ def full(
     array([[1, 2],
            [1, 2]])
     """
+    made = _full(shape, fill_value, dtype) if order == "C" and device is None else None
+    if made is not None:
+        return made
     fill = _fill_tensor(fill_value, dtype, device)
     return _filled(allocate(shape, fill.dtype, _storage.check_order(order, "CF"), fill.device), fill)
 
@@ -223,6 +254,8 @@ def zeros_like(
     array([0., 0.])
     """
     del subok  # no subclasses exist
+    if _is_plain(a, order, shape, device):
+        return torch.zeros(a.shape, dtype=a.dtype if dtype is None else dtype, device=a.device)
     return _allocate_like(a, dtype, order, shape, device).zero_()
 
 
@@ -245,6 +278,8 @@ def ones_like(
     array([1, 1, 1])
     """
     del subok  # no subclasses exist
+    if _is_plain(a, order, shape, device):
+        return torch.ones(a.shape, dtype=a.dtype if dtype is None else dtype, device=a.device)
     return _allocate_like(a, dtype, order, shape, device).fill_(1)
 
 
@@ -269,6 +304,10 @@ def full_like(
     array([7, 7, 7])
     """
     del subok  # no subclasses exist
+    if _is_plain(a, order, shape, device) and a.is_cpu:
+        made = _full(tuple(a.shape), fill_value, a.dtype if dtype is None else dtype)
+        if made is not None:
+            return made
     memory = _allocate_like(a, dtype, order, shape, device)
     return _filled(memory, _fill_tensor(fill_value, memory.dtype, memory.device))
 

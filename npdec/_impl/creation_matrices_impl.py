@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
-from npdec._impl import _storage, dtypes_impl
+from npdec._impl import _devices, _storage, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.creation_impl import allocate, check_shape
 
@@ -35,6 +35,8 @@ def eye(
     """
     M = N if M is None else M
     dtype = torch.float64 if dtype is float else dtype
+    if not k and order == "C" and device is None and not _devices.used and dtype is torch.float64 and min(N, M) >= 0:
+        return torch.eye(N, M, dtype=dtype)
     matrix = allocate((N, M), dtype, _storage.check_order(order, "CF"), device).zero_()
     if -N < k < M:
         torch.diagonal(matrix, k).fill_(1)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
-from npdec._impl import _flags, _util, dtypes_impl
+from npdec._impl import _devices, _flags, _util, dtypes_impl
 from npdec._impl.creation_impl import as_device
 
 
@@ -57,6 +57,39 @@ def _natural_dtype(x: Any) -> Any:
     return torch.uint64 if isinstance(x, int) and x > torch.iinfo(torch.int64).max else x
 
 
+_FAR = 2**53
+_PYTHON_NUMBERS = frozenset({int, float})
+
+
+def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
+    """A range of Python ints in int64, or of floats in float64, by the steps of `arange`; None for others."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    kinds = {type(start), type(stop), type(step)}
+    if not kinds <= _PYTHON_NUMBERS or not step:
+        return None
+    if kinds == {int}:
+        if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > _FAR:
+            return None
+        # torch refuses a range that has no numbers.
+        return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
+    if dtype not in (None, torch.float64):
+        return None
+    length = _length(start, stop, step)
+    start = float(start)
+    second = start + step
+    distance = second - start
+    if not math.isfinite(distance):
+        return None
+    numbers = torch.arange(length, dtype=torch.float64)
+    if distance != 1.0:
+        numbers.mul_(distance)
+    if start or distance < 0:
+        numbers.add_(start)
+    if length > 1 and start + distance != second:
+        numbers[1] = second
+    return numbers
+
+
 @public
 @unshown("start")
 def arange(
@@ -81,6 +114,10 @@ def arange(
     >>> np.arange(5, 0, -2)
     array([5, 3, 1])
     """
+    if start is NoValue and device is None and not _devices.used:
+        made = _ordinary_range(start_or_stop, stop, step, dtype)
+        if made is not None:
+            return made
     first, bound = _bounds(start_or_stop, start, stop)
     step = 1 if step is None else step
     stepped = isinstance(step, torch.Tensor)
@@ -140,6 +177,24 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
     return numbers, step
 
 
+def _ordinary_linspace(start: Any, stop: Any, num: int, endpoint: bool) -> torch.Tensor | None:
+    """Numbers between Python numbers in float64, by the steps of `_linspace`; None for others."""
+    intervals = num - 1 if endpoint else num
+    if {type(start), type(stop)} - _PYTHON_NUMBERS or intervals <= 0 or max(abs(start), abs(stop)) > _LARGE:
+        return None
+    start, stop = float(start), float(stop)
+    step = (stop - start) / intervals
+    if not step:
+        return None
+    numbers = torch.arange(num, dtype=torch.float64).mul_(step).add_(start)
+    if endpoint and intervals * step + start != stop:
+        numbers[-1] = stop
+    return numbers
+
+
+_LARGE = 1e300  # twice as much, the distance of the ends, is finite
+
+
 def _ends(start: Any, stop: Any, device: Any = None, extra: torch.dtype | None = None) -> tuple[Any, Any]:
     """The ends as tensors of the float or complex dtype of the range between them; Python numbers are weak."""
     dtype = dtypes_impl.result_type(start, stop, 1.0)
@@ -183,6 +238,10 @@ def linspace(
     >>> np.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    if dtype is None and not axis and not retstep and device is None and not _devices.used:
+        made = _ordinary_linspace(start, stop, num, endpoint)
+        if made is not None:
+            return made
     numbers, step = _linspace(*_ends(start, stop, device), num, endpoint)
     numbers = _finish(numbers, dtype, axis, floor=True)
     return (numbers, step) if retstep else numbers

@@ -58,7 +58,8 @@ __all__ = [
     "scalar_tensor",
 ]
 
-_TORCH_INTEGERS = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
+_TORCH_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 
 
 # The letters of NumPy's kinds of dtypes, by the names that the array API standard has for them.
@@ -105,7 +106,8 @@ class Loops:
         self.mixed = mixed
         candidates = (torch.float32, torch.float64) + ((torch.complex64, torch.complex128) if direct_complex else ())
         self.direct = frozenset(dtype for dtype in candidates if self.loop(dtype) is dtype)
-        self.direct_integers = frozenset(dtype for dtype in _TORCH_INTEGERS if kind(dtype) in direct_integers)
+        letters = direct_integers.replace("i", "iu")  # of the unsigned ones uint8
+        self.direct_integers = frozenset(dtype for dtype in _TORCH_INTEGERS if kind(dtype) in letters)
         self.resolved: dict[tuple[Operand, ...], torch.dtype | None] = {}
 
     def loop(self, dtype: torch.dtype) -> torch.dtype | None:

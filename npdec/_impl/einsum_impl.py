@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from npdec._impl import _storage, _util, dtypes_impl
+from npdec._impl._einsum_paths import ALGORITHMS, cost, volume
 from npdec._impl._gufunc import column_major, shape_text, widened
 
 __all__ = ["contract", "contraction_path", "describe", "parse", "subscript_text"]
@@ -155,9 +156,7 @@ def _together(operands: Sequence[torch.Tensor], terms: Sequence[Term], output: T
     if len(operands) == 1:
         return _alone(operands[0], terms[0], output)
     operands, terms = zip(*map(_diagonal, operands, terms))
-    letter = dict(zip(dict.fromkeys(label for term in terms for label in term), _LETTERS))
-    text = ",".join("".join(letter[label] for label in term) for term in terms)
-    equation = f"{text}->{''.join(letter[label] for label in output)}"
+    equation = _spelled(terms, output)
     if operands[0].device.type != "cpu" and not (operands[0].is_floating_point() or operands[0].is_complex()):
         return _products_summed(operands, terms, output)
     # A sum of integers has the dtype int64 in torch.
@@ -179,6 +178,41 @@ def _products_summed(operands: Sequence[torch.Tensor], terms: Sequence[Term], ou
     return _alone(product, every, output)
 
 
+@functools.lru_cache(256)
+def _equation(subscripts: str, ndims: tuple[int, ...]) -> str | None:
+    """What torch.einsum is given for such subscripts, by which operands with so many axes are contracted in one; None
+    where more is to be done: a diagonal to be taken, or something to be said that is wrong."""
+    try:
+        terms, output = parse(subscripts, [(1,) * ndim for ndim in ndims])
+    except (ValueError, TypeError):
+        return None
+    if len(terms) < 2 or any(len(set(term)) < len(term) for term in terms):
+        return None
+    return _spelled(terms, output)
+
+
+def _spelled(terms: Sequence[Term], output: Term) -> str:
+    letter = dict(zip(dict.fromkeys(label for term in terms for label in term), _LETTERS))
+    text = ",".join("".join(letter[label] for label in term) for term in terms)
+    return f"{text}->{''.join(letter[label] for label in output)}"
+
+
+_FLOATS = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
+
+
+def _at_once(subscripts: str, operands: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    """The contraction of several operands of one dtype; None where it takes more than one step."""
+    if len({x.dtype for x in operands}) > 1 or operands[0].dtype not in _FLOATS:
+        return None
+    equation = _equation(subscripts, tuple([x.dim() for x in operands]))
+    if equation is None:
+        return None
+    try:
+        return torch.einsum(equation, *operands)
+    except RuntimeError:  # sizes that do not fit: what follows says which
+        return None
+
+
 def contract(
     subscripts: str,
     operands: Sequence[torch.Tensor],
@@ -188,6 +222,10 @@ def contract(
     order: str = "K",
 ) -> torch.Tensor:
     """The Einstein sum of the operands; a view of a single operand if nothing is summed."""
+    if optimize is False and dtype is None and order == "K" and type(subscripts) is str:
+        found = _at_once(subscripts, operands)
+        if found is not None:
+            return found
     order = _storage.check_order(order)
     terms, output = parse(subscripts, [x.shape for x in operands])
     sizes_of(terms, [x.shape for x in operands])
@@ -223,79 +261,6 @@ def _is_column_major(x: torch.Tensor) -> bool:
 # --- the order of the contractions ------------------------------------------------------------------------------------
 
 
-def _volume(labels: Iterable[str], sizes: dict[str, int]) -> int:
-    return math.prod(sizes[label] for label in labels)
-
-
-def _cost(labels: Iterable[str], sizes: dict[str, int], operands: int, sums: bool) -> int:
-    """Operations of one contraction: a product for each further operand and, where it sums, an addition, an element."""
-    return _volume(labels, sizes) * max(1, operands - 1 + sums)
-
-
-def _merge(terms: list[frozenset[str]], pair: tuple[int, ...], output: frozenset[str]) -> tuple[Any, ...]:
-    """All labels of a contraction, the labels of its result, and the terms that remain (its result last)."""
-    rest = [term for i, term in enumerate(terms) if i not in pair]
-    involved = frozenset().union(*(terms[i] for i in pair))
-    result = involved & frozenset().union(output, *rest)
-    return involved, result, [*rest, result]
-
-
-def _pairs(count: int) -> Iterator[tuple[int, int]]:
-    return ((i, j) for i in range(count) for j in range(i + 1, count))
-
-
-def _greedy(terms: list[frozenset[str]], output: frozenset[str], sizes: dict[str, int], limit: float) -> list[Any]:
-    """At each step the pair that frees the most memory, the cheaper one of equals; outer products come last."""
-    path: list[tuple[int, ...]] = []
-    while len(terms) > 2:
-        found = None
-        for shared in (True, False):
-            for pair in _pairs(len(terms)):
-                if shared and not terms[pair[0]] & terms[pair[1]]:
-                    continue
-                involved, result, remaining = _merge(terms, pair, output)
-                size = _volume(result, sizes)
-                if size > limit:
-                    continue
-                freed = sum(_volume(terms[i], sizes) for i in pair) - size
-                score = (-freed, _cost(involved, sizes, 2, involved != result))
-                if found is None or score < found[0]:
-                    found = (score, pair, remaining)
-            if found is not None:
-                break
-        if found is None:  # every intermediate is too large: the rest in one
-            break
-        path.append(found[1])
-        terms = found[2]
-    return [*path, tuple(range(len(terms)))]
-
-
-def _optimal(terms: list[frozenset[str]], output: frozenset[str], sizes: dict[str, int], limit: float) -> list[Any]:
-    """The cheapest sequence of pairs, by trying all of them and leaving what is already dearer than the best.
-
-    Where no sequence keeps within the limit to its end, the cheapest of the longest that do; the rest in one.
-    """
-    steps = len(terms) - 1
-    best: tuple[int, int, list[tuple[int, ...]]] = (-1, 0, [])  # length, cost
-
-    def search(terms: list[frozenset[str]], path: list[tuple[int, ...]], cost: int) -> None:
-        nonlocal best
-        if (len(path), -cost) > (best[0], -best[1]):
-            best = (len(path), cost, path)
-        for pair in _pairs(len(terms)):
-            involved, result, remaining = _merge(terms, pair, output)
-            total = cost + _cost(involved, sizes, 2, involved != result)
-            if _volume(result, sizes) <= limit and (best[0] < steps or total < best[1]):
-                search(remaining, [*path, pair], total)
-
-    search(terms, [], 0)
-    rest = len(terms) - best[0]
-    return [*best[2], tuple(range(rest))] if rest > 1 else best[2]
-
-
-_ALGORITHMS = {"greedy": _greedy, "optimal": _optimal}
-
-
 def contraction_path(
     terms: Sequence[Term], output: Term, shapes: Sequence[Sequence[int]], optimize: Any
 ) -> list[tuple[int, ...]]:
@@ -319,14 +284,14 @@ def contraction_path(
             raise TypeError(f"Did not understand the path: {optimize!r}")
         optimize, limit = optimize[0], float(optimize[1])
     name = "greedy" if optimize is True else optimize
-    if name not in _ALGORITHMS:
-        raise KeyError(f"Path name {name} not found; there are {', '.join(_ALGORITHMS)}")
+    if name not in ALGORITHMS:
+        raise KeyError(f"Path name {name} not found; there are {', '.join(ALGORITHMS)}")
     if len(terms) <= 2 or {label for term in terms for label in term} == set(output):  # nothing is summed
         return everything
     sizes = sizes_of(terms, shapes)
     if limit is None:
-        limit = max(_volume(set(term), sizes) for term in (*terms, output))
-    return _ALGORITHMS[name]([frozenset(term) for term in terms], frozenset(output), sizes, limit)
+        limit = max(volume(set(term), sizes) for term in (*terms, output))
+    return ALGORITHMS[name]([frozenset(term) for term in terms], frozenset(output), sizes, limit)
 
 
 def describe(
@@ -350,14 +315,14 @@ def describe(
         result = output if not rest else tuple(sorted(kept, key=lambda label: (sizes[label], label)))
         remaining = [*rest, result]
         scalings.append(len(involved))
-        costs.append(_cost(involved, sizes, len(used), involved != kept))
-        largest = max(largest, _volume(result, sizes))
+        costs.append(cost(involved, sizes, len(used), involved != kept))
+        largest = max(largest, volume(result, sizes))
         contraction = f"{','.join(map(text, used))}->{text(result)}"
         then = f"{','.join(map(text, remaining))}->{text(output)}"
         lines.append(f"\n{scalings[-1]:4d}    {contraction:>24} {then:>40}")
     total = sum(costs) + 1  # NumPy counts one more
     labels = {label for term in terms for label in term}
-    naive = _cost(labels, sizes, len(terms), labels != set(output))
+    naive = cost(labels, sizes, len(terms), labels != set(output))
     head = [
         f"  Complete contraction:  {','.join(map(text, terms))}->{text(output)}\n",
         f"         Naive scaling:  {len(labels)}\n",

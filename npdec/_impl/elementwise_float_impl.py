@@ -22,6 +22,7 @@ from npdec._core.tags import (
     writes_back,
 )
 from npdec._impl import _flags, dtypes_impl
+from npdec._impl._util import are_numbers, has_nan
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
@@ -227,6 +228,8 @@ def heaviside(x1: Stepwise, x2: Stepwise):
     >>> np.heaviside(np.array([-1.5, 0.0, 2.0]), 0.5)
     array([0. , 0.5, 1. ])
     """
+    if are_numbers(x1, x2) and not has_nan(x1):
+        return torch.heaviside(x1, x2)
     step = torch.where(x1 == 0, x2, (x1 > 0).to(x1.dtype))  # torch.heaviside has no derivative, and no nan
     return torch.where(torch.isnan(x1), x1, step)
 
@@ -255,6 +258,8 @@ def nan_to_num(
     if not x.is_floating_point():
         return torch.clone(x) if copy else x
     largest = torch.finfo(x.dtype).max
+    if posinf is None and neginf is None and type(nan) is float and nan == 0.0 and are_numbers(x):
+        return torch.nan_to_num(x)
     # All three are found before any is replaced, perhaps by another of them.
     is_nan, is_posinf, is_neginf = torch.isnan(x), x == torch.inf, x == -torch.inf
     x = torch.where(is_nan, _like(x, nan), x)

@@ -13,9 +13,9 @@ import torch
 from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._storage import signed
-from npdec._impl._util import from_int64, is_known_true, to_int64
+from npdec._impl._util import are_numbers, from_int64, has_nan, is_known_true, to_int64
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 
-WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
 _HIGHEST = torch.iinfo(torch.int64).max
 
 
@@ -137,6 +137,8 @@ def sign(x: Stepwise):
     if x.is_complex():
         return _complex_sign(x)
     signs = torch.sgn(x)
+    if are_numbers(x) and not has_nan(x):
+        return signs
     return torch.where(torch.isnan(x), x, signs) if x.is_floating_point() else signs  # torch has sgn(nan) = 0
 
 
@@ -228,11 +230,13 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
 
 def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     rest = torch.fmod(x1, x2)
-    return _far_fmod(x1, x2, rest) if x1.is_cpu and is_known_true(torch.isnan(rest).any()) else rest
+    return _far_fmod(x1, x2, rest) if x1.is_cpu and has_nan(rest) else rest
 
 
 def _float_remainder(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     rest = torch.remainder(x1, x2)
+    if are_numbers(x1, x2) and torch.equal(rest, rest):
+        return torch.copysign(rest, x2)
     if x1.is_cpu and is_known_true(torch.isnan(rest).any()):
         rest = _far_fmod(x1, x2, rest)
         rest = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)

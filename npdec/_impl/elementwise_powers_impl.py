@@ -7,7 +7,8 @@ import torch
 from npdec._core.tags import Pointwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
-from npdec._impl.elementwise_impl import WIDE_UNSIGNED, wrapping
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
+from npdec._impl.elementwise_impl import wrapping
 
 
 @ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)

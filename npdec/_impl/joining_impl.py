@@ -17,6 +17,8 @@ from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
 
 def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: str) -> list[torch.Tensor]:
     """The arrays in their common dtype, or in the given one if `casting` allows it. Raises TypeError, ValueError."""
+    if dtype is None and len({a.dtype for a in arrays}) == 1:
+        return list(arrays)
     wanted = dtypes_impl.result_type(*arrays) if dtype is None else dtype
     for a in arrays:
         if not dtypes_impl.can_cast(a.dtype, wanted, casting):
@@ -29,6 +31,8 @@ def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: 
 
 def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
     """Raise ValueError unless the arrays agree in all axes but one; torch would pass over empty vectors."""
+    if len({a.shape for a in arrays}) == 1:
+        return
     first = arrays[0]
     for position, a in enumerate(arrays):
         if a.ndim != first.ndim:
@@ -46,7 +50,10 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
 
 def _join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
     """The arrays joined, with the axes ordered in memory as theirs are."""
-    if all(a.is_contiguous() for a in arrays):
+    for a in arrays:
+        if not a.is_contiguous():
+            break
+    else:
         return torch.cat(list(arrays), axis)
     order = _memory_order(arrays)
     joined = torch.cat([a.permute(order) for a in arrays], order.index(axis))
@@ -125,6 +132,8 @@ def stack(
     if len({a.shape for a in arrays}) > 1:
         raise ValueError("all input arrays must have the same shape")
     axis = _util.normalize_axis(axis, arrays[0].ndim + 1)
+    if type(arrays[0]) is torch.Tensor and all(a.is_contiguous() for a in arrays):
+        return torch.stack(_common(arrays, dtype, casting), axis)
     return _join([a.unsqueeze(axis) for a in _common(arrays, dtype, casting)], axis)
 
 
@@ -138,7 +147,7 @@ def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     array([[1, 2],
            [3, 4]])
     """
-    rows = [shape_impl.atleast_2d(a) for a in tup]
+    rows = [a if a.dim() > 1 else shape_impl.atleast_2d(a) for a in tup]
     return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
@@ -167,7 +176,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     array([[1, 3],
            [2, 4]])
     """
-    arrays = [shape_impl.atleast_1d(a) for a in tup]
+    arrays = [a if a.dim() else shape_impl.atleast_1d(a) for a in tup]
     axis = 1 if arrays and arrays[0].ndim > 1 else 0
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
@@ -182,7 +191,7 @@ def dstack(tup: Sequence[ArrayLike]) -> Array:
     array([[[1, 3],
             [2, 4]]])
     """
-    return concatenate([shape_impl.atleast_3d(a) for a in tup], 2)
+    return concatenate([a if a.dim() > 2 else shape_impl.atleast_3d(a) for a in tup], 2)
 
 
 @public

@@ -79,6 +79,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     array([210, 430])
     """
     a, b = _promoted(a, b)
+    if a.dtype in DIRECT and a.dim() == 1 == b.dim() and a.shape == b.shape:
+        return torch.matmul(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return multiply(a, b)
     axis_a, axis_b = a.ndim - 1, max(b.ndim - 2, 0)
@@ -119,6 +121,8 @@ def inner(a: ArrayLike, b: ArrayLike, /):
         return multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
         raise not_aligned(a, b, a.ndim - 1, b.ndim - 1)
+    if a.dtype in DIRECT and a.dim() == 1 == b.dim() and type(a) is torch.Tensor is type(b):
+        return torch.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(())
     return contract(a, b, (a.ndim - 1,), (b.ndim - 1,))
 
 
@@ -133,6 +137,8 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
            [20, 40, 60]])
     """
     a, b = _promoted(a, b)
+    if a.dim() == 1 == b.dim():
+        return multiply(a.unsqueeze(1), b)
     return multiply(a.reshape(a.numel(), 1), b.reshape(1, b.numel()))
 
 

@@ -60,6 +60,13 @@ def matmul(
     array([[2, 1],
            [4, 3]])
     """
+    # Whether all options are what they are unless given is asked by the shortest way.
+    plain = axes is axis is NoValue and keepdims is False and casting == "same_kind" and order == "K"
+    if plain and dtype is signature is None and x1.dtype is x2.dtype and x1.dtype in DIRECT and x1.dim() and x2.dim():
+        try:
+            return torch.matmul(x1, x2)
+        except RuntimeError:
+            pass
     options = Options(axes, axis, keepdims, casting, order, dtype, subok, signature)
     return _generalized(_MATMUL, matrix_product, x1, x2, options)
 

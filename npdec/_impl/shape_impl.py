@@ -27,11 +27,11 @@ def ndim(a: ArrayLike) -> int:
     >>> np.ndim([[1, 2, 3]])
     2
     """
-    return a.ndim
+    return a.dim()
 
 
 @public
-def shape(a: ArrayLike):
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The length along each axis, a tuple of ints.
 
     >>> np.shape([[1, 2, 3]])
@@ -49,6 +49,8 @@ def size(a: ArrayLike, axis: AxisLike | None = None) -> int:
     >>> np.size([[1, 2, 3]]), np.size([[1, 2, 3]], 0)
     (3, 1)
     """
+    if axis is None:
+        return a.numel()
     return math.prod(a.shape[i] for i in _util.normalize_axes(axis, a.ndim))
 
 
@@ -82,6 +84,8 @@ def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool |
     array([[1, 2],
            [3, 4]])
     """
+    if order == "C" and copy is None and min(shape, default=0) >= 0 and math.prod(shape) == a.numel():
+        return a.reshape(shape)
     order = _storage.check_order("C" if order is None else order, "CFA", "order 'K' is not permitted for reshaping")
     wanted = complete_shape(a.numel(), shape)
     if order == "F" or (order == "A" and _storage.is_column_major(a) and not a.is_contiguous()):
@@ -112,6 +116,8 @@ def ravel(a: ArrayLike, order: str = "C") -> Flat:
     >>> np.ravel([[1, 2], [3, 4]], order="F")
     array([1, 3, 2, 4])
     """
+    if order == "C" and a.is_contiguous():
+        return a.reshape(-1)
     order = _storage.check_order("C" if order is None else order)
     if order == "A":
         order = "F" if _storage.is_column_major(a) and not a.is_contiguous() else "C"
@@ -156,7 +162,7 @@ def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
            [3]])
     """
     if axes is None:
-        return a.permute(tuple(reversed(range(a.ndim))))
+        return a.mT if a.dim() == 2 else a.permute(tuple(reversed(range(a.dim()))))
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
@@ -235,6 +241,8 @@ def expand_dims(a: ArrayLike, axis: AxisLike) -> View:
     >>> np.expand_dims([1, 2], 0)
     array([[1, 2]])
     """
+    if type(axis) is int and -a.dim() - 1 <= axis <= a.dim() < 64:
+        return torch.unsqueeze(a, axis)
     count = 1 if isinstance(axis, int) else len(axis)
     new = _util.normalize_axes(axis, a.ndim + count)
     if a.ndim + count > 64:

@@ -38,6 +38,8 @@ _Kind = inspect.Parameter
 
 def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
     """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+    if type(items) is list or type(items) is tuple:
+        return [item._t if type(item) is wrap.ARRAY else as_tensor(item) for item in items]
     if not hasattr(items, "__getitem__"):
         if name == "concatenate":
             raise TypeError("The first input argument needs to be a sequence")
@@ -67,6 +69,7 @@ class _Source:
         self.parameters = read_parameters(kernel)
         self.arrays = [p for p in self.parameters if p.is_array]
         self.returns = return_tag(kernel)
+        self.plain_result = kernel.__annotations__.get("return") in ("bool", "int", "tuple[int, ...]")
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
         self.out_broadcasts = getattr(kernel, "__out_broadcasts__", False)
         self.writes_back = getattr(kernel, "__writes_back__", None)
@@ -308,6 +311,8 @@ class _Source:
             lines.append("return _wrap_frozen(_source, _r)")
         elif self.returns == "Mirror":
             lines.append(f"return _wrap_mirror(_source, _r, lambda {self.arrays[0].name}: _kernel{self.call()})")
+        elif self.plain_result:
+            lines.append("return _r")
         elif self.returns == "Array":
             lines += [
                 "if type(_r) is _Tensor:",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from npdec._array import fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.ndarray import Composition
+from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
 from npdec._normalizer.normalizer import compile_method
@@ -30,7 +32,7 @@ _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
-_HOLDERS = frozenset({Composition, *CONCRETE})
+_HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
@@ -96,6 +98,30 @@ def operator(self, other):
     return _wrap(r)
 """,
 }
+# torch's own method writes where it computes; what NumPy does otherwise has been left to `_slow` before.
+_SOURCES["fast in place"] = """
+def operator(self, other):
+    d = self._d
+    kind = type(other)
+    if kind is _Array:
+        if d is not other._d or d not in _arrays:
+            return _slow(self, other)
+        given = other._t
+        if type(given) is not _Tensor or given.requires_grad:
+            return _slow(self, other)
+    elif kind in _numbers and d in _numbers[kind] and other <= _highest:
+        given = other
+    else:
+        return _slow(self, other)
+    t = self._t
+    if type(t) is _Tensor and not t.requires_grad and _is_free(self):
+        try:
+            _torch(t, given)
+            return self
+        except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
+            pass
+    return _slow(self, other)
+"""
 _SOURCES["fast comparison"] = _SOURCES["fast"].replace("c._d = d", "c._d = r.dtype")
 
 
@@ -194,7 +220,7 @@ def attach_operators(functions: Iterable[Any]) -> None:
             slow = _fast(function, slow, without=_COMPLEX, torch_function=spec.reflected)
         _attach(ArrayMethods, reflected, slow)
         if function.nout == 1:
-            _attach(Composition, in_place, _make("in place", function, in_place))
+            _attach(Composition, in_place, _fast_in_place(function, _make("in place", function, in_place)))
 
 
 def _fast(
@@ -225,6 +251,36 @@ def _fast(
         _slow=slow,
         _torch=torch_function or function._torch,
     )
+
+
+def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator that writes its result into its first operand, by torch's method for that where there is one."""
+    method = _method_in_place(function)
+    if method is None:
+        return slow
+    direct = function._direct
+    return _make(
+        "fast in place",
+        function,
+        slow.__name__,
+        _arrays=fp_state.guarded(function._arrays),
+        _Tensor=torch.Tensor,
+        _numbers={
+            int: fp_state.guarded(direct | (function._arrays & {torch.int64})),
+            float: fp_state.guarded(direct),
+        },
+        _highest=torch.iinfo(torch.int64).max,
+        _slow=slow,
+        _torch=method,
+        _is_free=is_free,
+    )
+
+
+def _method_in_place(function: ufunc) -> Callable[..., Any] | None:
+    """torch's method for tensors that is the ufunc and writes into its first operand."""
+    if isinstance(function._torch, FunctionType) or not function._arrays:
+        return None
+    return getattr(torch.Tensor, f"{getattr(function._torch, '__name__', '')}_", None)
 
 
 def attach_matmul(matmul: Callable[..., Any]) -> None:

@@ -9,11 +9,14 @@ import torch
 
 from npdec._array import element_order, memory
 from npdec._array import wrap as _wrap
+from npdec._array.ordinary import seen
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class
 
 __all__ = ["counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+
+_Tensor = torch.Tensor
 
 
 def wrap_result(result: Any) -> Any:
@@ -31,6 +34,13 @@ def wrap_array(result: Any) -> Any:
 
 def wrap_view(source: Any, result: Any) -> Any:
     """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
+    if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
+        if source._t is result:
+            return source
+        made = seen(source, result)
+        if not result.is_contiguous() and result.numel() and is_broadcast(result):
+            memory.freeze(made, memory.ONE_IN_MEMORY)
+        return made
     if isinstance(result, torch.Tensor):
         if type(source) is tuple and len(source) == 1:
             source = source[0]
@@ -51,7 +61,7 @@ def wrap_flat(source: Any, result: torch.Tensor) -> Any:
     """A view of `source`; where that is a copy that stands for a view, and in the memory of which the elements do not
     follow each other, a copy, as NumPy's is."""
     made = wrap_view(source, result)
-    if type(source) is _wrap.ARRAY and not element_order.follow_each_other(made):
+    if type(source) is _wrap.ARRAY and source._m.origin is not None and not element_order.follow_each_other(made):
         return _wrap.wrap_array(result.clone())
     return made
 

@@ -25,12 +25,14 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._law import law
 from npdec._normalizer import at as _at
-from npdec._normalizer import call_options, loops, methods
+from npdec._normalizer import call_options, loops, methods, ordinary_calls
 from npdec._torch.tracing import tracing
 
 __all__ = ["make_ufunc", "ufunc"]
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+# The functions of torch with kernels for uint16, uint32 and uint64.
+_UNSIGNED = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor, torch.eq, torch.ne})
 
 _CALL = {
     1: """
@@ -66,7 +68,8 @@ def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozen
     if spec.torch is None or spec.loops is None:
         return frozenset(), frozenset()
     table = dtypes_impl.LOOPS[str(spec.loops)]
-    return table.direct, table.direct | table.direct_integers if nin == 2 else table.direct
+    integers = table.direct_integers | dtypes_impl.WIDE_UNSIGNED if spec.torch in _UNSIGNED else table.direct_integers
+    return table.direct if nin == 2 else table.direct | integers, table.direct | integers
 
 
 class ufunc(UfuncBase):
@@ -197,7 +200,12 @@ class ufunc(UfuncBase):
                 f"{'was' if count == 1 else 'were'} given"
             )
         if options or more or (out is not NoValue and out is not None):
+            if not options and not more and ordinary_calls.written(self, inputs, out):
+                return out
             return self._with_options(inputs, out, more, options or {})
+        result = ordinary_calls.computed(self, inputs)
+        if result is not NoValue:
+            return result
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
         if fp_state.watching:
             found: set[str] = set()

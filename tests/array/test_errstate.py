@@ -16,6 +16,7 @@ import torch
 
 import npdec as np
 from npdec._array import fp_state
+from tiers import turns
 
 KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
@@ -226,8 +227,9 @@ def test_errors_are_numpys_on_special_values(name, dtype):
         cases = itertools.product(values, numpy.array([0, 3, -3, 5000, -5000, -1060], dtype="i4"))
     else:
         cases = itertools.product(values, repeat=theirs.nin)
+    turn = 2 * FLOAT_UFUNCS.index(name) + (dtype == "float64")
     with numpy.errstate(all="ignore"), np.errstate(all="ignore"):
-        for case in cases:
+        for case in turns(cases, turn, 3) if theirs.nin > 1 else cases:
             operands = [numpy.array([x]) for x in case]
             want, result = by_callback(numpy, theirs, operands)
             got, other = by_callback(np, ours, [np.array(x) for x in operands])

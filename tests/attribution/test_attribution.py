@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import npdec as np
+import tiers
 
 F64 = torch.float64
 
@@ -72,15 +73,14 @@ def test_path_with_fixed_steps_is_captums(monkeypatch, net, batched, steps):
     close(made.error, made.value - made.residual - wanted.sum())
 
 
-@NETWORKS
+@pytest.mark.parametrize("net", [SMOOTH, pytest.param(KINKED, marks=pytest.mark.slow)], ids=["smooth", "kinked"])
 def test_path_adapts_to_completeness(net):
     x, base = pair()
     made = np.attribute(net, x, baseline=base, method="path", output=[(0, 0), (0, 2)])
     assert made.error.abs().max() < 1e-10
     for row, target in zip(made.attribution, (0, 2)):
-        reference = captum.attr.IntegratedGradients(net).attribute(
-            x, base, target=target, n_steps=20000, method="riemann_middle", internal_batch_size=5000
-        )
+        steps = {"n_steps": 4000 if tiers.quick else 20000, "method": "riemann_middle", "internal_batch_size": 5000}
+        reference = captum.attr.IntegratedGradients(net).attribute(x, base, target=target, **steps)
         close(row, reference, 1e-5 if net is KINKED else 1e-8)
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import npdec as np
+import tiers
 from torch_checks import carries, seeded, total
 from torch_samples import LOOKS, NO_GRADIENT, OPERATORS, REFUSES, samples
 
@@ -48,7 +49,8 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     plain = np.attribute(lambda x: network(w, v, x), x, **METHODS[name])
     assert not plain.attribution.requires_grad
     torch.testing.assert_close(attributed(w, v, x)[1], plain.attribution, rtol=1e-9, atol=1e-10)
-    assert torch.autograd.gradcheck(attributed, [t.clone().requires_grad_() for t in (w, v, x)])
+    inputs = [t.clone().requires_grad_() for t in (w, v, x)]
+    assert torch.autograd.gradcheck(attributed, inputs, fast_mode=tiers.quick)
 
 
 @pytest.mark.parametrize("rtol", [None, 1e-2], ids=str)

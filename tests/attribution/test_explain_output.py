@@ -19,6 +19,7 @@ from npdec.__main__ import main
 from npdec.explain import output, report
 from npdec.explain.errors import InputError
 from npdec.explain.runner import Explanation
+from tiers import turns
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def test_nothing_is_written_when_a_later_row_fails(folder: Path, capsys: pytest.
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_plot(suffix: str, folder: Path) -> None:
     signature = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
-    for rows in ("0", "0,1", ",".join("012" * 4)):
+    for rows in turns(["0", "0,1", ",".join("012" * 4)], ["png", "svg", "pdf"].index(suffix), 3):
         assert main(explain("model.py:row_model", "--plot", f"bridge.{suffix}", row=rows)) == 0
         content = (folder / f"bridge.{suffix}").read_bytes()
         assert content.startswith(signature)
@@ -219,8 +220,11 @@ def test_command_line(folder: Path) -> None:
     assert "completeness error" in done.stdout
     assert (folder / "bridge.png").exists()
     assert (folder / "o.json").exists()
-    command[-1] = "o.txt"
-    done = run(command, folder)
+
+
+@pytest.mark.slow
+def test_command_line_that_is_refused(folder: Path) -> None:
+    done = run([sys.executable, "-m", "npdec", *explain("model.py:row_model", "--out", "o.txt")], folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
 

@@ -15,6 +15,7 @@ import interrupted
 import npdec as np
 from npdec import DecomposedTensor
 from npdec._torch import interrupts
+from tiers import fewer
 
 # An interrupt may come while hypothesis, which pytest has loaded, counts what the garbage collector does.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 def test_a_write_is_whole_or_did_not_happen(way):
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals arrive in the main thread")
-    count = 200 if way == "signal" else 100
+    count = fewer(200 if way == "signal" else 100, 2)
     hits, failures = interrupted.explore(way, count)
     assert hits >= count
     assert not failures, "\n".join(failures)

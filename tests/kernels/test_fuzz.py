@@ -10,6 +10,7 @@ from numpy._core._multiarray_umath import __cpu_features__
 
 import npdec
 import samples
+import tiers
 from fuzz_calls import NOT_FUZZED
 from fuzz_compare import Differs, check, compare, quietly
 from fuzz_draw import Program
@@ -30,7 +31,7 @@ def test_every_function_is_drawn_for():
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_drawn_programs(name):
-    _, failure = explore(name, 3)
+    _, failure = explore(name, 2 if tiers.quick else 3)
     assert failure is None, f"\n{failure}"
 
 

@@ -14,6 +14,7 @@ import pytest
 from test_polynomial import PREFIXES, compare_calls, drawn, modules
 
 import npdec as np
+from tiers import turns
 
 CLASSES = ["Polynomial", "Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"]
 
@@ -66,8 +67,9 @@ def class_names(lib: Any, name: str, dtype: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
-@each_class
+@pytest.mark.parametrize(
+    ("name", "dtype"), turns(itertools.product(CLASSES, ["float64", "float32", "complex128", "int64"]), 0, 3)
+)
 def test_classes_are_numpys(name, dtype):
     texts = [text.strip() for text in CLASS_CALLS.replace("\n", " ").split(";")]
     compare_calls(texts, class_names(np, name, dtype), class_names(numpy, name, dtype), dtype)
@@ -141,9 +143,9 @@ TEXTS = [
 OPTIONS: list[dict[str, Any]] = [{}, {"precision": 3}, {"floatmode": "fixed"}, {"linewidth": 40, "nanstr": "?"}]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@each_class
+@pytest.mark.parametrize(
+    ("name", "options", "dtype"), turns(itertools.product(CLASSES, OPTIONS, ["float64", "float32"]), 0, 3), ids=str
+)
 def test_text_is_numpys(name, options, dtype):
     for (numbers, more), style in itertools.product(TEXTS, ("unicode", "ascii")):
         texts = []

@@ -13,6 +13,7 @@ import torch
 
 import npdec as np
 from decomposition_cases import CASES, FREEZES, baseline, inexact, leaves, run
+from tiers import fewer
 from writes import KEYS, TARGETS, WHOLE, R, X, contributions, is_numpys, keyed, keyed_cases, weighted, whole
 
 pytestmark = pytest.mark.filterwarnings("error::npdec.exceptions.DecompositionWarning")
@@ -35,7 +36,7 @@ def _programs(drawn: int) -> dict[str, Any]:
     return {name: program for name, program in made.items() if is_numpys(program)}
 
 
-PROGRAMS = _programs(250)
+PROGRAMS = _programs(fewer(250, 3))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

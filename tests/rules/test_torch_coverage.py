@@ -207,6 +207,7 @@ def test_every_function_has_a_place() -> None:
     assert {row.kind for row in TABLE} == set(torch_table.KINDS)
 
 
+@pytest.mark.slow  # which draws all samples of all operators
 @pytest.mark.parametrize("kind", ["quadrature", "body"])
 def test_defaults_are_proven(kind: str) -> None:
     names = {row.name for row in TABLE if row.kind == kind}
@@ -214,6 +215,7 @@ def test_defaults_are_proven(kind: str) -> None:
     assert not missing, f"no sample proves these: {sorted(missing)}"
 
 
+@pytest.mark.slow
 def test_nine_tenths_of_the_differentiable_operators_are_checked() -> None:
     differentiable = [name for name, op in OPERATORS.items() if op.supports_autograd]
     checked = [name for name in differentiable if name in CHECKED and samples(name)]

@@ -44,9 +44,14 @@ def modules() -> dict[str, Path]:
 
 
 @functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
 def imports(path: Path) -> list[Import]:
     """All imports of a file, those for types and those within functions included."""
-    return list(_walk(ast.parse(path.read_text("utf-8")), at_import=True))
+    return list(_walk(parsed(path), at_import=True))
 
 
 def _walk(node: ast.AST, at_import: bool) -> Iterator[Import]:
@@ -76,15 +81,22 @@ def rank(name: str) -> int:
     return ORDER.index(name.partition(".")[0])
 
 
-each_module = pytest.mark.parametrize("name", list(modules()))
+each_package = pytest.mark.parametrize("package", sorted({name.partition(".")[0] for name in modules()}))
 
 
-@each_module
-def test_imports_go_one_way(name: str) -> None:
-    for item in imports(modules()[name]):
-        target = in_npdec(item.target)
-        if target not in (None, name):
-            assert rank(target) <= rank(name), f"{name}:{item.line} imports {target}, which stands after it in ORDER"
+def modules_of(package: str) -> list[str]:
+    return [name for name in modules() if name.partition(".")[0] == package]
+
+
+@each_package
+def test_imports_go_one_way(package: str) -> None:
+    wrong = [
+        f"{name}:{item.line} imports {target}, which stands after it in ORDER"
+        for name in modules_of(package)
+        for item in imports(modules()[name])
+        if (target := in_npdec(item.target)) not in (None, name) and rank(target) > rank(name)
+    ]
+    assert not wrong
 
 
 def test_no_module_imports_what_imports_it() -> None:
@@ -103,32 +115,39 @@ def test_no_module_imports_what_imports_it() -> None:
         visit(name, ())
 
 
-@each_module
-def test_kernels_import_torch_only(name: str) -> None:
-    if name.partition(".")[0] != "_impl":
-        return
-    for item in imports(modules()[name]):
-        target = in_npdec(item.target)
-        if target is not None:
-            allowed = target.partition(".")[0] in KERNELS_MAY_IMPORT_OF_NPDEC
-        else:
-            first = item.target.partition(".")[0]
-            allowed = first in KERNELS_MAY_IMPORT or first in sys.stdlib_module_names
-        assert allowed, f"{name}:{item.line}: a kernel may not import {item.target}"
+def test_kernels_import_torch_only() -> None:
+    wrong = []
+    for name in modules_of("_impl"):
+        for item in imports(modules()[name]):
+            target = in_npdec(item.target)
+            if target is not None:
+                allowed = target.partition(".")[0] in KERNELS_MAY_IMPORT_OF_NPDEC
+            else:
+                first = item.target.partition(".")[0]
+                allowed = first in KERNELS_MAY_IMPORT or first in sys.stdlib_module_names
+            if not allowed:
+                wrong.append(f"{name}:{item.line}: a kernel may not import {item.target}")
+    assert not wrong
 
 
-@each_module
-def test_numpy_is_never_imported_with_the_module(name: str) -> None:
-    for item in imports(modules()[name]):
-        if item.at_import:
-            assert item.target.partition(".")[0] != "numpy", f"{name}:{item.line}: import NumPy where it is used"
+@each_package
+def test_numpy_is_never_imported_with_the_module(package: str) -> None:
+    wrong = [
+        f"{name}:{item.line}: import NumPy where it is used"
+        for name in modules_of(package)
+        for item in imports(modules()[name])
+        if item.at_import and item.target.partition(".")[0] == "numpy"
+    ]
+    assert not wrong
 
 
-@each_module
-def test_file_is_short_and_says_what_it_is_for(name: str) -> None:
-    text = modules()[name].read_text("utf-8")
-    assert ast.get_docstring(ast.parse(text)), f"{name} has no module docstring"
-    assert len(text.splitlines()) <= MAX_LINES, f"{name} is longer than {MAX_LINES} lines: split it by chapter"
+@each_package
+def test_files_are_short_and_say_what_they_are_for(package: str) -> None:
+    paths = {name: modules()[name] for name in modules_of(package)}
+    silent = [name for name, path in paths.items() if not ast.get_docstring(parsed(path))]
+    assert not silent, "no module docstring"
+    long = [name for name, path in paths.items() if len(path.read_text("utf-8").splitlines()) > MAX_LINES]
+    assert not long, f"longer than {MAX_LINES} lines: split by chapter"
 
 
 def test_private_modules_are_in_packages() -> None:

@@ -15,6 +15,7 @@ import numpy
 import pytest
 
 import npdec as np
+import samples
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "numpy_table.py"
 spec = importlib.util.spec_from_file_location("numpy_table", SCRIPT)
@@ -176,8 +177,11 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_signature_is_numpys(name):
+def test_signatures_are_numpys():
+    samples.check_all(check_signature, zip(FUNCTIONS))
+
+
+def check_signature(name: str) -> None:
     wanted, got = (described(function) for function in FUNCTIONS[name])
     if name in SIGNATURES:
         assert got != wanted, f"{name} is exempt for no reason"

@@ -24,7 +24,6 @@ CASES = samples.cases()
 NAMES = list(dict(CASES))
 each_name = pytest.mark.parametrize("name", NAMES)
 FUNCTIONS = [name for name in samples.public_callables() if samples.find(numpy, name) is not None]
-each_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 
 @pytest.fixture(autouse=True)
@@ -173,8 +172,12 @@ def _takes_out(name: str, sample: samples.Sample) -> bool:
     return "out" in inspect.signature(samples.find(np, name)).parameters
 
 
-@pytest.mark.parametrize(("name", "sample"), [c for c in CASES if _takes_out(*c)], ids=samples.case_id)
-def test_out(name, sample):
+@each_name
+def test_out(name):
+    samples.check_all(check_out, [(name, sample) for sample in samples.SAMPLES[name] if _takes_out(name, sample)])
+
+
+def check_out(name: str, sample: samples.Sample) -> None:
     want = run(np, name, sample)
     several = isinstance(want, tuple)
     wanted = want if several else (want,)
@@ -285,8 +288,11 @@ def _described(function: Any) -> list[tuple[str, str, str]]:
     return [(p.name, p.kind.description, repr(p.default)) for p in inspect.signature(function).parameters.values()]
 
 
-@each_function
-def test_signature_is_numpys(name):
+def test_signatures_are_numpys():
+    samples.check_all(check_signature, zip(FUNCTIONS))
+
+
+def check_signature(name: str) -> None:
     function, reference = samples.find(np, name), samples.find(numpy, name)
     if reference is numpy.fromstring:  # NumPy states no signature of it
         assert str(inspect.signature(function)).startswith("(string: 'Any', dtype: 'Any' = ")
@@ -303,8 +309,11 @@ def test_signature_exemptions_are_of_public_functions():
     assert all(SIGNATURES.values())
 
 
-@pytest.mark.parametrize("name", samples.public_callables())
-def test_name_and_docs(name):
+def test_names_and_docs():
+    samples.check_all(check_name_and_docs, zip(samples.public_callables()))
+
+
+def check_name_and_docs(name: str) -> None:
     function = samples.public_callables()[name]
     reference = samples.find(numpy, name)
     names = {name.rpartition(".")[2], getattr(reference, "__name__", ""), samples.aliases().get(name, "")}

@@ -47,15 +47,67 @@ def test_each_row_has_its_turn_and_each_column_rows(monkeypatch, count, of):
     assert tiers.turns(range(count), 1, of) == list(range(count))
 
 
-def test_faults_are_of_every_kind_and_leave_texts_alone(tmp_path, monkeypatch):
+@pytest.fixture
+def script(monkeypatch):
     spec = importlib.util.spec_from_file_location("mutants", SCRIPT)
-    mutants = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "mutants", mutants)
-    spec.loader.exec_module(mutants)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "mutants", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_faults_are_of_every_kind_and_leave_texts_alone(script, tmp_path):
     path = tmp_path / "f.py"
     path.write_text(SOURCE, "utf-8")
     found = set()
-    for fault in mutants.faults(path):
+    for fault in script.faults(path):
         (changed,) = (set(fault.mutated().splitlines()) - set(SOURCE.splitlines())) or {"the same"}
         found.add((fault.kind, changed))
     assert found == EDITS
+
+
+@pytest.mark.parametrize(
+    ("line", "slow"),
+    [
+        ("pytestmark = pytest.mark.slow", True),
+        ("pytestmark = [\n    pytest.mark.slow,\n    pytest.mark.filterwarnings('ignore'),\n]", True),
+        ("pytestmark = pytest.mark.filterwarnings('ignore')", False),
+        ("@pytest.mark.slow\ndef test(): ...", False),
+    ],
+)
+def test_files_of_which_all_is_slow_are_known(tmp_path, line, slow):
+    (tmp_path / "test_it.py").write_text(f"import pytest\n\n{line}\n", "utf-8")
+    assert tiers.is_slow(tmp_path / "test_it.py") is slow
+
+
+SAMPLE = """def f(x):
+    if x:
+        y = 1
+    elif x is None:
+        y = 2
+    return [
+        y + 3
+        for _ in x
+    ]
+@functools.cache
+def g(x=4):
+    return x + 5
+"""
+# The number in the source that is the fault, the line before which it is marked, and whether it is met once for all.
+MARKED = {"1": (3, False), "2": (5, False), "3": (6, False), "4": (10, True), "5": (12, True)}
+
+
+@pytest.mark.parametrize("number", MARKED)
+def test_marks_stand_before_the_statement_of_the_fault(script, tmp_path, number):
+    path = tmp_path / "f.py"
+    path.write_text(SAMPLE, "utf-8")
+    at = SAMPLE.index(number)
+    node, once = script.statement(script.Fault("constant", path, at, at + 1, "9"))
+    assert (script.line_of(node), once) == MARKED[number]
+
+
+def test_a_fault_in_an_elif_is_marked_before_the_if(script, tmp_path):
+    path = tmp_path / "f.py"
+    path.write_text(SAMPLE, "utf-8")
+    at = SAMPLE.index("is None")
+    assert script.line_of(script.statement(script.Fault("operator", path, at, at + 2, "is not"))[0]) == 2

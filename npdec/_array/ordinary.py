@@ -1,0 +1,263 @@
+"""Reading and writing of plain arrays by ordinary keys: slices, ints, and arrays of indices, of which torch says the
+same as NumPy. Whatever else there may be, and whatever torch refuses, is left to `npdec._array.indexing`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import torch
+
+from npdec._array import fp_state, memory, transforms, wrap
+from npdec._array.convert import MAX_NDIM, as_tensor
+from npdec._core.tags import NoValue
+from npdec._impl.dtypes_impl import RANGES
+
+__all__ = ["is_free", "read", "seen", "write"]
+
+_new, _Tensor = object.__new__, torch.Tensor
+_transform = transforms.current.get
+_INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
+# What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
+_FILLED = frozenset({torch.float64, torch.float32})
+_EXACT = 2**53
+_REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
+_FEW = 64  # indices that are looked at one by one, to find whether two name one element
+
+
+def is_free(array: Any) -> bool:
+    """Whether a write into the array's own tensor is all that a write into the array is: nothing stands for it, no
+    transform runs, and it may be written."""
+    try:
+        if array._ro is not None:
+            return False
+    except AttributeError:
+        array._ro = None  # found sooner the next time
+    family = getattr(array, "_m", None)
+    if family is not None and (family.mirrors or family.origin is not None or family.mixed):
+        return False
+    return _transform() is None
+
+
+def seen(array: Any, tensor: torch.Tensor) -> Any:
+    """A view of a plain array: `memory.view`, of what is known to be an array and to carry nothing."""
+    result = _new(wrap.ARRAY)
+    result._t = tensor
+    result._d = tensor.dtype
+    try:
+        family = array._m
+    except AttributeError:
+        family = memory.family_of(array)
+    result._m = family
+    family.append(ref(result))
+    if len(family) > family.limit:
+        memory.settle(array, result)
+    return result
+
+
+def _array(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
+    result = _new(wrap.ARRAY)
+    result._t = tensor
+    result._d = dtype
+    return result
+
+
+def _plain_index(item: Any) -> Any:
+    """The tensor of an array of indices; None if it is none, or carries anything."""
+    if item._d in _INDICES:
+        index = item._t
+        if type(index) is _Tensor and index.dim():
+            return index
+    return None
+
+
+def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
+    """The items of a key for torch, whether arrays are among them, and whether an Ellipsis is; None for a key that
+    torch may read otherwise. Where ints and arrays stand in one group, torch puts their axes where NumPy does."""
+    items: list[Any] = []
+    arrays = dots = False
+    groups = 0
+    within = False
+    for item in key:
+        kind = type(item)
+        if kind is slice:
+            step = item.step
+            if step is not None and (type(step) is not int or step < 1):
+                return None, False, False
+            within = False
+        elif kind is int:
+            groups += not within
+            within = True
+        elif kind is wrap.ARRAY:
+            item = _plain_index(item)
+            if item is None:
+                return None, False, False
+            arrays = True
+            groups += not within
+            within = True
+        elif item is Ellipsis:
+            if dots:
+                return None, False, False
+            dots = True
+            within = False
+        elif item is None:
+            within = False
+        else:
+            return None, False, False
+        items.append(item)
+    if arrays and groups > 1:
+        return None, False, False
+    return items, arrays, dots
+
+
+def read(array: Any, key: Any) -> Any:
+    """What an ordinary key of a plain array says, or NoValue."""
+    tensor = array._t
+    if type(tensor) is not _Tensor:
+        return NoValue
+    kind = type(key)
+    try:
+        if kind is tuple:
+            items, arrays, dots = _items(key)
+            if items is None or len(items) + tensor.dim() > MAX_NDIM:
+                return NoValue
+            if arrays:  # an accelerator ends the process over an index that is out of bounds
+                return _array(tensor[tuple(items)], array._d) if tensor.is_cpu else NoValue
+            found = tensor[key]
+            return seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
+        if kind is wrap.ARRAY or kind is list:
+            index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
+            return _array(tensor[index], array._d) if index is not None and tensor.is_cpu else NoValue
+        if key is None or key is Ellipsis:
+            return seen(array, tensor[key])
+    except _REFUSALS:
+        pass  # NumPy's words are found on the long way
+    return NoValue
+
+
+def _listed(key: list[Any]) -> Any:
+    """A list of ints as indices."""
+    for item in key:
+        if type(item) is not int:
+            return None
+    return as_tensor(key) if key else None
+
+
+def write(array: Any, key: Any, value: Any) -> bool:
+    """Whether a plain number or array was written into a plain array, where an ordinary key says."""
+    tensor, dtype = array._t, array._d
+    if type(tensor) is not _Tensor or tensor.requires_grad or not is_free(array):
+        return False
+    kind = type(value)
+    if kind is wrap.ARRAY:
+        given = value._t
+        if value._d is not dtype or type(given) is not _Tensor or given.requires_grad:
+            return False
+    elif kind is float:
+        if dtype not in _FILLED or fp_state.watching:
+            return False
+        given = None
+    elif kind is int:
+        limits = RANGES.get(dtype)
+        low, high = limits if limits is not None else (-_EXACT, _EXACT) if dtype in _FILLED else (1, 0)
+        if not low <= value <= high:
+            return False
+        given = None
+    elif kind is bool and dtype is torch.bool:
+        given = None
+    else:
+        return False
+    try:
+        return _put(tensor, key, value, given)
+    except _REFUSALS:
+        return False  # nothing was written: torch looks at shapes and indices first
+
+
+def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any) -> bool:
+    """`tensor[key] = given`, or the number if nothing is given."""
+    kind = type(key)
+    dots = False
+    if kind is tuple:
+        items, arrays, dots = _items(key)
+        if items is None:
+            return False
+        if arrays:
+            return _put_at(tensor, items, number, given)
+    elif kind is wrap.ARRAY:
+        if key._d is torch.bool:
+            return _put_where(tensor, key._t, number, given)
+        index = _plain_index(key)
+        return index is not None and _put_at(tensor, [index], number, given)
+    elif kind is slice:
+        if key.step is not None and (type(key.step) is not int or key.step < 1):
+            return False
+    elif key is Ellipsis:
+        dots = True
+    elif kind is not int:
+        return False
+    if given is None:
+        tensor[key] = number
+        return True
+    place = tensor if key is Ellipsis or key == _ALL else tensor[key]
+    if not dots and given.dim() and not place.dim():
+        return False  # a sequence for an element
+    if memory.shares_storage(given, tensor):
+        if _is_same(given, place):
+            return True  # x[key] += y, which has written the view
+        given = given.clone()
+    place.copy_(given)
+    return True
+
+
+_ALL = slice(None)
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors over one storage have the same elements."""
+    return a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
+
+
+def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any) -> bool:
+    if type(mask) is not _Tensor or mask.shape != tensor.shape or tensor.dtype not in _INDEXED:
+        return False
+    if memory.shares_storage(mask, tensor):
+        return False
+    if given is None:
+        tensor.masked_fill_(mask, number)
+    elif given.dim() == 1:
+        tensor[mask] = given.clone() if memory.shares_storage(given, tensor) else given
+    else:
+        return False
+    return True
+
+
+# Of the others torch has no such kernels.
+_INDEXED = frozenset(
+    {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64}
+)
+
+
+def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> bool:
+    """Write at few indices, which are all looked at first: torch would write what comes before one that is out of
+    bounds, and leave open which of several values an element gets that is named more than once."""
+    if not tensor.is_cpu or tensor.dtype not in _INDEXED:
+        return False
+    shape, arrays = tensor.shape, 0
+    for axis, item in enumerate(items):
+        if item is None or item is Ellipsis:
+            return False
+        if type(item) is _Tensor:
+            arrays += 1
+            if item.dim() != 1 or not 0 < item.shape[0] <= _FEW or memory.shares_storage(item, tensor):
+                return False
+            places, size = item.tolist(), shape[axis]
+            low = min(places)
+            if low < -size or max(places) >= size:
+                return False
+            if given is not None and given.dim() and (low < 0 or arrays > 1 or len(set(places)) < len(places)):
+                return False
+    if given is not None and memory.shares_storage(given, tensor):
+        given = given.clone()
+    tensor[tuple(items)] = number if given is None else given
+    return True

@@ -1,0 +1,96 @@
+"""Calls of ufuncs with plain operands on the CPU: what the compiled calls leave, of several dtypes and beside numbers.
+
+What is decided here follows from dtypes alone, which `Loops.resolved` remembers. Anything else, and whatever torch
+refuses, is left to the way that knows NumPy's words.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from npdec._array import fp_state, wrap
+from npdec._array.ordinary import is_free
+from npdec._core.base import UfuncBase
+from npdec._core.tags import NoValue
+from npdec._impl import dtypes_impl
+from npdec._impl._promotion import RANGES
+
+__all__ = ["computed", "written"]
+
+_Tensor = torch.Tensor
+_NUMBERS = frozenset({bool, int, float, complex})
+_ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
+
+
+def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] | None, torch.dtype | None]:
+    """The operands as tensors of the dtype in which the ufunc computes, and that dtype; None if it is not known yet, or
+    an operand is more than its numbers."""
+    key: list[Any] = []
+    for x in inputs:
+        kind = type(x)
+        if kind is wrap.ARRAY:
+            tensor = x._t
+            if type(tensor) is not _Tensor or not tensor.is_cpu:
+                return None, None
+            key.append(x._d)
+        elif kind in _NUMBERS:
+            key.append(kind)
+        else:
+            return None, None
+    dtype = dtypes_impl.LOOPS[function._loops].resolved.get(tuple(key))
+    if dtype is None or dtype is _ROUNDED_TWICE:
+        return None, None
+    operands = []
+    for x in inputs:
+        if type(x) is not wrap.ARRAY:
+            if type(x) is int and dtype in RANGES and not dtypes_impl.fits(x, dtype):
+                return None, None
+            tensor = dtypes_impl.scalar_tensor(x, dtype)
+        else:
+            tensor = x._t if x._d is dtype else x._t.to(dtype)
+        operands.append(tensor)
+    return operands, dtype
+
+
+def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """What the ufunc gives, or NoValue where it is not to be found here."""
+    if fp_state.watching:
+        return NoValue
+    operands, dtype = _operands(function, inputs)
+    if operands is None:
+        return NoValue
+    call = function._torch if function._torch is not None and dtype in function._direct else function.__kernel__
+    try:
+        result = call(*operands)
+    except RuntimeError:
+        return NoValue
+    return wrap.wrap(result) if type(result) is _Tensor else tuple(map(wrap.wrap, result))
+
+
+def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:
+    """Whether the result was written into `out`, an array of its dtype and of the shape of all operands."""
+    call = function._torch
+    if fp_state.watching or type(out) is not wrap.ARRAY or call is None or isinstance(call, FunctionType):
+        return False
+    target, dtype = out._t, out._d
+    if type(target) is not _Tensor or target.requires_grad or dtype not in function._direct or not is_free(out):
+        return False
+    shape = target.shape
+    operands = []
+    for x in inputs:
+        if type(x) is not wrap.ARRAY or x._d is not dtype:
+            return False
+        tensor = x._t
+        if type(tensor) is not _Tensor or tensor.requires_grad or tensor.shape != shape:
+            return False
+        operands.append(tensor)
+    if dtypes_impl.LOOPS[function._loops].result(dtype) is not dtype:
+        return False
+    try:
+        call(*operands, out=target)
+    except (RuntimeError, TypeError):  # memory that overlaps in part, or a function without `out`
+        return False
+    return True

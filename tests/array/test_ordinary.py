@@ -1,0 +1,160 @@
+"""Reading and writing by all ordinary keys, in all dtypes, and in place: as NumPy, and whole or not at all."""
+
+import itertools
+import operator
+
+import numpy
+import pytest
+
+import npdec
+from tiers import turns
+
+DTYPES = ("float64", "float32", "float16", "int64", "int8", "uint8", "uint32", "uint64", "bool", "complex128")
+KEYS = {
+    "slice": lambda a: slice(1, 3),
+    "all": lambda a: slice(None),
+    "dots": lambda a: Ellipsis,
+    "new axis": lambda a: None,
+    "row": lambda a: 1,
+    "far": lambda a: 9,
+    "element": lambda a: (1, 2),
+    "part of a row": lambda a: (1, slice(None, 2)),
+    "column": lambda a: (slice(None), -1),
+    "column by dots": lambda a: (..., 0),
+    "steps": lambda a: (slice(None, None, 2), slice(1, None, 2)),
+    "backwards": lambda a: slice(None, None, -1),
+    "indices": lambda a: a([2, 0]),
+    "indices from the back": lambda a: a([-1, 0]),
+    "one twice": lambda a: a([1, 2, 1]),
+    "one twice, counted from both ends": lambda a: a([1, -3]),
+    "out of bounds": lambda a: a([0, 4]),
+    "list": lambda a: [0, 2],
+    "no indices": lambda a: a([], "int64"),
+    "indices in a square": lambda a: a([[0, 1], [2, 0]]),
+    "small indices": lambda a: a([0, 2], "uint8"),
+    "pairs": lambda a: (a([0, 1, 3]), a([2, 0, 1])),
+    "pairs with one twice": lambda a: (a([0, 0]), a([2, 2])),
+    "pairs out of bounds": lambda a: (a([0, 1]), a([2, 5])),
+    "pairs that do not fit": lambda a: (a([0, 1]), a([2, 0, 1])),
+    "indices behind a slice": lambda a: (slice(1, 3), a([2, 0])),
+    "indices behind an int": lambda a: (1, a([2, 0])),
+    "indices before a new axis": lambda a: (a([2, 0]), None),
+    "mask": lambda a: a([[True, False, True], [False] * 3, [True] * 3, [False] * 3], "bool"),
+    "mask of rows": lambda a: a([True, False, True, False], "bool"),
+    "mask that does not fit": lambda a: a([True, False], "bool"),
+    "too many": lambda a: (0, 0, 0),
+}
+VALUES = {
+    "float": lambda a: 1.5,
+    "int": lambda a: 7,
+    "negative": lambda a: -1,
+    "large": lambda a: 2**40,
+    "bool": lambda a: True,
+    "number": lambda a: a(3),
+    "two": lambda a: a([5, 6]),
+    "row": lambda a: a([1, 0, 1]),
+    "rows": lambda a: a([[4, 5, 6]] * 4),
+    "one more axis": lambda a: a([[4, 5, 6]]),
+    "no row": lambda a: a([1, 2, 3, 4, 5]),
+}
+AROUND = {"+": operator.iadd, "*": operator.imul, "&": operator.iand, "/": operator.itruediv, "<<": operator.ilshift}
+
+
+def _made(lib, dtype):
+    return lib.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]], dtype=dtype)
+
+
+def _result(lib, step):
+    """What a step gives, or that it is refused."""
+    try:
+        with numpy.errstate(all="ignore"):
+            made = step(lib)
+    except (IndexError, ValueError, TypeError, OverflowError):
+        return "refused"  # where two things are wrong, either is said
+    return _described(made)
+
+
+def _described(array):
+    made = numpy.asarray(array)
+    return made.dtype, made.shape, repr(made.tolist())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_a_key_reads(dtype):
+    for name, key in KEYS.items():
+        found = [_result(lib, lambda lib, key=key: _made(lib, dtype)[key(lib.array)]) for lib in (npdec, numpy)]
+        assert found[0] == found[1], name
+
+
+@pytest.mark.filterwarnings("ignore::npdec.exceptions.ComplexWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_a_key_writes(dtype):
+    pairs = turns(itertools.product(KEYS, VALUES), DTYPES.index(dtype), len(DTYPES))
+    for name, value in pairs:
+        outcomes = []
+        for lib in (npdec, numpy):
+            array = _made(lib, dtype)
+
+            def made(data, kind=None, lib=lib, value=value):
+                return lib.array(data, dtype=kind or (None if value == "number" else dtype))
+
+            def step(lib, array=array, made=made, name=name, value=value):
+                array[KEYS[name](lib.array)] = VALUES[value](made)
+                return array
+
+            outcomes.append((_result(lib, step), _described(array)))
+        assert outcomes[0] == outcomes[1], (name, value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_in_place(dtype):
+    for sign, value in itertools.product(AROUND, VALUES):
+        outcomes = []
+        for lib in (npdec, numpy):
+            array = _made(lib, dtype)
+            view = array[1:]
+
+            def step(lib, array=array, value=value, sign=sign):
+                return AROUND[sign](array, VALUES[value](lambda data: lib.array(data, dtype=dtype)))
+
+            outcomes.append((_result(lib, step), _described(view)))
+        assert outcomes[0] == outcomes[1], (sign, value)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_memory_that_overlaps(dtype):
+    steps = {
+        "forward": lambda x: operator.setitem(x, slice(1, None), x[:-1]),
+        "back": lambda x: operator.setitem(x, slice(None, -1), x[1:]),
+        "by index": lambda x: operator.setitem(x, slice(None), x[::-1]),
+        "in place": lambda x: operator.iadd(x[1:], x[:-1]),
+        "itself": lambda x: operator.iadd(x, x),
+        "transposed": lambda x: operator.iadd(x[:3], x[:3].T),
+        "through a view": lambda x: operator.setitem(x, 1, operator.iadd(x[1], x[0])),
+        "reversed": lambda x: operator.setitem(x[::-1], slice(0, 2), x[2:]),
+    }
+    for name, step in steps.items():
+        ours, theirs = _made(npdec, dtype), _made(numpy, dtype)
+        step(ours), step(theirs)
+        assert numpy.asarray(ours).tolist() == theirs.tolist(), name
+
+
+def test_an_index_that_is_written():
+    for write in (lambda n: operator.setitem(n, n, 0), lambda n: operator.setitem(n, n[:2], n[1:])):
+        ours, theirs = npdec.array([2, 0, 1]), numpy.array([2, 0, 1])
+        write(ours), write(theirs)
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_what_may_not_be_written_is_not():
+    x = npdec.zeros(3)
+    x.setflags(write=False)
+    for write in (lambda: operator.setitem(x, 0, 1.0), lambda: operator.setitem(x, slice(None), 1.0)):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    with pytest.raises(ValueError, match="read-only"):
+        x += 1.0
+    assert x.tolist() == [0.0, 0.0, 0.0]
+    x.setflags(write=True)
+    x += 1.0
+    assert x.tolist() == [1.0, 1.0, 1.0]
