@@ -122,8 +122,9 @@ class Row:
 
     `rule` answers a call: `rule(function, args, kwargs)`. `slope` and `mean` are closed forms of a pointwise function's
     slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`); `batch` makes of a function of
-    one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `found` says that the
-    rule was not declared, but found when the function was met.
+    one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers
+    ordinary calls in the shortest way (`npdec._law.ordinary`), and gives None of others. `found` says that the rule was
+    not declared, but found when the function was met.
     """
 
     rule: Rule
@@ -131,6 +132,7 @@ class Row:
     slope: Function | None = None
     mean: Function | None = None
     batch: Function | None = None
+    short: Function | None = None
     found: bool = False
 
 

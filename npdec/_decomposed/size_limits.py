@@ -8,9 +8,9 @@ from contextvars import ContextVar
 
 import torch
 
-__all__ = ["TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
+__all__ = ["MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
 
-_MANY = 2**12  # components, from which on they may be too large
+MANY = 2**12  # components, from which on they may be too large
 _LARGE = 2**20  # numbers, from which on components are
 
 # Whether a rule is running that need not make large components, as another way is open to it
@@ -24,12 +24,12 @@ class TooLarge(MemoryError):
 
 def has_many(count: int) -> bool:
     """Whether components are so many that they may be too large."""
-    return count >= _MANY
+    return count >= MANY
 
 
 def is_large(shape: Sequence[int]) -> bool:
     """Whether components of the shape (C, *S) are made only where somebody reads them."""
-    return shape[0] >= _MANY and len(shape) > 1 and math.prod(shape) > _LARGE
+    return shape[0] >= MANY and len(shape) > 1 and math.prod(shape) > _LARGE
 
 
 def check(shape: Sequence[int], there: int = 0) -> None:

@@ -24,7 +24,7 @@ from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch,
 from npdec._law.slope import Slope
 from npdec._torch.tracing import mapped, tracing
 
-__all__ = ["derivative", "secant"]
+__all__ = ["derivative", "quick_slope", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
@@ -75,7 +75,7 @@ def secant(
         info = torch.finfo(slope.dtype)
         if not slope.numel() or bool(slope.amin() > info.tiny / info.eps):  # neither NaN (no step) nor out of range
             return Slope(slope)
-        quick = _quick(f, function, x, r, fx, fr, step, slope, others)
+        quick = quick_slope(f, function, traits_of(function), x, r, fx, fr, step, slope, others)
         if quick is not None:
             return quick
         slope = closed(_apart(x, r, step), fx, fr)
@@ -83,7 +83,7 @@ def secant(
     polynomial = power(getattr(f, "exponent", None), x, r)
     if polynomial is not None and bool(torch.isfinite(polynomial).all()):
         return Slope(polynomial.expand(fx.shape))
-    quick = _quick(f, function, x, r, fx, fr, step, None, others)
+    quick = quick_slope(f, function, traits_of(function), x, r, fx, fr, step, None, others)
     if quick is not None:
         return quick
     difference = fx - fr
@@ -109,9 +109,10 @@ def secant(
     return _ranged(f, x, r, result, difference, step, others)
 
 
-def _quick(
+def quick_slope(
     f: Callable[..., torch.Tensor],
     function: object,
+    traits: int,
     x: torch.Tensor,
     r: torch.Tensor,
     fx: torch.Tensor,
@@ -127,7 +128,7 @@ def _quick(
         return None
     if torch.is_grad_enabled() and any(t.requires_grad for t in (x, r, fx, fr, *others)):
         return None
-    difference, pieces = fx - fr, bool(traits_of(function) & Trait.PIECEWISE_LINEAR)
+    difference, pieces = fx - fr, bool(traits & Trait.PIECEWISE_LINEAR)
     if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
         return None
     if pieces and step.dtype is difference.dtype:
@@ -144,7 +145,7 @@ def _quick(
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
         excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
-        if traits_of(function) & Trait.COARSE:
+        if traits & Trait.COARSE:
             excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
         most = float(excess.amax())
         if not most < math.inf:

@@ -21,10 +21,11 @@ from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._decomposed.tensor import dispatch as dispatched
 from npdec._law import law
-from npdec._law.create_graph import wants_graph
+from npdec._law.create_graph import graph_wanted, wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
 from npdec._law.overrides_scope import Watcher, scope
+from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
@@ -132,8 +133,24 @@ def _in_autograd_function() -> bool:
     return not tracing() and not torch._C._is_fwd_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
+def _short(func: Function, args: Sequence[Any]) -> Any:
+    """An ordinary call, where nobody looks on, and no context changes the law; None of all others."""
+    row = rows.get(func)
+    if row is None or row.short is None:
+        return None
+    if watched.get() is not None or completeness.current.get() is not None or graph_wanted.get():
+        return None
+    if torch._C._are_functorch_transforms_active() or not torch._C._is_fwd_grad_enabled():
+        return None
+    return row.short(func, args)
+
+
 def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Answer a torch function called with at least one DecomposedTensor."""
+    if not kwargs and not tracing():
+        made = _short(func, args)
+        if made is not None:
+            return made
     out = kwargs.get("out")
     if out is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}

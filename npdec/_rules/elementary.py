@@ -23,6 +23,7 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
+from npdec._law.ordinary import quotient
 from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, name_of, tracing
 
@@ -324,7 +325,7 @@ def by_position(rule: Function) -> Function:
 
 
 _EACH = Trait.ELEMENTWISE
-rule("div divide true_divide", traits=_EACH | Trait.DIVIDE)(Answer(by_position(_divide)))
+rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)(Answer(by_position(_divide)))
 rule("amax")(Answer(by_position(_extremum_along(1))))
 rule("amin")(Answer(by_position(_extremum_along(-1))))
 rule("max")(Answer(by_position(_max_or_min(1))))

@@ -10,12 +10,13 @@ and the product of a tensor with its own inverse root has the rule of `rms_norm`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed.registry import Rule, functions, wrap
+from npdec._decomposed.registry import Rule, functions, rows, wrap
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
@@ -205,4 +206,15 @@ class _Watched(Rule):
 def watch() -> None:
     """Wrap the rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
     for names, made in _WATCHED.items():
-        wrap(functions(names), partial(_Watched, made))
+        targets = functions(names)
+        wrap(targets, partial(_Watched, made))
+        for function in targets:
+            row = rows[function]
+            if row.short is not None and made not in (_plus, _mean, _over):  # these look for an origin alone
+                rows[function] = replace(row, short=partial(_squared, row.short) if made is _times else None)
+
+
+def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:
+    """The short way of a product, which may be a square."""
+    made = short(func, args)
+    return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not None else made

@@ -13,6 +13,7 @@ from typing import Any
 from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
 from npdec._law.law import TaggedRule
+from npdec._law.ordinary import form_of
 
 __all__ = ["ClosedForm", "rule"]
 
@@ -41,6 +42,7 @@ def rule(
     slope: Function | None = None,
     mean: Function | None = None,
     batch: Function | None = None,
+    short: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
@@ -61,7 +63,8 @@ def rule(
         else:
             for name, item in kind.items():
                 setattr(made, name, item)
-        add(found, Row(answers, traits, slope, mean, batch), replaces)
+        tags = set(answers.tags.values()) if type(answers) is TaggedRule else ()
+        add(found, Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, batch)), replaces)
         return made
 
     return enter

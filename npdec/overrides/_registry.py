@@ -212,7 +212,7 @@ def _register(targets: list[Any]) -> Callable[[Function], Function]:
 def _enter(target: Any, one: Rule) -> None:
     """Give the target the rule for good; what else is known of it stays."""
     row = rows.get(target)
-    add([target], Row(one) if row is None else replace(row, rule=one, found=False), replaces=True)
+    add([target], Row(one) if row is None else replace(row, rule=one, short=None, found=False), replaces=True)
 
 
 def _key(target: Any) -> Any:
