@@ -27,9 +27,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.getitem_impl import full_key
 from npdec._torch.tracing import tracing
 
-__all__ = ["Deferred", "deferred", "lazy", "moved"]
+__all__ = ["LARGE", "Deferred", "deferred", "lazy", "moved"]
 
-_LARGE = 2**14  # numbers in a matrix, from which on its product is put off
+LARGE = 2**14  # numbers in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
 
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
@@ -109,7 +109,7 @@ class Deferred:
 def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
     """Whether a product is worth more than the copy of its matrix, and keeping the rows that it is made of; and whether
     the layer is one that ends a block or a network. All others are followed by functions that ask for the product."""
-    if rows.ndim < 4 or matrix.ndim < 2 or matrix.numel() < _LARGE:
+    if rows.ndim < 4 or matrix.ndim < 2 or matrix.numel() < LARGE:
         return False
     k, n = matrix.shape
     return 2 * rows.numel() >= k * k and (2 * n <= k <= _WIDE * n or _WIDE * k <= n)

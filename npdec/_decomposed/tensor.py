@@ -32,6 +32,7 @@ __all__ = [
     "expand_components",
     "is_broadcast",
     "is_reverse",
+    "ordinary",
     "new_source",
     "under_labels_of",
     "union",
@@ -145,9 +146,14 @@ class DecomposedTensor(torch.Tensor):
     def __torch_function__(
         cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        for t in types:
-            if not issubclass(t, torch.Tensor):
-                return NotImplemented
+        if len(types) > 1:
+            for t in types:
+                if not issubclass(t, torch.Tensor):
+                    return NotImplemented
+        if (not kwargs or kwargs == _NOT_IN_PLACE) and not tracing():
+            made = ordinary[0](func, args)
+            if made is not None:
+                return made
         if tracing():
             with Nested(cls, dispatch[0]):
                 return dispatch[0](func, args, kwargs or {})
@@ -207,6 +213,8 @@ class DecomposedTensor(torch.Tensor):
 # nothing waits for the rules of torch's functions, or finds a class of torch's changed.
 dispatch: list[Any] = []
 first_use: list[Callable[[], Any]] = []
+ordinary: list[Any] = []  # the short way of dispatch, which answers ordinary calls, and others with None
+_NOT_IN_PLACE = {"inplace": False}  # what torch.nn.functional hands on
 
 
 def carries(dtype: torch.dtype) -> bool:

@@ -26,6 +26,7 @@ from npdec._decomposed.size_limits import check
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law
 from npdec._law.discrete import residual_of, value_of
+from npdec._law.ordinary import of_one
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
@@ -220,4 +221,6 @@ _SELECTED = law.TaggedRule.of("Linear")
 rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where))
 rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where_method))
 rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_masked_fill))
-rule("__getitem__", traits=Trait.INDEX | Trait.MOVE | Trait.STRIDED, batch=indexed, discrete=True)(Answer(_getitem))
+rule(
+    "__getitem__", traits=Trait.INDEX | Trait.MOVE | Trait.STRIDED, batch=indexed, short=of_one(indexed), discrete=True
+)(Answer(_getitem))

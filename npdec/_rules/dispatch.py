@@ -18,7 +18,7 @@ from npdec._decomposed import completeness, pytree
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
-from npdec._decomposed.tensor import DecomposedTensor, is_reverse
+from npdec._decomposed.tensor import DecomposedTensor, is_reverse, ordinary
 from npdec._decomposed.tensor import dispatch as dispatched
 from npdec._law import law
 from npdec._law.create_graph import graph_wanted, wants_graph
@@ -31,7 +31,7 @@ from npdec._rules import autograd_function, choosing, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
-__all__ = ["BY_QUADRATURE", "default_rule", "dispatch", "rule_of"]
+__all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "rule_of"]
 
 Function = Callable[..., Any]
 
@@ -133,7 +133,7 @@ def _in_autograd_function() -> bool:
     return not tracing() and not torch._C._is_fwd_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
-def _short(func: Function, args: Sequence[Any]) -> Any:
+def answer_ordinary(func: Function, args: Sequence[Any]) -> Any:
     """An ordinary call, where nobody looks on, and no context changes the law; None of all others."""
     row = rows.get(func)
     if row is None or row.short is None:
@@ -147,10 +147,6 @@ def _short(func: Function, args: Sequence[Any]) -> Any:
 
 def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Answer a torch function called with at least one DecomposedTensor."""
-    if not kwargs and not tracing():
-        made = _short(func, args)
-        if made is not None:
-            return made
     out = kwargs.get("out")
     if out is not None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
@@ -206,3 +202,4 @@ def _for_discrete(rule: Rule) -> Rule:
 table.load()
 pytree.register()
 dispatched.append(dispatch)
+ordinary.append(answer_ordinary)

@@ -18,6 +18,7 @@ from npdec._decomposed.batching_rules import (
     unsqueezed,
 )
 from npdec._decomposed.registry import Trait
+from npdec._law import ordinary
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -50,7 +51,8 @@ _linear("squeeze", _RESHAPE, of_axes(0, 1))
 _linear("unsqueeze", _VIEW, unsqueezed)
 _linear("permute", _VIEW, permuted)
 _linear("transpose swapaxes swapdims", _VIEW, of_axes(0, 2))
-_linear("t moveaxis movedim T", _VIEW)
+_linear("t", _VIEW, swapped)
+_linear("moveaxis movedim T", _VIEW)
 _linear("mT", _VIEW, swapped)
 _linear("adjoint", Trait.TRANSPOSE | Trait.STRIDED)
 _linear("H mH view_as_real", Trait.STRIDED)
@@ -90,7 +92,8 @@ _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduce
 # -- several arguments -------------------------------------------------------------------------------------------------
 
 
-@rule("cat concat concatenate stack hstack vstack row_stack dstack", traits=Trait.MOVE)
+@rule("cat concat concatenate stack", traits=Trait.MOVE, short=ordinary.joined)
+@rule("hstack vstack row_stack dstack", traits=Trait.MOVE)
 def joined(tensors: Linear, *args: Any, **kwargs: Any) -> Any: ...
 
 

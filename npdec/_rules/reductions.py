@@ -17,6 +17,7 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
+from npdec._law.ordinary import of_one
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.elementary import read
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
@@ -337,7 +338,7 @@ rule("narrow", traits=Trait.MOVE | Trait.STRIDED)(Answer(_narrow))
 rule("tensor_split", traits=Trait.MOVE)(Answer(_tensor_split))
 rule(torch.as_strided_scatter, torch.Tensor.as_strided_scatter)(by_formula(_as_strided_scatter))
 rule("index_fill", traits=Trait.MOVE)(by_formula(_index_fill))
-rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped)(Answer(_view))
+rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped, short=of_one(reshaped))(Answer(_view))
 rule("lu_unpack")(Answer(_lu_unpack))
 rule("fake_quantize_per_tensor_affine fake_quantize_per_channel_affine")(Answer(_fake_quantize))
 rule(torch.linalg.cond)(by_formula(_cond))

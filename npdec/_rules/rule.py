@@ -63,7 +63,7 @@ def rule(
         else:
             for name, item in kind.items():
                 setattr(made, name, item)
-        tags = set(answers.tags.values()) if type(answers) is TaggedRule else ()
+        tags = set(answers.tags.values()) if isinstance(answers, TaggedRule) else ()
         add(found, Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, batch)), replaces)
         return made
 

@@ -35,7 +35,7 @@ BIAS = torch.ones(2, dtype=F64)
 
 @pytest.fixture(autouse=True)
 def worth_it(monkeypatch):
-    monkeypatch.setattr(lazy_products, "_LARGE", 1)
+    monkeypatch.setattr(lazy_products, "LARGE", 1)
 
 
 def decomposed(labels="abc"):
@@ -52,7 +52,7 @@ def is_put_off(tensor):
 def at_once(function, monkeypatch):
     """What the function gives if nothing is put off."""
     with monkeypatch.context() as patched:
-        patched.setattr(lazy_products, "_LARGE", 2**60)
+        patched.setattr(lazy_products, "LARGE", 2**60)
         made = function(decomposed())
     assert not is_put_off(made)
     return made

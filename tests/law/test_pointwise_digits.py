@@ -85,7 +85,7 @@ def names_of(tags: set[str]) -> list[str]:
         rule = law.innermost(row.rule)
         own = set((rule.tags or {}).values()) if isinstance(rule, law.TaggedRule) else set()
         if own and own <= tags and 1 not in rule.tags:
-            found.append(function.__name__.removeprefix("special_"))
+            found.append(function.__name__.removeprefix("special_").removeprefix("_"))
     return list(dict.fromkeys(found))
 
 
