@@ -12,6 +12,7 @@ import torch
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
+from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES
 
 __all__ = ["is_free", "read", "seen", "write"]
@@ -131,9 +132,20 @@ def read(array: Any, key: Any) -> Any:
             return _array(tensor[index], array._d) if index is not None and tensor.is_cpu else NoValue
         if key is None or key is Ellipsis:
             return seen(array, tensor[key])
+        if kind is slice and key == _BACKWARDS and tensor.dim():
+            made = _array(_reversed(tensor), array._d)
+            memory.mirror(array, made, _reversed)
+            return made
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
+
+
+_BACKWARDS = slice(None, None, -1)
+
+
+def _reversed(tensor: torch.Tensor) -> torch.Tensor:
+    return _storage.moved(torch.flip, tensor, (0,))
 
 
 def _listed(key: list[Any]) -> Any:

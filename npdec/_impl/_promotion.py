@@ -166,6 +166,9 @@ def promote(*args: Any) -> tuple[torch.Tensor, ...]:
 
     Raises OverflowError for a Python int outside the range of an integer dtype.
     """
+    first = args[0]
+    if isinstance(first, torch.Tensor) and all(isinstance(x, torch.Tensor) and x.dtype is first.dtype for x in args):
+        return args
     dtype = result_type(*args)
     device = next((x.device for x in args if isinstance(x, torch.Tensor)), None)
     return tuple(x.to(dtype) if isinstance(x, torch.Tensor) else scalar_tensor(x, dtype, device) for x in args)

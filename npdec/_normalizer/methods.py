@@ -259,11 +259,28 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
+    running = _running(self, a, dim) if found is None else None
+    if running is not None:
+        return _finish(self, "accumulate", running, out, source, found)
     rows = list(torch.unbind(a, dim))
     for i in range(1, len(rows)):
         rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
     result = torch.stack(rows, dim) if rows else a.clone()
     return _finish(self, "accumulate", result, out, source, found)
+
+
+_RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
+# In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
+_STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
+
+
+def _running(function: UfuncBase, a: torch.Tensor, dim: int) -> torch.Tensor | None:
+    """Running sums and products by torch's own functions; None for other ufuncs, and where the steps differ."""
+    if a.dtype not in _STEPWISE or not _util.are_numbers(a):
+        return None
+    if function.__name__ in _RUNNING:
+        return _RUNNING[function.__name__](a, dim, dtype=a.dtype)
+    return None
 
 
 def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -313,4 +330,5 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise ValueError("outer product only supported for binary functions")
     left, right = as_tensor(A), as_tensor(B)
     out = kwargs.pop("out", NoValue)
-    return self._general((left.reshape(tuple(left.shape) + (1,) * right.ndim), right), out, (), kwargs)
+    rows = wrap.wrap_array(left.reshape(tuple(left.shape) + (1,) * right.ndim))
+    return self._general((rows, wrap.wrap_array(right)), out, (), kwargs)
