@@ -54,6 +54,10 @@ def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
     return [as_tensor(item) for item in items]
 
 
+def _inexact(x: torch.Tensor) -> torch.Tensor:
+    return x if x.is_floating_point() or x.is_complex() else x.to(torch.float64)
+
+
 _MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
 
 
@@ -81,6 +85,7 @@ class _Source:
             "_Tensor": torch.Tensor,
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
+            "_inexact": _inexact,
             "_as_flag": as_flag,
             "_handed_on": handed_on,
             "_refusal": refusal,
@@ -243,6 +248,13 @@ class _Source:
                 lines.append(f"{p.name} = self._t")
             else:
                 lines += self.conversion(p)
+            if p.inexact:
+                items = f"[_inexact(item) for item in {p.name}]"
+                made = items if p.sequence or p.kind is _Kind.VAR_POSITIONAL else f"_inexact({p.name})"
+                none = (
+                    "" if p.default is _Kind.empty and not p.optional else f"if isinstance({p.name}, (_Tensor, list)): "
+                )
+                lines.append(f"{none}{p.name} = {made}")
         out = self.out_parameter()
         if (
             out and not self.spec.signature and {"dtype", "casting"} <= {p.name for p in self.parameters}
