@@ -129,7 +129,7 @@ def read(array: Any, key: Any) -> Any:
             return seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
-            return _array(tensor[index], array._d) if index is not None and tensor.is_cpu else NoValue
+            return NoValue if index is None or not tensor.is_cpu else _array(_selected(tensor, index), array._d)
         if key is None or key is Ellipsis:
             return seen(array, tensor[key])
         if kind is slice and key == _BACKWARDS and tensor.dim():
@@ -139,6 +139,16 @@ def read(array: Any, key: Any) -> Any:
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
+
+
+def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back."""
+    if index.dim() == 1 and tensor.dim() and not tensor.requires_grad:
+        try:
+            return torch.index_select(tensor, 0, index)
+        except (IndexError, RuntimeError):
+            pass
+    return tensor[index]
 
 
 _BACKWARDS = slice(None, None, -1)

@@ -22,9 +22,15 @@ _HIGHEST = torch.iinfo(torch.int64).max
 def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
     """A function whose bits are the same for signed integers and for unsigned ones of their width."""
     dtype = operands[0].dtype
-    if dtype in WIDE_UNSIGNED:
+    if dtype in WIDE_UNSIGNED and not (function in _OF_FEW and operands[0].numel() < _FEW > operands[-1].numel()):
         return function(*map(signed, operands)).view(dtype)
     return function(*operands)
+
+
+# torch has kernels of these for unsigned integers, which are slow, but for few numbers not as slow as to see them as
+# signed.
+_OF_FEW = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
+_FEW = 500
 
 
 # --- sums, products, signs --------------------------------------------------------------------------------------------

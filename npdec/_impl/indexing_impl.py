@@ -58,10 +58,10 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
     if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = a.reshape(-1), 0
     axis = _util.normalize_axis(axis, a.ndim)
-    if mode == "raise" and indices.dtype is torch.int64 and indices.dim() and _util.are_numbers(a, indices):
-        try:  # where torch looks at the bounds, and counts from the back
-            return a[(*[slice(None)] * axis, indices)]
-        except IndexError:
+    if mode == "raise" and indices.dtype is torch.int64 and indices.dim() == 1 and _util.are_numbers(a, indices):
+        try:
+            return _storage.moved(torch.index_select, a, axis, indices)
+        except (IndexError, RuntimeError):  # an index from the back, or out of bounds
             pass
     index = as_integers(indices, "same_kind")
     size = a.shape[axis]
