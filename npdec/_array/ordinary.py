@@ -8,6 +8,7 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd import forward_ad
 
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
@@ -18,7 +19,7 @@ from npdec._impl.dtypes_impl import RANGES
 __all__ = ["is_free", "read", "seen", "write"]
 
 _new, _Tensor = object.__new__, torch.Tensor
-_transform = transforms.current.get
+_transform, _is_transformed = transforms.current.get, torch._C._are_functorch_transforms_active
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})
@@ -28,8 +29,8 @@ _FEW = 64  # indices that are looked at one by one, to find whether two name one
 
 
 def is_free(array: Any) -> bool:
-    """Whether a write into the array's own tensor is all that a write into the array is: nothing stands for it, no
-    transform runs, and it may be written."""
+    """Whether a write into the array's own tensor is all that a write into the array is: nothing stands for it, it may
+    be written, and no transform or tangent goes through what is written."""
     try:
         if array._ro is not None:
             return False
@@ -38,7 +39,7 @@ def is_free(array: Any) -> bool:
     family = getattr(array, "_m", None)
     if family is not None and (family.mirrors or family.origin is not None or family.mixed):
         return False
-    return _transform() is None
+    return _transform() is None and not _is_transformed() and forward_ad._current_level < 0
 
 
 def seen(array: Any, tensor: torch.Tensor) -> Any:

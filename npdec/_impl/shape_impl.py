@@ -92,10 +92,8 @@ def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool |
     order = _storage.check_order("C" if order is None else order, "CFA", "order 'K' is not permitted for reshaping")
     wanted = complete_shape(a.numel(), shape)
     if order == "F" or (order == "A" and _storage.is_column_major(a) and not a.is_contiguous()):
-        result = _storage.reverse_axes(_reshape(_storage.reverse_axes(a), wanted[::-1], copy))
-    else:
-        result = _reshape(a, wanted, copy)
-    return result
+        return _storage.reverse_axes(_reshape(_storage.reverse_axes(a), wanted[::-1], copy))
+    return _reshape(a, wanted, copy)
 
 
 def _reshape(a: torch.Tensor, wanted: tuple[int, ...], copy: bool | None) -> torch.Tensor:
