@@ -28,6 +28,7 @@ __all__ = [
     "mapped",
     "name_of",
     "note_context",
+    "recording",
     "refuse_contexts",
     "refuse_trace",
     "registrations",
@@ -37,6 +38,9 @@ __all__ = [
 
 # Within traced code alone: what the compiler itself calls meanwhile is not traced.
 tracing = torch.compiler.is_dynamo_compiling
+
+# What np.jit records the function into that runs.
+recording: ContextVar[Any] = ContextVar("npdec_recording", default=None)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -17,7 +17,7 @@ MAX_LINES = 400
 # Each package or module imports those to its left, and within a package no module imports one that imports it: typing
 # and imports within functions included.
 ORDER = (
-    "_core exceptions _torch _impl _decomposed _law _rules _dtypes _array _normalizer _random _functions lib overrides "
+    "_core exceptions _torch _impl _decomposed _law _rules _dtypes _array _normalizer _random _functions _jit lib overrides "
     "attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes emath strings "
     "typing __main__"
 ).split()
