@@ -11,10 +11,10 @@ import torch
 from npdec._array import wrap
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
-from npdec._jit.recorder import Recorder, Refused
+from npdec._jit.recorder import Recorder
 from npdec._random.generator import Generator
 from npdec._random.streams import TorchStream
-from npdec._torch.tracing import recording
+from npdec._torch.tracing import Refused, recording
 
 __all__ = ["Draws"]
 
@@ -32,7 +32,9 @@ class _Stream:
     def _drawn(self, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         for parameter in (*args, *options.values()):
             if isinstance(parameter, (ArrayBase, torch.Tensor)):
-                raise Refused("the parameters of a random draw are arrays: draw standard numbers, and scale and shift them")
+                raise Refused(
+                    "the parameters of a random draw are arrays: draw standard numbers, and scale and shift them"
+                )
         token = recording.set(None)
         try:
             with torch.utils._python_dispatch._disable_current_modes():
@@ -78,6 +80,11 @@ class Draws:
             made._stream = _Stream(self, place, generator._stream, recorder)  # type: ignore[assignment]
             self._made[id(generator)] = made
         return self._made[id(generator)]
+
+    def close(self) -> None:
+        """Forget everything but what is to be drawn."""
+        self.samples.clear()
+        self._made.clear()
 
     def drawn(self, leaves: Sequence[Any]) -> list[torch.Tensor]:
         """The numbers of one call, whose arguments have these leaves."""

@@ -19,9 +19,10 @@ from typing import Any
 
 import torch
 
-from npdec._core.base import ArrayBase, UfuncBase
+from npdec._core.base import UfuncBase
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._jit.recorder import Refused
+from npdec._jit.recorder import is_array
+from npdec._torch.tracing import Refused
 
 __all__ = ["Environment", "is_library", "same"]
 
@@ -40,8 +41,7 @@ _IMPURE_BUILTINS = frozenset(
     "print input open exec eval compile globals locals vars id setattr delattr breakpoint __import__".split()
 )
 _FOLDERS = tuple(
-    os.path.join(os.path.dirname(module.__file__ or "-"), "")
-    for module in (sys.modules["npdec"], torch, functools)
+    os.path.join(os.path.dirname(module.__file__ or "-"), "") for module in (sys.modules["npdec"], torch, functools)
 )
 _SITE = os.path.join(sysconfig.get_paths()["purelib"], "")
 
@@ -104,6 +104,12 @@ class Environment:
             return False
         return True
 
+    def close(self) -> None:
+        """Forget everything but what is looked at again."""
+        self.array = _closed
+        self._made.clear()
+        self._copies.clear()
+
     def check_unchanged(self) -> None:
         """Refuse a function that changed what it found."""
         for made, before, where in self._copies:
@@ -125,7 +131,7 @@ class Environment:
 
     def read(self, get: Get, value: Any, where: str, names: frozenset[str] = frozenset()) -> Any:
         """What stands in the place of a value of this world."""
-        if isinstance(value, (ArrayBase, torch.Tensor)) or hasattr(value, "__array_interface__"):
+        if is_array(value):
             self._exactly(get, value)
             return self._once(value, lambda: self.array(get, value))
         if type(value) in _ATOMS or isinstance(value, enum.Enum):
@@ -151,7 +157,9 @@ class Environment:
                 **self.read(lambda: get().keywords, value.keywords, where),
             )
         if not self._is_plain(value):
-            raise Refused(f"it reads {where}, a {type(value).__name__}, which may change unnoticed: give it as an argument")
+            raise Refused(
+                f"it reads {where}, a {type(value).__name__}, which may change unnoticed: give it as an argument"
+            )
         return value
 
     def _exactly(self, get: Get, value: Any) -> None:
@@ -171,13 +179,14 @@ class Environment:
             if value.__module__.partition(".")[0] in _PURE or issubclass(value, (enum.Enum, BaseException)):
                 return True
             functions = [found for found in vars(value).values() if isinstance(found, types.FunctionType)]
-            generated = all(found.__code__.co_filename.startswith("<") for found in functions)
+            codes = [found.__code__ for found in functions]
+            generated = all(code.co_filename.startswith("<") or is_library(code) for code in codes)
             return generated and all(self._is_plain(base) for base in value.__bases__)
         if isinstance(value, types.BuiltinFunctionType):
             owner = value.__self__
             if owner is builtins:
                 return value.__name__ not in _IMPURE_BUILTINS
-            return isinstance(owner, types.ModuleType) and owner.__name__.partition(".")[0] in _PURE or (
+            return (isinstance(owner, types.ModuleType) and owner.__name__.partition(".")[0] in _PURE) or (
                 isinstance(owner, type(torch._C)) or owner is None
             )
         module = type(value).__module__.partition(".")[0]
@@ -229,11 +238,18 @@ class Environment:
             self._made[id(function)] = made
             return made
         code, library = function.__code__, is_library(function.__code__)
-        if library and not function.__closure__:
+        if str(function.__module__).partition(".")[0] in _PURE:  # what wraps another takes its module's name
+            if library or code.co_filename.startswith("<"):
+                return function
+        elif library and not function.__closure__:
             return function
         if not library:
             self.guards.append((lambda: get().__code__, code, True))
-        scope: dict[str, Any] = function.__globals__ if library else {"__builtins__": builtins}
+        scope: dict[str, Any] = (
+            function.__globals__
+            if library
+            else {"__builtins__": builtins, "__name__": function.__globals__.get("__name__")}
+        )
         cells = tuple(types.CellType() for _ in code.co_freevars)
         made = types.FunctionType(code, scope, function.__name__, None, cells)
         self._made[id(function)] = made
@@ -267,6 +283,10 @@ class Environment:
             elif not hasattr(builtins, name):
                 self.guards.append((functools.partial(_is_missing, get, name), True, False))
         self.watched(scope, "a global variable")
+
+
+def _closed(get: Get, value: Any) -> Any:
+    raise AssertionError("the recording is over")
 
 
 def _contents(get: Get, place: int) -> Any:

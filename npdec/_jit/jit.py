@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 import threading
 import traceback
@@ -19,9 +20,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._devices import current_device
 from npdec._jit.environment import Environment
 from npdec._jit.program import Mismatch, Program, recorded, tensor_of
-from npdec._jit.recorder import Refused
+from npdec._jit.recorder import is_array
 from npdec._random.generator import Generator
-from npdec._torch.tracing import recording
+from npdec._torch.tracing import Refused, recording
 
 __all__ = ["Jitted", "compiler", "is_carrying", "static_places"]
 
@@ -63,12 +64,14 @@ class _Arguments:
         try:
             hash(value)
         except TypeError:
-            raise ValueError(f"jit: a static argument must be hashable, which {type(value).__name__!r} is not") from None
+            raise ValueError(
+                f"jit: a static argument must be hashable, which {type(value).__name__!r} is not"
+            ) from None
         self.key.append((_static_kind, type(value), repr(value) if isinstance(value, float) else value))
 
     def _read(self, value: Any) -> None:
         kind = type(value)
-        if isinstance(value, (ArrayBase, torch.Tensor)) or hasattr(value, "__array_interface__"):
+        if is_array(value):
             self._array(kind, value)
         elif kind is tuple or kind is list or hasattr(kind, "_fields"):
             self.key.append((kind, len(value)))
@@ -114,7 +117,7 @@ def _rebuilt(environment: Environment, args: Any, kwargs: Any, given: _Arguments
 
     def read(value: Any) -> Any:
         kind = type(value)
-        if isinstance(value, (ArrayBase, torch.Tensor)) or hasattr(value, "__array_interface__") or kind is Generator:
+        if is_array(value) or kind is Generator:
             return next(found)
         if kind is list:
             return environment.watched([read(item) for item in value], "a list that is given")
@@ -221,18 +224,17 @@ class Jitted:
 
     def _said(self, why: BaseException) -> str:
         name = getattr(self.function, "__name__", type(self.function).__name__)
-        reason = str(why).splitlines()[0] if isinstance(why, Refused) else f"{type(why).__name__}: {why}".splitlines()[0]
+        reason = (
+            str(why).splitlines()[0] if isinstance(why, Refused) else f"{type(why).__name__}: {why}".splitlines()[0]
+        )
         place = ""
-        for frame in traceback.extract_tb(why.__traceback__):
-            if not os.path.abspath(frame.filename).startswith(_OWN):
-                place = f" (line {frame.lineno} of {os.path.basename(frame.filename)}: {frame.line})"
+        for frame, line in traceback.walk_tb(why.__traceback__):
+            module = frame.f_globals.get("__name__") or ""
+            if module and module.partition(".")[0] not in ("npdec", "torch"):  # compiled wrappers stand in no module
+                file = frame.f_code.co_filename
+                text = linecache.getline(file, line).strip()
+                place = f" (line {line} of {os.path.basename(file)}{': ' if text else ''}{text})"
         return f"np.jit runs {name} uncompiled: {reason}{place}"
-
-
-_OWN = tuple(
-    os.path.join(os.path.dirname(os.path.abspath(file)), "")
-    for file in (torch.__file__, os.path.dirname(__file__), warnings.__file__)
-)
 
 
 def _is_transformed() -> bool:
@@ -269,6 +271,8 @@ def compiler(backend: Any, mode: str | None, options: dict[str, Any] | None) -> 
     """What compiles a graph, as torch.compile would with these options."""
 
     def compiled(graph: torch.fx.GraphModule, tensors: list[torch.Tensor]) -> Callable[..., Any]:
+        if backend == "eager":
+            return graph.forward
         if backend == "inductor":
             return torch._TorchCompileInductorWrapper(mode, options, None)(graph, tensors)
         from torch._dynamo.backends.registry import lookup_backend

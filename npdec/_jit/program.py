@@ -16,9 +16,9 @@ from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get
-from npdec._jit.recorder import Recorder, Refused, copied
+from npdec._jit.recorder import Recorder, copied, is_array
 from npdec._random.generator import Generator
-from npdec._torch.tracing import recording
+from npdec._torch.tracing import Refused, recording
 
 __all__ = ["Mismatch", "Program", "recorded"]
 
@@ -211,11 +211,11 @@ class Program:
             if self.conditional and not made[-1].item():
                 raise Mismatch
         except Exception:
-            if not self.conditional:
+            if not self.conditional and self.written:
                 raise
             for i, before in zip(self.written, kept):
                 tensors[i].detach().copy_(before)
-            raise Mismatch from None
+            raise Mismatch from None  # uncompiled it may say what is wrong
         for i in self.written:
             if isinstance(owners[i], wrap.ARRAY):
                 memory.written(owners[i])
@@ -260,13 +260,11 @@ def recorded(
     with ExitStack() as stack:
         stack.enter_context(recorder.fake)
         stack.enter_context(recorder)
-        token = recording.set(recorder)
-        stack.callback(recording.reset, token)
         with torch.utils._python_dispatch._disable_current_modes():
             made: dict[int, Any] = {}
             stand_ins = []
             for place, leaf in enumerate(leaves):
-                if isinstance(leaf, (ArrayBase, torch.Tensor)) or hasattr(leaf, "__array_interface__"):
+                if is_array(leaf):
                     if id(leaf) not in made:
                         made[id(leaf)] = stand_in(leaf, place, None)
                     stand_ins.append(made[id(leaf)])
@@ -277,6 +275,8 @@ def recorded(
             args, kwargs = build(environment, stand_ins)
             ours = environment.read(lambda: function, function, "the function")
         versions = [source.tensor._version for source in sources]
+        token = recording.set(recorder)
+        stack.callback(recording.reset, token)
         returned = ours(*args, **kwargs)
         environment.check_unchanged()
         results = _Results(recorder, sources)
@@ -293,4 +293,6 @@ def recorded(
     program.spec = None if spec.is_leaf() else spec
     tensors = [tensor_of(owner) for owner in program.owners(leaves)]
     program.compiled = backend(graph, [*tensors, *draws.samples])
+    for part in (recorder, environment, draws):
+        part.close()
     return program

@@ -6,6 +6,7 @@ call was given, and whoever runs the graph later looks whether they are the same
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -14,17 +15,16 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter, tree_map
 
-__all__ = ["Recorder", "Refused", "copied"]
+from npdec._core.base import ArrayBase
+from npdec._torch.tracing import Refused
+
+__all__ = ["Recorder", "copied", "is_array"]
 
 _aten = torch.ops.aten
 _MOST_OPERATIONS = 4000  # more than that take compilers minutes
 _MOST_CONDITIONS = 256
 _MOST_CONSTANT = 4096  # elements of a constant that is computed while recording, for Python to ask for
 _MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python asks
-
-
-class Refused(BaseException):
-    """The function cannot become a graph; the message says why. No function's own `except Exception` catches it."""
 
 
 class Recorder(TorchDispatchMode):
@@ -76,6 +76,11 @@ class Recorder(TorchDispatchMode):
         self.graph.output(tuple(nodes))
         return torch.fx.GraphModule(self.root, self.graph)
 
+    def close(self) -> None:
+        """Let go of all tensors."""
+        for held in (self._nodes, self._held, self._stand_ins, self._constants, self._numbers, self._given):
+            held.clear()
+
     # -- recording -----------------------------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -86,6 +91,11 @@ class Recorder(TorchDispatchMode):
             return self._known(args[0])
         if func is _aten.equal.default:
             return self._is_equal(*args)
+        if func is _aten._linalg_check_errors.default:
+            return self._check_errors(*args, **kwargs)
+        if _is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
         self._check(func)
         args, kwargs = tree_map(self._known, (args, kwargs))
         tensors = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, torch.Tensor)]
@@ -106,7 +116,7 @@ class Recorder(TorchDispatchMode):
 
     def _record(self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor], constants: Any) -> Any:
         made = func(*args, **kwargs)
-        if not func._schema.is_mutable and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
+        if made is not None and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
             return made  # a device, a shape
         to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
         node = self.graph.call_function(func, *tree_map(to_nodes, (args, kwargs)))
@@ -154,8 +164,9 @@ class Recorder(TorchDispatchMode):
             constant = held.clone()
             made = self.fake.from_tensor(held, static_shapes=True)
         setattr(self.root, name, held)
-        node = self.graph.get_attr(name)
-        self._operations.append(node)
+        read = self.graph.get_attr(name)
+        node = self.graph.call_function(_aten.clone.default, (read,))  # which may be written, or go out
+        self._operations += [read, node]
         self._stands_for(made, node)
         self._constants[id(made)] = constant
         self._held.append(leaf)
@@ -182,9 +193,7 @@ class Recorder(TorchDispatchMode):
         for place, argument in enumerate(func._schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 written = args[place] if place < len(args) else kwargs.get(argument.name)
-                self._changed.update(
-                    _memory(leaf) for leaf in tree_iter(written) if isinstance(leaf, torch.Tensor)
-                )
+                self._changed.update(_memory(leaf) for leaf in tree_iter(written) if isinstance(leaf, torch.Tensor))
 
     # -- what Python asks for ------------------------------------------------------------------------------------------
 
@@ -212,6 +221,13 @@ class Recorder(TorchDispatchMode):
         with self:
             return bool(torch.eq(a, b).all())
 
+    def _check_errors(self, info: torch.Tensor, name: str, *, is_matrix: bool = False) -> None:
+        """What torch asks after a factorisation: that it succeeded."""
+        with self:
+            succeeded = bool(torch.eq(info, 0).all())
+        if not succeeded:
+            raise Refused(f"{name} has no result for this matrix")
+
     def _answer(self) -> None:
         """Compute all that is recorded so far, on copies of what is given."""
         with _disable_current_modes():
@@ -221,7 +237,7 @@ class Recorder(TorchDispatchMode):
             for node in self._operations[self._answered :]:
                 args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._numbers.__getitem__)
                 if node.op == "get_attr":
-                    made = getattr(self.root, str(node.target)).clone()
+                    made = getattr(self.root, str(node.target))
                 else:
                     made = node.target(*args, **kwargs)  # type: ignore[operator]
                 self._numbers[node] = made
@@ -230,6 +246,21 @@ class Recorder(TorchDispatchMode):
                     if self._bytes > _MOST_BYTES:
                         raise Refused("to answer what Python asks for takes too much memory")
         self._answered = len(self._operations)
+
+
+@functools.cache
+def _is_composite(func: Any) -> bool:
+    """Whether torch makes an operation of others, which are seen then."""
+    if func.namespace != "aten":
+        return False
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or a scalar, one of NumPy's, or a tensor."""
+    if isinstance(value, (ArrayBase, torch.Tensor)):
+        return True
+    return hasattr(value, "__array_interface__") and not isinstance(value, type)
 
 
 def _is_by_integers(func: Any, args: Any) -> bool:

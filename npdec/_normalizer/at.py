@@ -19,6 +19,16 @@ from npdec._torch.tracing import mapped
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 
+_EXTREMES: dict[Any, str] = {torch.minimum: "amin", torch.maximum: "amax"}
+
+
+def _in_any_order(tensor: torch.Tensor) -> bool:
+    """Whether it matters to nothing in which order an extreme of these numbers is looked for: neither to a derivative
+    nor to the sign of a zero."""
+    if isinstance(tensor, DecomposedTensor) or tensor.requires_grad or mapped():
+        return False
+    return not tensor.is_floating_point() or not bool((torch.signbit(tensor) & (tensor == 0)).any())
+
 
 def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     """Apply the ufunc in place at the indices; an index that occurs several times counts each time.
@@ -91,11 +101,14 @@ def _applied(
     if (
         values is not None
         and found is None
-        and function._torch is torch.add
         and flat.dtype in function._arrays
         and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
     ):
-        return torch.index_add(flat, 0, where, values.to(flat.dtype))
+        if function._torch is torch.add:
+            return torch.index_add(flat, 0, where, values.to(flat.dtype))
+        extreme = _EXTREMES.get(function._torch)
+        if extreme is not None and _in_any_order(flat) and _in_any_order(values):
+            return torch.scatter_reduce(flat, 0, where, values.to(flat.dtype), extreme)
     return _in_rounds(function, flat.clone(), where, values, found)
 
 

@@ -37,7 +37,8 @@ def run(function, library, arguments):
     return tree_flatten((made, args))
 
 
-def compare(name, function, rtol=1e-11):
+def compare(name, function):
+    rtol = 1e-11
     arguments = THEIRS[name][1]["small"]
     (mine, nested), (theirs, want) = run(function, np, arguments), run(THEIRS[name][0], numpy, arguments)
     assert nested == want
@@ -57,6 +58,33 @@ def compare(name, function, rtol=1e-11):
 @pytest.mark.parametrize("name", THEIRS)
 def test_a_program_gives_what_it_gives_under_numpy(name):
     compare(name, OURS[name][0])
+
+
+# What np.jit runs uncompiled, and why.
+UNCOMPILED = {
+    "ising": "nonzero",  # the elements that a mask chooses
+    "julia": "nonzero",
+}
+QUICK = list(THEIRS)[::8]
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in THEIRS])
+def test_a_graph_of_a_program_gives_what_it_gives_under_numpy(name):
+    fast = np.jit(OURS[name][0], backend="eager", fullgraph=name not in UNCOMPILED)
+    if name in UNCOMPILED:
+        with pytest.warns(UserWarning, match=f"np.jit runs {name} uncompiled: .*{UNCOMPILED[name]}"):
+            compare(name, fast)
+    for _ in range(2):
+        compare(name, fast)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
+@pytest.mark.parametrize("name", ["heat", "thomas", "scrambled", "adam", "walks", "kalman"])
+def test_a_compiled_program_gives_what_it_gives_under_numpy(name):
+    fast = np.jit(OURS[name][0], fullgraph=True)
+    for _ in range(2):
+        compare(name, fast)
 
 
 def test_there_are_programs_at_two_sizes():
