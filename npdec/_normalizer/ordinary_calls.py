@@ -67,7 +67,7 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         result = call(*operands)
     except RuntimeError:
         return NoValue
-    return wrap.wrap(result) if type(result) is _Tensor else tuple(map(wrap.wrap, result))
+    return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
 
 def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:

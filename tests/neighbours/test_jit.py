@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import math
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
@@ -595,3 +597,8 @@ def test_devices_are_part_of_the_kind():
     assert fast(np.zeros(2)).tolist() == [1.0, 1.0]
     with np.set_default_device("meta"):
         assert compiled(lambda x: np.ones(2))(np.ones(2, device="cpu")).device.type == "meta"
+
+
+def test_the_examples_of_the_documentation():
+    page = Path(__file__).parents[2] / "docs" / "compile.md"
+    assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 5)
