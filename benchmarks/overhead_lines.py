@@ -24,7 +24,7 @@ def arrays(lib: Any) -> dict[str, Any]:
     made = {
         "x": make(ten, "float64"),
         "y": make([1.0 - 0.05 * i for i in range(10)], "float64"),
-        "f": make(ten, "float32"),
+        "f": make([0.1 * i + 0.1 for i in range(10)], "float32"),
         "n": make(list(range(10)), "int64"),
         "k": make([3, 1, 2] * 3 + [1], "int64"),
         "u": make(list(range(10)), "uint32"),
@@ -198,7 +198,6 @@ CREATING = (
     Line("np.sin(f)", "torch.sin(f)"),
     Line("np.sqrt(n)", "torch.sqrt(n.to(torch.float64))"),
     Line("np.exp(1.5)", "torch.exp(torch.tensor(1.5, dtype=torch.float64))"),
-    Line("np.random.default_rng(0)", "torch.Generator().manual_seed(0)"),
 )
 
 METHODS = (

@@ -26,6 +26,7 @@ from npdec._core.tags import (
     DTypeLike,
     Flat,
     Frozen,
+    Inexact,
     InPlace,
     KeepDims,
     Like,
@@ -48,9 +49,9 @@ from npdec._normalizer.normalizer import compile_function
 from npdec._normalizer.operators import attach_methods, attach_operators
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "InPlace",
-    "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray", "Pointwise",
-    "ShapeLike", "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "Inexact",
+    "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray",
+    "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 
 

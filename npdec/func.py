@@ -20,6 +20,7 @@ from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._jit.jit import Jitted, compiler, is_carrying, static_places
 
 __all__ = ["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"]
 
@@ -324,6 +325,8 @@ def jit(
     func: Function | None = None,
     /,
     *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
     fullgraph: bool = False,
     dynamic: bool | None = None,
     backend: Any = "inductor",
@@ -331,22 +334,29 @@ def jit(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Function:
-    """The function compiled by `torch.compile`, whose options these are, when it is first called.
+    """The function compiled as one graph when it is first called; see docs/compile.md.
 
     Also a decorator: `@np.jit`, `@np.jit(fullgraph=True)`. Another dtype, shape or nesting of the arguments compiles it
-    again. The default backend needs a C++ compiler. torch 2.13 does not trace the operator `@` between objects that are
-    no tensors: with `fullgraph=True`, write `np.matmul`.
+    again, and so does another number of Python's, or another value of an argument that is named static. `backend`,
+    `mode` and `options` are those of `torch.compile`; the default backend needs a C++ compiler. What cannot be compiled
+    runs as it is, with one warning that names the line, or raises RuntimeError with `fullgraph=True`. Raises ValueError
+    for a static argument that is not hashable, or that the function does not have.
+
+    Decomposed arguments, and `dynamic=True`, are left to `torch.compile`.
 
     >>> np.jit(lambda x: (np.sin(x) ** 2).sum(), disable=True)(np.zeros(3))
     np.float64(0.0)
     """
-    choices: dict[str, Any] = {
-        "fullgraph": fullgraph, "dynamic": dynamic, "backend": backend, "mode": mode, "options": options,
-        "disable": disable,
-    }  # fmt: skip
     if func is None:
+        choices: dict[str, Any] = {
+            "static_argnums": static_argnums, "static_argnames": static_argnames, "fullgraph": fullgraph,
+            "dynamic": dynamic, "backend": backend, "mode": mode, "options": options, "disable": disable,
+        }  # fmt: skip
         return functools.partial(jit, **choices)
     function = func
+    static, names = static_places(function, static_argnums, static_argnames)
+    recorder = Jitted(function, compiler(backend, mode, options), fullgraph, static, names)
+    compiled: list[Function] = []
 
     def traced(kinds: tuple[int, ...], args: Any, kwargs: Any) -> Any:
         args, kwargs = _all_dressed((args, kwargs), kinds)
@@ -354,11 +364,18 @@ def jit(
         pairs = [_bare(leaf) for leaf in leaves]
         return tree_unflatten([leaf for leaf, _ in pairs], spec), [kind for _, kind in pairs]
 
-    compiled = torch.compile(traced, **choices)
-
     def jitted(*args: Any, **kwargs: Any) -> Any:
+        if disable:
+            return function(*args, **kwargs)
+        if not dynamic and not is_carrying((args, kwargs)):
+            return recorder(*args, **kwargs)
+        if not compiled:
+            options_of_torch: dict[str, Any] = {"backend": backend, "mode": mode, "options": options}
+            compiled.append(torch.compile(traced, fullgraph=fullgraph, dynamic=dynamic, **options_of_torch))
         call = _Call("jit", function, args, kwargs, ())
-        result, results = compiled(tuple(call.kinds), call.args, call.kwargs)
+        result, results = compiled[0](tuple(call.kinds), call.args, call.kwargs)
         return _all_dressed(result, results)
 
-    return _named("jit", function, jitted)
+    made = _named("jit", function, jitted)
+    made._compiled_from = function  # type: ignore[attr-defined]
+    return made

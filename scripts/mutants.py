@@ -27,6 +27,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -340,6 +341,9 @@ def main(words: list[str]) -> int:
         print(*(f"{i} {fault}" for i, fault in chosen.items()), sep="\n")
         return 0
     os.nice(options.nice)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # which the tests of interrupts inherit, in a shell's background too
     with tempfile.TemporaryDirectory() as folder:
         tree, marks = Tree(Path(folder), more), (options.marks or Path(folder) / "marks").absolute()
         left = {i: fault for i, fault in chosen.items() if equivalent(fault) is None}

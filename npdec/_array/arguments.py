@@ -1,9 +1,10 @@
-"""Options that many functions take, read as NumPy reads them: masks, and flags that are counted as integers."""
+"""What many functions take, as NumPy reads it: sequences of arrays, masks, and flags that are counted as integers."""
 
 from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -12,7 +13,9 @@ from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
 
-__all__ = ["as_flag", "as_mask", "as_value"]
+__all__ = ["as_flag", "as_inexact", "as_mask", "as_sequence", "as_value"]
+
+_MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
 
 
 def as_mask(where: Any) -> torch.Tensor:
@@ -62,3 +65,26 @@ def as_flag(flag: Any) -> bool:
     True
     """
     return flag if type(flag) is bool else operator.index(flag) != 0
+
+
+def as_sequence(name: str, items: Any) -> list[torch.Tensor]:
+    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+    if type(items) is list or type(items) is tuple:
+        return [item._t if type(item) is wrap.ARRAY else as_tensor(item) for item in items]
+    if not hasattr(items, "__getitem__"):
+        if name == "concatenate":
+            raise TypeError("The first input argument needs to be a sequence")
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    if isinstance(items, torch.Tensor) or not isinstance(items, Collection):
+        items = as_tensor(items)
+        if not items.ndim:
+            raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
+        return list(torch.unbind(items))
+    if len(items) > _MOST_ARRAYS:
+        raise ValueError(f"{name}() only supports up to {_MOST_ARRAYS} arrays but got {len(items)}.")
+    return [as_tensor(item) for item in items]
+
+
+def as_inexact(x: torch.Tensor) -> torch.Tensor:
+    """A tensor that is no integer: of integers and booleans the one of float64."""
+    return x if x.is_floating_point() or x.is_complex() else x.to(torch.float64)

@@ -16,7 +16,7 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, indexing, memory, printing, wrap
+from npdec._array import construct, indexing, memory, ordinary, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
@@ -340,6 +340,8 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
 
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
+        if type(value) is not Composition and ordinary.write(self, Ellipsis, value):
+            return
         check_writeable("fill", self)
         number = as_value(value, self._d)
         if self._d in SIGNED:

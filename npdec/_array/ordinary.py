@@ -8,16 +8,18 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd import forward_ad
 
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
+from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES
 
 __all__ = ["is_free", "read", "seen", "write"]
 
 _new, _Tensor = object.__new__, torch.Tensor
-_transform = transforms.current.get
+_transform, _is_transformed = transforms.current.get, torch._C._are_functorch_transforms_active
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})
@@ -27,8 +29,8 @@ _FEW = 64  # indices that are looked at one by one, to find whether two name one
 
 
 def is_free(array: Any) -> bool:
-    """Whether a write into the array's own tensor is all that a write into the array is: nothing stands for it, no
-    transform runs, and it may be written."""
+    """Whether a write into the array's own tensor is all that a write into the array is: nothing stands for it, it may
+    be written, and no transform or tangent goes through what is written."""
     try:
         if array._ro is not None:
             return False
@@ -37,7 +39,7 @@ def is_free(array: Any) -> bool:
     family = getattr(array, "_m", None)
     if family is not None and (family.mirrors or family.origin is not None or family.mixed):
         return False
-    return _transform() is None
+    return _transform() is None and not _is_transformed() and forward_ad._current_level < 0
 
 
 def seen(array: Any, tensor: torch.Tensor) -> Any:
@@ -128,12 +130,33 @@ def read(array: Any, key: Any) -> Any:
             return seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
-            return _array(tensor[index], array._d) if index is not None and tensor.is_cpu else NoValue
+            return NoValue if index is None or not tensor.is_cpu else _array(_selected(tensor, index), array._d)
         if key is None or key is Ellipsis:
             return seen(array, tensor[key])
+        if kind is slice and key == _BACKWARDS and tensor.dim():
+            made = _array(_reversed(tensor), array._d)
+            memory.mirror(array, made, _reversed)
+            return made
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
+
+
+def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back."""
+    if index.dim() == 1 and tensor.dim() and not tensor.requires_grad:
+        try:
+            return torch.index_select(tensor, 0, index)
+        except (IndexError, RuntimeError):
+            pass
+    return tensor[index]
+
+
+_BACKWARDS = slice(None, None, -1)
+
+
+def _reversed(tensor: torch.Tensor) -> torch.Tensor:
+    return _storage.moved(torch.flip, tensor, (0,))
 
 
 def _listed(key: list[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npdec._array import fp_errors, fp_state, memory, transforms, wrap
+from npdec._array.ordinary import is_free
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries, under_labels_of
@@ -54,9 +55,15 @@ def _decomposed_as(name: str, array: NDArrayBase, value: Any) -> torch.Tensor:
     return memory.decomposed_by_writing(array, value)
 
 
+_CARRYING_NOTHING = frozenset({torch.Tensor, bool, int, float, complex})
+
+
 def writeable_tensor(name: str, array: Any, others: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensor for a kernel to change in place: the array's own, or one that stands in for it until it is written.
     Then the other tensors (or array-likes) of the call: their values, where the array cannot have contributions."""
+    plain = type(array) is wrap.ARRAY and type(array._t) is torch.Tensor and is_free(array)
+    if plain and all(type(other._t if type(other) is wrap.ARRAY else other) in _CARRYING_NOTHING for other in others):
+        return array._t, *others
     found = [one for other in others for one in _decomposed_within(other)]
     like = found[0] if len(found) == 1 else under_labels_of(found)
     target = prepare(name, check_writeable(name, array), like, others)

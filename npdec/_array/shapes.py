@@ -39,7 +39,10 @@ def as_shape(obj: Any) -> tuple[int, ...]:
     if type(obj) is int:
         return (obj,)
     if isinstance(obj, (tuple, list)):
-        return tuple(map(_integer, obj))
+        for item in obj:
+            if type(item) is not int:
+                return tuple(map(_integer, obj))
+        return tuple(obj)
     if isinstance(obj, (str, bytes)) or not hasattr(obj, "__getitem__") or getattr(obj, "ndim", 1) == 0:
         return (_integer(obj),)
     if isinstance(obj, dict):

@@ -13,6 +13,7 @@ __all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "is_bodyless", "read_parameter
 
 LAW_TAGS = frozenset({"Linear", "Multilinear", "Pointwise", "Routed", "Smooth", "Stepwise"})
 ARRAY_TAGS = LAW_TAGS | {"ArrayLike", "Opaque", "ArrayLikeOrScalar", "Coefficients", "InPlace", "Mask"}
+_TENSOR_TAGS = LAW_TAGS | {"ArrayLike", "Coefficients"}  # of which a kernel receives tensors that it does not write
 _OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray"})
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
@@ -23,7 +24,8 @@ _RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kernel. `tag` is the tag's name, or None; `sequence` says that a list of such is meant."""
+    """One parameter of a kernel. `tag` is the tag's name, or None; `sequence` says that a list of such is meant, and
+    `inexact` that integers and booleans come as float64."""
 
     name: str
     kind: inspect._ParameterKind
@@ -32,6 +34,7 @@ class Parameter:
     plain: str | None
     sequence: bool
     optional: bool
+    inexact: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -53,8 +56,9 @@ def _render(annotation: Any) -> str:
     return text.strip()
 
 
-def _parse(kernel: Callable[..., Any], name: str, annotation: Any) -> tuple[str | None, str | None, bool, bool]:
-    """(tag, plain type, sequence, optional) of one annotation; raises TypeError if it says nothing known."""
+def _parse(kernel: Callable[..., Any], p: inspect.Parameter) -> Parameter:
+    """What the annotation of a parameter says; raises TypeError if that is nothing known."""
+    name, annotation = p.name, p.annotation
     where = f"{kernel.__module__}.{kernel.__qualname__}, parameter {name!r}"
     if annotation is inspect.Parameter.empty:
         raise TypeError(f"{where}: a kernel's parameter needs a type tag (see npdec._core.tags)")
@@ -66,13 +70,17 @@ def _parse(kernel: Callable[..., Any], name: str, annotation: Any) -> tuple[str 
     sequence = base.startswith("Sequence[")
     if sequence:
         base = base[len("Sequence[") : -1].strip()
+    inexact = base.startswith("Inexact[")
+    if inexact:
+        base = base[len("Inexact[") : -1].strip()
     if all(part.split("[")[0] in _PLAIN for part in parts):
-        return None, parts[0].split("[")[0] if len(parts) == 1 else None, False, optional
+        plain = parts[0].split("[")[0] if len(parts) == 1 else None
+        return Parameter(name, p.kind, p.default, None, plain, False, optional)
     if len(parts) == 1:
-        if base in ARRAY_TAGS or base in _OTHER_TAGS:
-            return base, None, sequence, optional
+        if base in (_TENSOR_TAGS if inexact else ARRAY_TAGS | _OTHER_TAGS):
+            return Parameter(name, p.kind, p.default, base, None, sequence, optional, inexact)
         if sequence and base.split("[")[0] in _PLAIN:
-            return None, None, False, optional
+            return Parameter(name, p.kind, p.default, None, None, False, optional)
     raise TypeError(f"{where}: unknown type tag {text!r} (the tags are listed in npdec._core.tags)")
 
 
@@ -84,11 +92,7 @@ def _signature(kernel: Callable[..., Any]) -> inspect.Signature:
 @functools.cache
 def read_parameters(kernel: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of a kernel. Raises TypeError on a parameter without a tag, or with an unknown one."""
-    parameters = []
-    for p in _signature(kernel).parameters.values():
-        tag, plain, sequence, optional = _parse(kernel, p.name, p.annotation)
-        parameters.append(Parameter(p.name, p.kind, p.default, tag, plain, sequence, optional))
-    return tuple(parameters)
+    return tuple(_parse(kernel, p) for p in _signature(kernel).parameters.values())
 
 
 def return_tag(kernel: Callable[..., Any]) -> str | None:

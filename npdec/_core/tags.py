@@ -11,7 +11,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 __all__ = [
     "Array",
@@ -23,6 +24,7 @@ __all__ = [
     "Flat",
     "Frozen",
     "InPlace",
+    "Inexact",
     "KeepDims",
     "Like",
     "Linear",
@@ -48,6 +50,8 @@ __all__ = [
 # Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
 # time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
 if TYPE_CHECKING:
+    _Tag = TypeVar("_Tag")
+    Inexact = Annotated[_Tag, "integers are float64"]
     ArrayLike = Any
     Linear = Any
     Multilinear = Any
@@ -84,6 +88,12 @@ else:
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
     Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds
     InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes
+
+    class Inexact:
+        """`Inexact[ArrayLike]`, or of another tag of arrays: integers and booleans come as float64, in which NumPy
+        computes what is no integer of integers. For torch's functions that do not take them."""
+
+        __class_getitem__ = classmethod(GenericAlias)
 
     # Everything else.
     DTypeLike = TypeVar("DTypeLike")  # the kernel receives a `torch.dtype`

@@ -93,6 +93,10 @@ def array(
         return handed_on(
             array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
         )
+    if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
+        tensor = _copied(object, dtype)
+        if tensor is not None:
+            return wrap.wrap_array(tensor)
     _check("array", order)
     if ndmin or ndmax:
         _check_depth(ndmin, ndmax)
@@ -125,6 +129,22 @@ def array(
     if shared and not copy:
         return _shared(maker, object, source, tensor)
     return wrap.wrap_array(tensor)
+
+
+_COPIED = frozenset({list, int, float, bool, wrap.ARRAY})
+
+
+def _copied(source: Any, dtype: Any) -> torch.Tensor | None:
+    """A copy of an array, or of Python numbers, in the memory order that it has; None where torch refuses."""
+    target = None if dtype is None else as_dtype(dtype)
+    try:
+        if type(source) is not wrap.ARRAY:
+            return as_tensor(source, target)
+        if target is None or target is source._d:
+            return _storage.duplicate(source._t)
+    except RuntimeError:
+        pass
+    return None
 
 
 def _unavoidable() -> ValueError:

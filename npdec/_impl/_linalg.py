@@ -24,10 +24,14 @@ __all__ = [
 OF_THE_BASELINE = "(the matrix of the baseline: decompose with another one)"
 
 _HALVES = (torch.float16, torch.bfloat16)
+_COMPUTED = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
 
 
 def inexact(*arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The arrays in the common dtype of linear algebra: integers are float64. Raises TypeError for half precision."""
+    dtype = arrays[0].dtype
+    if dtype in _COMPUTED and all(x.dtype is dtype for x in arrays):
+        return arrays
     for x in arrays:
         if x.dtype in _HALVES:
             raise TypeError(f"array type {str(x.dtype).removeprefix('torch.')} is unsupported in linalg")

@@ -90,6 +90,10 @@ def ranks(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(order).scatter_(0, order, torch.cumsum(rises, 0))
 
 
+def _is_nan(x: torch.Tensor) -> bool:
+    return not _util.are_without_nan(x) and _util.is_known_true(torch.isnan(x))
+
+
 def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
     """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements."""
     a, v = promote(a, v)
@@ -99,6 +103,6 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
         a, flat = both[: len(a)], both[len(a) :]
     elif a.dtype not in _BITS:
         a, flat = _util.to_ordered(a), _util.to_ordered(flat)
-    elif len(a) and _util.is_known_true(torch.isnan(a[-1])):  # torch takes a nan for less than everything
+    elif len(a) and _is_nan(a[-1]):  # torch takes a nan for less than everything
         a, flat = keys(a), keys(flat)
     return torch.searchsorted(a.contiguous(), flat.contiguous(), right=right).reshape(v.shape)

@@ -91,6 +91,8 @@ def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
     """A copy of `x` in fresh memory: row major "C", column major "F", "A" the one of the two that x has, "K" as x."""
     if order == "A":
         order = "F" if is_column_major(x) and not x.is_contiguous() else "C"
+    if order == "K" and x.is_contiguous():
+        return x.clone()
     if order == "K":
         return kept_order(x).clone(memory_format=torch.preserve_format)
     if order == "C":

@@ -170,16 +170,14 @@ def are_numbers(*tensors: torch.Tensor) -> bool:
     for x in tensors:
         if type(x) is not torch.Tensor or x.requires_grad or not x.is_cpu:
             return False
-    if torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
+    if torch._C._are_functorch_transforms_active() or torch.compiler.is_dynamo_compiling():
         return False
     return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
 
 
-def has_nan(x: torch.Tensor) -> bool:
-    """Whether one of the numbers is nan; False where they cannot be looked at."""
-    if are_numbers(x):
-        return not torch.equal(x, x)
-    return is_known_true(torch.isnan(x).any())
+def are_without_nan(x: torch.Tensor) -> bool:
+    """Whether a tensor is nothing but numbers, none of which is nan."""
+    return are_numbers(x) and torch.equal(x, x)
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------

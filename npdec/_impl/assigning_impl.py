@@ -11,7 +11,7 @@ from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque
 from npdec._impl import _host, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import shape_text
 from npdec._impl.index_tricks_impl import coordinates
-from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode
+from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode, is_alike
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed, fit_leading, setitem
 
 
@@ -63,6 +63,10 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
     >>> x
     array([1, 0, 3])
     """
+    if isinstance(src, torch.Tensor) and where is True and src.shape == dst.shape and src.dtype is dst.dtype:
+        _check_cast(src.dtype, dst, casting)
+        dst.copy_(_values(src, dst))
+        return
     if isinstance(src, torch.Tensor):
         _check_cast(src.dtype, dst, casting, "array data" if src.ndim else "scalar")
         values = _values(src, dst)
@@ -107,7 +111,9 @@ def putmask(a: InPlace, /, mask: ArrayLike, values: object) -> None:
     if mask.numel() != a.numel():
         raise ValueError("putmask: mask and data must be the same size")
     values = _given(values, a, "safe")
-    if values.numel() and a.numel():
+    if values.shape == a.shape == mask.shape:
+        a.copy_(torch.where(mask if mask.dtype is torch.bool else mask != 0, values, a))
+    elif values.numel() and a.numel():
         full = _repeated(values, torch.arange(a.numel(), device=a.device)).reshape(a.shape)
         a.copy_(torch.where((mask != 0).reshape(a.shape), full, a))
 
@@ -175,7 +181,9 @@ def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
 
 def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> None:
     """Write one value for each index, in range, into the elements in row-major order."""
-    if a.ndim:
+    if a.ndim == 1:
+        setitem(a, (index,), values)
+    elif a.ndim:
         setitem(a, coordinates(index, tuple(a.shape)), values)
     else:
         a.copy_(values[-1])
@@ -200,6 +208,11 @@ def put_along_axis(arr: InPlace, indices: Opaque, values: object, axis: int | No
         if index.numel():
             _put_flat(arr, apply_mode(index, arr.numel(), 0, "raise"), new)
         return
+    if isinstance(values, (int, float)) and is_alike(arr, index, axis_index) and _util.are_numbers(arr, index):
+        low, high = torch.aminmax(index) if index.numel() else (index, index)
+        if index.numel() and low >= 0 and high < arr.shape[axis_index]:
+            _storage.signed(arr).scatter_(axis_index, index, _storage.signed(new.expand(index.shape)))
+            return
     along_shape(tuple(arr.shape), index, axis_index)
     key = [
         torch.arange(n, device=arr.device).reshape([-1 if i == at else 1 for i in range(arr.ndim)])

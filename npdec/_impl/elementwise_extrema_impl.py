@@ -97,6 +97,9 @@ def clip(
     array([0, 2, 5])
     """
     del out
+    plain = min is max is NoValue and not kwargs and a.dtype in _CLAMPED
+    if plain and _bounds_plainly(a_min) and _bounds_plainly(a_max) and not a_min is a_max is None:
+        return torch.clamp(a, a_min, a_max)
     if not kwargs.keys() <= {"casting"}:
         raise TypeError(
             f"clip: unsupported keyword arguments {', '.join(sorted(kwargs))}; use minimum and maximum for them"
@@ -122,6 +125,13 @@ def clip(
     if low is not None:
         a = maximum(a, bounds.pop(0))
     return minimum(a, bounds[0]) if bounds else a
+
+
+_CLAMPED = frozenset({torch.float32, torch.float64})
+
+
+def _bounds_plainly(x: Any) -> bool:
+    return x is None or _is_plain_number(x)
 
 
 def _is_plain_number(x: Any) -> bool:

@@ -13,7 +13,7 @@ import torch
 from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._storage import signed
-from npdec._impl._util import are_numbers, from_int64, has_nan, is_known_true, to_int64
+from npdec._impl._util import are_numbers, are_without_nan, from_int64, is_known_true, to_int64
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 
 _HIGHEST = torch.iinfo(torch.int64).max
@@ -22,9 +22,15 @@ _HIGHEST = torch.iinfo(torch.int64).max
 def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
     """A function whose bits are the same for signed integers and for unsigned ones of their width."""
     dtype = operands[0].dtype
-    if dtype in WIDE_UNSIGNED:
+    if dtype in WIDE_UNSIGNED and not (function in _OF_FEW and operands[0].numel() < _FEW > operands[-1].numel()):
         return function(*map(signed, operands)).view(dtype)
     return function(*operands)
+
+
+# torch has kernels of these for unsigned integers, which are slow, but for few numbers not as slow as to see them as
+# signed.
+_OF_FEW = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
+_FEW = 500
 
 
 # --- sums, products, signs --------------------------------------------------------------------------------------------
@@ -137,7 +143,7 @@ def sign(x: Stepwise):
     if x.is_complex():
         return _complex_sign(x)
     signs = torch.sgn(x)
-    if are_numbers(x) and not has_nan(x):
+    if are_without_nan(x):
         return signs
     return torch.where(torch.isnan(x), x, signs) if x.is_floating_point() else signs  # torch has sgn(nan) = 0
 
@@ -172,12 +178,19 @@ def conjugate(x: Linear):
 # --- quotients and remainders -----------------------------------------------------------------------------------------
 
 
+def are_positive(x: torch.Tensor, least: int = 1) -> bool:
+    """Whether integers are all known to be at least so great."""
+    if are_numbers(x) and x.numel():
+        return (torch.amin(x) if x.dim() else x).item() >= least
+    return is_known_true((x >= least).all())
+
+
 def _divisor(x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Integers to divide by, with 1 in place of 0 and -1, and where that is; None if all are known to be positive.
 
     torch raises on a zero divisor, and the lowest integer by -1 overflows. A remainder by 1 is 0, which is NumPy's too.
     """
-    if is_known_true((x2 > 0).all()):
+    if are_positive(x2):
         return x2, None
     replaced = x2 == 0
     if dtypes_impl.kind(x2.dtype) == "i":
@@ -230,12 +243,14 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
 
 def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     rest = torch.fmod(x1, x2)
-    return _far_fmod(x1, x2, rest) if x1.is_cpu and has_nan(rest) else rest
+    if are_without_nan(rest) or not x1.is_cpu or not is_known_true(torch.isnan(rest).any()):
+        return rest
+    return _far_fmod(x1, x2, rest)
 
 
 def _float_remainder(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     rest = torch.remainder(x1, x2)
-    if are_numbers(x1, x2) and torch.equal(rest, rest):
+    if are_without_nan(rest) and not x2.requires_grad:
         return torch.copysign(rest, x2)
     if x1.is_cpu and is_known_true(torch.isnan(rest).any()):
         rest = _far_fmod(x1, x2, rest)

@@ -10,7 +10,7 @@ import math
 
 import torch
 
-from npdec._core.tags import Array, Pointwise, public, ufunc
+from npdec._core.tags import Array, Inexact, Pointwise, public, ufunc
 from npdec._impl import _flags
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
@@ -167,22 +167,18 @@ def cbrt(x: Pointwise):
 # --- special functions ------------------------------------------------------------------------------------------------
 
 
-def _as_inexact(x: torch.Tensor) -> torch.Tensor:
-    return x if x.is_floating_point() or x.is_complex() else x.double()
-
-
 @public(errors="sin")
-def sinc(x: Pointwise):
+def sinc(x: Inexact[Pointwise]):
     """sin(πx) / (πx), and 1 for 0. Integers and booleans give float64.
 
     >>> np.sinc(np.array([0.0, 0.5, 1.5]))
     array([ 1.        ,  0.63661977, -0.21220659])
     """
-    return torch.sinc(_as_inexact(x))
+    return torch.sinc(x)
 
 
 @public(errors="exp")
-def i0(x: Pointwise) -> Array:
+def i0(x: Inexact[Pointwise]) -> Array:
     """The modified Bessel function of the first kind and order 0. Integers and booleans give float64.
 
     Always an array, 0-d for a number. TypeError for complex numbers.
@@ -192,4 +188,4 @@ def i0(x: Pointwise) -> Array:
     """
     if x.is_complex():
         raise TypeError("i0 not supported for complex values")
-    return torch.special.i0(_as_inexact(x))
+    return torch.special.i0(x)

@@ -8,7 +8,7 @@ from npdec._core.tags import Pointwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
-from npdec._impl.elementwise_impl import wrapping
+from npdec._impl.elementwise_impl import are_positive, wrapping
 
 
 @ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)
@@ -52,7 +52,8 @@ def power(x1: Pointwise, x2: Pointwise):
         return torch.pow(x1, x2)
     if x1.is_complex():
         return _complex_power(x1, x2)
-    if dtypes_impl.kind(x2.dtype) == "i" and x1.numel() and is_known_true((x2 < 0).any()):
+    signed = dtypes_impl.kind(x2.dtype) == "i" and x1.numel()
+    if signed and not are_positive(x2, 0) and is_known_true((x2 < 0).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
     if x2.dtype is torch.uint64:
         # An exponent of 2**63 or more does not fit int64. Modulo 2**64 the powers of odd numbers have period 2**62, and

@@ -285,6 +285,8 @@ def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepD
     >>> np.count_nonzero(np.array([[3, 0], [0, 5], [1, 1]]), axis=0)
     array([2, 2])
     """
+    if axis is None and keepdims is False and a.dtype in _reduce.SUMMED:
+        return torch.count_nonzero(a)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     truth = a if a.dtype is torch.bool else a != 0
     return torch.sum(truth, axes, bool(keepdims)) if axes else truth.to(torch.int64)

@@ -55,6 +55,8 @@ def check_bounds(index: torch.Tensor, size: int, axis: int) -> None:
     if not index.numel():
         return
     low, high = torch.aminmax(index)
+    if _util.are_numbers(index) and low.item() >= -size and high.item() < size:
+        return
     if _util.is_known_true((low < -size) | (high >= size)):
         first = index[(index < -size) | (index >= size)].flatten()[0]
         raise IndexError(f"index {int(first)} is out of bounds for axis {axis} with size {size}")

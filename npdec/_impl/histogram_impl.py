@@ -51,6 +51,11 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
         raise ValueError(f"bincount: the numbers must be 1-d, not of shape {tuple(x.shape)}")
     if not len(x):
         return torch.zeros(minlength, dtype=torch.int64, device=x.device)
+    if weights is None and x.dtype is torch.int64 and _util.are_numbers(x):
+        try:
+            return torch.bincount(x, minlength=minlength)
+        except RuntimeError:  # of a negative number
+            pass
     if kind(x.dtype) not in "bui":
         raise TypeError(f"bincount counts integers, not {x.dtype}; cast them with astype")
     index = x.to(torch.int64)

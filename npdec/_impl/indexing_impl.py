@@ -58,6 +58,11 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
     if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = a.reshape(-1), 0
     axis = _util.normalize_axis(axis, a.ndim)
+    if mode == "raise" and indices.dtype is torch.int64 and indices.dim() == 1 and _util.are_numbers(a, indices):
+        try:
+            return _storage.moved(torch.index_select, a, axis, indices)
+        except (IndexError, RuntimeError):  # an index from the back, or out of bounds
+            pass
     index = as_integers(indices, "same_kind")
     size = a.shape[axis]
     check_mode(mode)
@@ -98,6 +103,12 @@ def along_shape(shape: tuple[int, ...], indices: torch.Tensor, axis: int) -> tup
     return tuple(result)
 
 
+def is_alike(arr: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
+    """Whether the shapes are equal but for an axis."""
+    ours, theirs = arr.shape, indices.shape
+    return ours[:axis] == theirs[:axis] and ours[axis + 1 :] == theirs[axis + 1 :]
+
+
 @public
 def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> Array:
     """From every vector along an axis the elements at its own indices, as `np.argsort` and `np.argmax` give them.
@@ -110,6 +121,11 @@ def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> A
     """
     index, axis_index = along_index(arr, indices, axis)
     arr = arr.reshape(-1) if axis is None else arr
+    if is_alike(arr, index, axis_index) and _util.are_numbers(arr, index):
+        try:
+            return _storage.moved(torch.gather, arr, axis_index, index)
+        except RuntimeError:  # an index from the back, or out of bounds
+            pass
     size = arr.shape[axis_index]
     shape = along_shape(tuple(arr.shape), index, axis_index)
     if not math.prod(shape):
@@ -132,7 +148,8 @@ def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutA
     """
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return take(a, (condition != 0).nonzero().reshape(-1), axis)
+    mask = condition if condition.dtype is torch.bool else condition != 0
+    return take(a, mask.nonzero().reshape(-1), axis)
 
 
 @public(method=True)
@@ -147,6 +164,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
     """
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
+    if (offset, axis1, axis2) == (0, 0, 1):
+        return torch.diagonal(a)
     axis1 = _util.normalize_axis(axis1, a.ndim, "axis1")
     axis2 = _util.normalize_axis(axis2, a.ndim, "axis2")
     if axis1 == axis2:

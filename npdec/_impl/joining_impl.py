@@ -11,6 +11,7 @@ import torch
 
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
+from npdec._impl._joining import at_once, join
 
 # --- joining ----------------------------------------------------------------------------------------------------------
 
@@ -48,38 +49,6 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
-def _join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
-    """The arrays joined, with the axes ordered in memory as theirs are."""
-    for a in arrays:
-        if not a.is_contiguous():
-            break
-    else:
-        return torch.cat(list(arrays), axis)
-    order = _memory_order(arrays)
-    joined = torch.cat([a.permute(order) for a in arrays], order.index(axis))
-    return joined.permute([order.index(i) for i in range(len(order))])
-
-
-def _memory_order(arrays: Sequence[torch.Tensor]) -> list[int]:
-    """The axes from the one with the largest steps in memory to the one with the smallest, in as many arrays as agree.
-
-    Axes of length one have no order; where arrays contradict each other the axes stay as they are.
-    """
-    order: list[int] = []
-    for axis in range(arrays[0].ndim):
-        place = len(order)
-        for k in range(len(order) - 1, -1, -1):
-            verdicts = [
-                a.stride(axis) > a.stride(order[k]) for a in arrays if a.shape[axis] != 1 and a.shape[order[k]] != 1
-            ]
-            if verdicts and not all(verdicts):
-                break
-            if verdicts:
-                place = k
-        order.insert(place, axis)
-    return order
-
-
 @public(aliases=("concat",))
 def concatenate(
     arrays: Sequence[ArrayLike],
@@ -100,13 +69,16 @@ def concatenate(
     """
     if not arrays:
         raise ValueError("need at least one array to concatenate")
+    joined = at_once(torch.cat, arrays, axis, dtype, casting)
+    if joined is not None:
+        return joined
     if axis is None:
         return torch.cat([shape_impl.ravel(a) for a in _common(arrays, dtype, casting)])
     if not arrays[0].ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = _util.normalize_axis(axis, arrays[0].ndim)
     _check_shapes(arrays, axis)
-    return _join(_common(arrays, dtype, casting), axis)
+    return join(_common(arrays, dtype, casting), axis)
 
 
 @public
@@ -129,12 +101,13 @@ def stack(
     """
     if not arrays:
         raise ValueError("need at least one array to stack")
+    joined = at_once(torch.stack, arrays, axis, dtype, casting)
+    if joined is not None:
+        return joined
     if len({a.shape for a in arrays}) > 1:
         raise ValueError("all input arrays must have the same shape")
     axis = _util.normalize_axis(axis, arrays[0].ndim + 1)
-    if type(arrays[0]) is torch.Tensor and all(a.is_contiguous() for a in arrays):
-        return torch.stack(_common(arrays, dtype, casting), axis)
-    return _join([a.unsqueeze(axis) for a in _common(arrays, dtype, casting)], axis)
+    return join([a.unsqueeze(axis) for a in _common(arrays, dtype, casting)], axis)
 
 
 @public

@@ -67,7 +67,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1):
     >>> np.linalg.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 1]], axis=0)
     array([4, 6])
     """
-    return products_stacked_impl.vecdot(x1, x2, axis=axis)
+    return products_stacked_impl.vecdot(x1, x2) if axis == -1 else products_stacked_impl.vecdot(x1, x2, axis=axis)
 
 
 @public(errors="dot")

@@ -26,7 +26,9 @@ _INEXACT = _reduce.INEXACT
 
 
 def _without_nan(a: torch.Tensor, fill: float) -> torch.Tensor:
-    return torch.where(torch.isnan(a), fill, a) if a.dtype in _INEXACT else a
+    if a.dtype not in _INEXACT or _util.are_without_nan(a):
+        return a
+    return torch.where(torch.isnan(a), fill, a)
 
 
 def _counted(a: torch.Tensor, where: Any) -> torch.Tensor:

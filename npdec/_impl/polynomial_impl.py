@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._core.tags import Array, ArrayLike, Coefficients, public
+from npdec._core.tags import Array, ArrayLike, Coefficients, Inexact, public
 from npdec._impl import creation_matrices_impl, linalg_decompositions_impl, linalg_impl
 from npdec._impl._gufunc import widened
 from npdec._impl.dtypes_impl import promote, real_dtype
@@ -158,7 +158,7 @@ def _in_conjugate_pairs(zeros: torch.Tensor) -> bool:
 
 
 @public
-def roots(p: ArrayLike) -> Array:
+def roots(p: Inexact[ArrayLike]) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix, and zeros for the powers that all terms have.
 
     They are complex unless all are real, and in no particular order. Raises ValueError unless `p` is a vector.
@@ -173,7 +173,7 @@ def roots(p: ArrayLike) -> Array:
     if not places:
         return torch.zeros(0, dtype=torch.float64, device=p.device)
     at_zero = len(p) - 1 - places[-1]
-    p = _as_float(p[places[0] : places[-1] + 1])
+    p = p[places[0] : places[-1] + 1]
     n = len(p) - 1
     if n == 0:
         return torch.zeros(at_zero, dtype=torch.float64, device=p.device)
@@ -244,7 +244,7 @@ def _convolved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 @public
-def polydiv(u: Coefficients, v: Coefficients):
+def polydiv(u: Inexact[Coefficients], v: Inexact[Coefficients]):
     """Quotient and remainder of two polynomials: u = q v + r, with r of a lower degree than v.
 
     Leading coefficients of the remainder up to 1e-8 count as zero and are left out.
@@ -252,7 +252,7 @@ def polydiv(u: Coefficients, v: Coefficients):
     >>> np.polydiv([1, 3, 5], [1, 1])
     (array([1., 2.]), array([3.]))
     """
-    u, v = _as_float(_coefficients("polydiv", u)), _as_float(_coefficients("polydiv", v))
+    u, v = _coefficients("polydiv", u), _coefficients("polydiv", v)
     if not len(u) or not len(v):
         raise IndexError("polydiv: a polynomial has at least one coefficient")
     scale = 1.0 / v[0]  # in the precision of the divisor
@@ -276,8 +276,8 @@ def polydiv(u: Coefficients, v: Coefficients):
 
 @public
 def polyfit(
-    x: ArrayLike, y: ArrayLike, deg: Any, rcond: float | None = None, full: bool = False, w: ArrayLike | None = None,
-    cov: Any = False,
+    x: Inexact[ArrayLike], y: Inexact[ArrayLike], deg: Any, rcond: float | None = None, full: bool = False,
+    w: Inexact[ArrayLike] | None = None, cov: Any = False,
 ):  # fmt: skip
     """The polynomial of degree `deg` that fits the points (x, y) best: the sum of (w (p(x) - y))^2 is smallest.
 
@@ -290,7 +290,6 @@ def polyfit(
     array([2., 1.])
     """
     order = int(deg) + 1
-    x, y = _as_float(x), _as_float(y)
     _check_fit(x, y, w, order)
     threshold: Any = rcond
     if rcond is None:
@@ -298,7 +297,6 @@ def polyfit(
     matrix = creation_matrices_impl.vander(x, order)
     values = y
     if w is not None:
-        w = _as_float(w)
         matrix, weights = promote(matrix, w.unsqueeze(1))
         matrix = matrix * weights
         values, weights = promote(y, w if y.ndim == 1 else w.unsqueeze(1))

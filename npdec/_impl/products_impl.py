@@ -13,7 +13,7 @@ import torch
 from npdec._core.tags import Array, ArrayLike, OutArray, out_casting, public
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import shape_text, widened
-from npdec._impl._util import broadcast_shapes, normalize_axes, normalize_axis
+from npdec._impl._util import are_numbers, broadcast_shapes, normalize_axes, normalize_axis
 
 DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
 
@@ -217,8 +217,7 @@ def cross(
     a, b = _promoted(a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("At least one array has zero dimension")
-    a = torch.movedim(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
-    b = torch.movedim(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
+    a, b = _vectors_last(a, axisa, "axisa"), _vectors_last(b, axisb, "axisb")
     sizes = (a.shape[-1], b.shape[-1])
     if not {*sizes} <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
@@ -240,7 +239,24 @@ def cross(
     if sizes == (2, 2):
         return widened(_cross_third, a, b)
     axisc = normalize_axis(axisc, len(stack) + 1, "axisc")
+    if sizes == (3, 3) and axisc == len(stack) and a.dtype in DIRECT and are_numbers(a, b):
+        return _cross_of_three(a, b)
     return torch.movedim(widened(_cross, a, b), -1, axisc)
+
+
+def _vectors_last(x: torch.Tensor, axis: int, name: str) -> torch.Tensor:
+    axis = normalize_axis(axis, x.ndim, name)
+    return x if axis == x.ndim - 1 else torch.movedim(x, axis, -1)
+
+
+_NEXT, _LAST = torch.tensor([1, 2, 0]), torch.tensor([2, 0, 1])
+
+
+def _cross_of_three(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """All elements of products of vectors with three elements at once."""
+    axis_a, axis_b = a.ndim - 1, b.ndim - 1
+    ahead = torch.index_select(a, axis_a, _NEXT) * torch.index_select(b, axis_b, _LAST)
+    return ahead - torch.index_select(a, axis_a, _LAST) * torch.index_select(b, axis_b, _NEXT)
 
 
 def _cross_third(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

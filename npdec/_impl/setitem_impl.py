@@ -97,6 +97,10 @@ def _put(view: torch.Tensor, plan: Plan, value: torch.Tensor, flips: list[int]) 
             value = _storage.moved(torch.flip, value, [axis - count + len(indexed) for axis in flips])
     index = [i if i.ndim else i.reshape(1) for i in plan.index]
     value = _storage.signed(value)
+    if view.ndim == count == index[0].ndim == 1 and _util.are_numbers(view, value, index[0]):
+        # Along the one axis of a vector torch writes from first to last, so that the last of several values stays.
+        _storage.signed(view).scatter_(0, wrap_negative(index[0], view.shape[0]), value.expand(index[0].shape))
+        return
     if not (constant or plan.distinct):
         index, value = _last_wins(index, value, tuple(view.shape[:count]), rest)
     # Decomposed tensors are of float dtypes; for the unsigned ones torch has no index_put.

@@ -84,15 +84,16 @@ def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool |
     array([[1, 2],
            [3, 4]])
     """
-    if order == "C" and copy is None and min(shape, default=0) >= 0 and math.prod(shape) == a.numel():
-        return a.reshape(shape)
+    if order == "C" and copy is None and min(shape, default=0) >= 0:
+        try:
+            return a.reshape(shape)
+        except RuntimeError:
+            pass  # another number of elements, which is said below
     order = _storage.check_order("C" if order is None else order, "CFA", "order 'K' is not permitted for reshaping")
     wanted = complete_shape(a.numel(), shape)
     if order == "F" or (order == "A" and _storage.is_column_major(a) and not a.is_contiguous()):
-        result = _storage.reverse_axes(_reshape(_storage.reverse_axes(a), wanted[::-1], copy))
-    else:
-        result = _reshape(a, wanted, copy)
-    return result
+        return _storage.reverse_axes(_reshape(_storage.reverse_axes(a), wanted[::-1], copy))
+    return _reshape(a, wanted, copy)
 
 
 def _reshape(a: torch.Tensor, wanted: tuple[int, ...], copy: bool | None) -> torch.Tensor:
@@ -330,6 +331,11 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Fro
            [1, 2]])
     """
     del subok  # no subclasses exist
+    if shape and min(shape) >= 0:
+        try:
+            return array.expand(shape)
+        except RuntimeError:
+            pass  # what does not fit is said below
     if any(n < 0 for n in shape):
         raise ValueError("all elements of broadcast shape must be non-negative")
     if not shape and array.ndim:

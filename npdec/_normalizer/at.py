@@ -6,17 +6,28 @@ from typing import Any
 
 import torch
 
-from npdec._array import fp_state, wrap
+from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.indexing import normalize_key
+from npdec._array.ordinary import is_free
 from npdec._array.output import check_writeable, write
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import dtypes_impl, getitem_impl
+from npdec._impl import _util, dtypes_impl, getitem_impl
 from npdec._torch.tracing import mapped
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
+
+_EXTREMES: dict[Any, str] = {torch.minimum: "amin", torch.maximum: "amax"}
+
+
+def _in_any_order(tensor: torch.Tensor) -> bool:
+    """Whether it matters to nothing in which order an extreme of these numbers is looked for: neither to a derivative
+    nor to the sign of a zero."""
+    if isinstance(tensor, DecomposedTensor) or tensor.requires_grad or mapped():
+        return False
+    return not tensor.is_floating_point() or not bool((torch.signbit(tensor) & (tensor == 0)).any())
 
 
 def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
@@ -43,6 +54,8 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     if type(a) is not wrap.ARRAY:
         raise TypeError("first operand must be array")
     array = check_writeable(f"{name}.at", a)
+    if self._torch is torch.add and not fp_state.watching and _added(self, array, indices, b):
+        return
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
     chosen = getitem_impl.getitem(positions, normalize_key(indices))
     values = None
@@ -59,17 +72,43 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
         fp_state.report(found, name if same and self._flags is not None else "at")
 
 
+def _added(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
+    """Whether numbers were added to those of a vector where an array of indices says."""
+    target, dtype = array._t, array._d
+    if type(indices) is not wrap.ARRAY or indices._d is not torch.int64 or dtype not in function._arrays:
+        return False
+    index = indices._t
+    if target.dim() != 1 or index.dim() != 1 or not index.numel() or not is_free(array):
+        return False
+    if type(b) is wrap.ARRAY and b._d is dtype and b._t.shape == index.shape:
+        values = b._t
+    elif type(b) is float and dtype is torch.float64:
+        values = torch.full(index.shape, b, dtype=dtype)
+    else:
+        return False
+    if not _util.are_numbers(target, index, values) or any(memory.shares_storage(x, target) for x in (index, values)):
+        return False
+    low, high = torch.aminmax(index)
+    if low.item() < 0 or high.item() >= target.shape[0]:
+        return False
+    target.index_add_(0, index, values)
+    return True
+
+
 def _applied(
     function: UfuncBase, flat: torch.Tensor, where: torch.Tensor, values: torch.Tensor | None, found: set[str] | None
 ) -> torch.Tensor:
     if (
         values is not None
         and found is None
-        and function._torch is torch.add
         and flat.dtype in function._arrays
         and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
     ):
-        return torch.index_add(flat, 0, where, values.to(flat.dtype))
+        if function._torch is torch.add:
+            return torch.index_add(flat, 0, where, values.to(flat.dtype))
+        extreme = _EXTREMES.get(function._torch)
+        if extreme is not None and _in_any_order(flat) and _in_any_order(values):
+            return torch.scatter_reduce(flat, 0, where, values.to(flat.dtype), extreme)
     return _in_rounds(function, flat.clone(), where, values, found)
 
 

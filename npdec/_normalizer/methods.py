@@ -18,7 +18,7 @@ from npdec._array.shapes import as_axis
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer.call_options import as_mask, read_out
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
@@ -259,11 +259,40 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
+    running = _running(self, a, dim) if found is None else None
+    if running is not None:
+        return _finish(self, "accumulate", running, out, source, found)
     rows = list(torch.unbind(a, dim))
     for i in range(1, len(rows)):
         rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
     result = torch.stack(rows, dim) if rows else a.clone()
     return _finish(self, "accumulate", result, out, source, found)
+
+
+_RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
+_EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
+# In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
+_STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
+
+
+def _has_negative_zero(a: torch.Tensor) -> bool:
+    return bool(((a == 0) & torch.signbit(a)).any())
+
+
+def _running(function: UfuncBase, a: torch.Tensor, dim: int) -> torch.Tensor | None:
+    """Running sums, products and extremes by torch's own functions; None for other ufuncs, and where steps differ."""
+    name = function.__name__
+    if not _util.are_numbers(a) or not a.numel():
+        return None
+    if name in _RUNNING and a.dtype in _STEPWISE:
+        if name == "add" and a.is_floating_point() and _has_negative_zero(a.select(dim, 0)):
+            return None  # torch begins with 0.0, to which it adds
+        return _RUNNING[name](a, dim, dtype=a.dtype)
+    if name in _EXTREMES and (a.dtype in _STEPWISE or a.dtype is torch.float32):
+        if a.is_floating_point() and _has_negative_zero(a):
+            return None  # which of two zeros is the greater one, torch's functions see otherwise
+        return _EXTREMES[name](a, dim)[0]
+    return None
 
 
 def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -294,10 +323,28 @@ def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype:
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     moved = a.movedim(dim, 0)
-    slices = [moved[start : max(stop, start + 1)] for start, stop in zip(starts, [*starts[1:], length])]
-    rows = [_fold(self, part, found) for part in slices]
+    lengths = [max(stop - start, 1) for start, stop in zip(starts, [*starts[1:], length])]
+    if _util.are_numbers(moved) and len(set(lengths)) < len(starts):
+        result = _fold_alike(self, moved, starts, lengths, found).movedim(0, dim)
+        return _finish(self, "reduceat", result, out, source, found)
+    rows = [_fold(self, moved[start : start + size], found) for start, size in zip(starts, lengths, strict=True)]
     result = torch.stack(rows).movedim(0, dim) if rows else moved[:0].movedim(0, dim)
     return _finish(self, "reduceat", result, out, source, found)
+
+
+def _fold_alike(
+    function: UfuncBase, a: torch.Tensor, starts: list[int], lengths: list[int], found: set[str] | None
+) -> torch.Tensor:
+    """The slices of these lengths folded along the first axis: those of one length together."""
+    first, size = torch.tensor(starts), torch.tensor(lengths)
+    signed = _storage.signed(a)
+    result = torch.empty((len(starts), *a.shape[1:]), dtype=signed.dtype)
+    for n in set(lengths):
+        chosen = (size == n).nonzero().reshape(-1)
+        at = torch.arange(n).unsqueeze(1) + first[chosen]
+        folded = _fold(function, _storage.seen_as(signed[at], a.dtype), found)
+        result[chosen] = _storage.signed(folded)
+    return _storage.seen_as(result, a.dtype)
 
 
 def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
@@ -313,4 +360,5 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise ValueError("outer product only supported for binary functions")
     left, right = as_tensor(A), as_tensor(B)
     out = kwargs.pop("out", NoValue)
-    return self._general((left.reshape(tuple(left.shape) + (1,) * right.ndim), right), out, (), kwargs)
+    rows = wrap.wrap_array(left.reshape(tuple(left.shape) + (1,) * right.ndim))
+    return self._general((rows, wrap.wrap_array(right)), out, (), kwargs)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from npdec._array import fp_errors, memory, wrap
-from npdec._array.arguments import as_flag, as_mask
+from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
@@ -34,27 +34,6 @@ from npdec._normalizer.ufunc import make_gufunc, make_ufunc, ufunc
 __all__ = ["compile_function", "compile_method"]
 
 _Kind = inspect.Parameter
-
-
-def _as_sequence(name: str, items: Any) -> list[torch.Tensor]:
-    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
-    if type(items) is list or type(items) is tuple:
-        return [item._t if type(item) is wrap.ARRAY else as_tensor(item) for item in items]
-    if not hasattr(items, "__getitem__"):
-        if name == "concatenate":
-            raise TypeError("The first input argument needs to be a sequence")
-        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
-    if isinstance(items, torch.Tensor) or not isinstance(items, Collection):
-        items = as_tensor(items)
-        if not items.ndim:
-            raise TypeError(f"{name}: a sequence of arrays is needed, not a 0-d array")
-        return list(torch.unbind(items))
-    if len(items) > _MOST_ARRAYS:
-        raise ValueError(f"{name}() only supports up to {_MOST_ARRAYS} arrays but got {len(items)}.")
-    return [as_tensor(item) for item in items]
-
-
-_MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
 
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -81,6 +60,7 @@ class _Source:
             "_Tensor": torch.Tensor,
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
+            "_inexact": as_inexact,
             "_as_flag": as_flag,
             "_handed_on": handed_on,
             "_refusal": refusal,
@@ -90,7 +70,7 @@ class _Source:
             "_as_dtype": as_dtype,
             "_as_axis": as_axis,
             "_as_shape": as_shape,
-            "_as_sequence": _as_sequence,
+            "_as_sequence": as_sequence,
             "_index": operator.index,
             "_chosen": chosen,
             "_scalars": _PYTHON_SCALARS,
@@ -243,6 +223,13 @@ class _Source:
                 lines.append(f"{p.name} = self._t")
             else:
                 lines += self.conversion(p)
+            if p.inexact:
+                items = f"[_inexact(item) for item in {p.name}]"
+                made = items if p.sequence or p.kind is _Kind.VAR_POSITIONAL else f"_inexact({p.name})"
+                none = (
+                    "" if p.default is _Kind.empty and not p.optional else f"if isinstance({p.name}, (_Tensor, list)): "
+                )
+                lines.append(f"{none}{p.name} = {made}")
         out = self.out_parameter()
         if (
             out and not self.spec.signature and {"dtype", "casting"} <= {p.name for p in self.parameters}

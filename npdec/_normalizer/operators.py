@@ -259,6 +259,7 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
     if method is None:
         return slow
     direct = function._direct
+    with_numbers = slow.__name__.replace("__i", "__") not in _WITHOUT_NUMBER
     return _make(
         "fast in place",
         function,
@@ -268,7 +269,9 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         _numbers={
             int: fp_state.guarded(direct | (function._arrays & {torch.int64})),
             float: fp_state.guarded(direct),
-        },
+        }
+        if with_numbers
+        else {},
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
         _torch=method,
@@ -278,9 +281,23 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
 
 def _method_in_place(function: ufunc) -> Callable[..., Any] | None:
     """torch's method for tensors that is the ufunc and writes into its first operand."""
-    if isinstance(function._torch, FunctionType) or not function._arrays:
+    if not function._arrays:
         return None
+    if isinstance(function._torch, FunctionType):
+        return _copied_into(function._torch)
     return getattr(torch.Tensor, f"{getattr(function._torch, '__name__', '')}_", None)
+
+
+def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
+    """A method that writes what the function gives into the first operand, if that has its shape."""
+
+    def method(tensor: torch.Tensor, other: Any) -> None:
+        result = function(tensor, other)
+        if result.shape != tensor.shape:
+            raise RuntimeError("the result is of another shape")
+        tensor.copy_(result)
+
+    return method
 
 
 def attach_matmul(matmul: Callable[..., Any]) -> None:

@@ -67,30 +67,34 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         result = call(*operands)
     except RuntimeError:
         return NoValue
-    return wrap.wrap(result) if type(result) is _Tensor else tuple(map(wrap.wrap, result))
+    return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
 
 def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:
-    """Whether the result was written into `out`, an array of its dtype and of the shape of all operands."""
-    call = function._torch
-    if fp_state.watching or type(out) is not wrap.ARRAY or call is None or isinstance(call, FunctionType):
+    """Whether the result was written into `out`, an array of its dtype and shape."""
+    if fp_state.watching or type(out) is not wrap.ARRAY or function.nout > 1:
         return False
-    target, dtype = out._t, out._d
-    if type(target) is not _Tensor or target.requires_grad or dtype not in function._direct or not is_free(out):
+    target = out._t
+    if type(target) is not _Tensor or target.requires_grad or not is_free(out):
         return False
-    shape = target.shape
-    operands = []
-    for x in inputs:
-        if type(x) is not wrap.ARRAY or x._d is not dtype:
+    operands, dtype = _operands(function, inputs)
+    if operands is None or dtype is None or dtypes_impl.LOOPS[function._loops].result(dtype) is not out._d:
+        return False
+    direct = function._torch is not None and dtype in function._direct
+    call: Any = function._torch if direct else function.__kernel__
+    shape, alike = target.shape, direct and not isinstance(call, FunctionType) and out._d is dtype
+    for x in operands:
+        if x.requires_grad:
             return False
-        tensor = x._t
-        if type(tensor) is not _Tensor or tensor.requires_grad or tensor.shape != shape:
-            return False
-        operands.append(tensor)
-    if dtypes_impl.LOOPS[function._loops].result(dtype) is not dtype:
-        return False
+        alike = alike and x.shape == shape
     try:
-        call(*operands, out=target)
+        if alike:
+            call(*operands, out=target)
+            return True
+        result = call(*operands)
     except (RuntimeError, TypeError):  # memory that overlaps in part, or a function without `out`
         return False
+    if result.shape != shape:
+        return False
+    target.copy_(result)
     return True

@@ -31,8 +31,8 @@ from npdec._torch.tracing import tracing
 __all__ = ["make_ufunc", "ufunc"]
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
-# The functions of torch with kernels for uint16, uint32 and uint64.
-_UNSIGNED = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor, torch.eq, torch.ne})
+# The functions of torch with kernels for uint16, uint32 and uint64 that are as fast as those for signed integers.
+_UNSIGNED = frozenset({torch.eq, torch.ne})
 
 _CALL = {
     1: """

@@ -19,7 +19,7 @@ from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, random_impl
 from npdec._impl._devices import current_device
-from npdec._torch.tracing import at_level_of
+from npdec._torch.tracing import at_level_of, refuse_recording
 from npdec.exceptions import DecompositionWarning, LinAlgError
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
@@ -127,7 +127,15 @@ class NumpyStream:
     """The stream of a NumPy generator: an instance of its Generator or RandomState, or the module numpy.random."""
 
     def __init__(self, source: Any) -> None:
-        self.source = source
+        self._source = source
+
+    @property
+    def source(self) -> Any:
+        """The generator of NumPy. A function that np.jit records has none, as its numbers would be constants."""
+        refuse_recording(
+            "random numbers are drawn: give the function a generator (np.random.default_rng) as an argument"
+        )
+        return self._source
 
     def draw(self, name: str, *parameters: Any, size: Any, **options: Any) -> Any:
         if "dtype" in options:

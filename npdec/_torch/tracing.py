@@ -28,6 +28,9 @@ __all__ = [
     "mapped",
     "name_of",
     "note_context",
+    "Refused",
+    "recording",
+    "refuse_recording",
     "refuse_contexts",
     "refuse_trace",
     "registrations",
@@ -37,6 +40,20 @@ __all__ = [
 
 # Within traced code alone: what the compiler itself calls meanwhile is not traced.
 tracing = torch.compiler.is_dynamo_compiling
+
+# What np.jit records the function into that runs.
+recording: ContextVar[Any] = ContextVar("npdec_recording", default=None)
+
+
+class Refused(BaseException):
+    """The function cannot become a graph; the message says why. No function's own `except Exception` catches it."""
+
+
+def refuse_recording(reason: str) -> None:
+    """Raise Refused where np.jit records what has no place in a graph."""
+    if recording.get() is not None:
+        raise Refused(reason)
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -158,3 +158,46 @@ def test_what_may_not_be_written_is_not():
     x.setflags(write=True)
     x += 1.0
     assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [1, 50, 200_000])
+def test_of_several_values_for_an_element_the_last_stays(size):
+    draw = numpy.random.default_rng(size)
+    at, values = draw.integers(-100, 100, size), draw.normal(size=size)
+    for dtype in ("float64", "uint16"):
+        ours, theirs = npdec.zeros(100, dtype), numpy.zeros(100, dtype)
+        given = (100 * abs(values)).astype(dtype)
+        ours[npdec.array(at)] = npdec.array(given)
+        theirs[at] = given
+        assert ours.tolist() == theirs.tolist()
+        assert ours[npdec.array(at)].tolist() == theirs[at].tolist()
+        assert npdec.take(ours, npdec.array(at)).tolist() == theirs[at].tolist()
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_or"])
+def test_running_results_and_those_of_slices(name, dtype):
+    numbers = [[0.0, -0.0, 3.0, NAN, 2.0, -INF], [-0.0, 0.0, 5.0, 100.0, 7.0, 90.0], [2.0, 1.0, INF, 4.0, NAN, 5.0]]
+    for data in (numbers, [row[::-1] for row in numbers], [[2.0, 3.0, 1.0], [5.0, 0.5, 4.0]]):
+        with numpy.errstate(all="ignore"):
+            theirs = numpy.nan_to_num(numpy.array(data), posinf=9.0, neginf=-9.0).astype(dtype)
+            if theirs.dtype.kind == "f":
+                theirs = numpy.array(data, dtype)
+            ours = npdec.array(theirs)
+            for axis in (0, 1):
+                want = getattr(numpy, name).accumulate(theirs, axis)
+                got = numpy.asarray(getattr(npdec, name).accumulate(ours, axis))
+                assert got.dtype == want.dtype
+                assert _signs(name, got) == _signs(name, want)
+                at = [0, 1, 0] if axis == 0 else [1, 0, 2, 2, 1, 0]
+                want = getattr(numpy, name).reduceat(theirs, at, axis)
+                got = numpy.asarray(getattr(npdec, name).reduceat(ours, at, axis))
+                assert _signs(name, got) == _signs(name, want)
+
+
+def _signs(name, numbers):
+    """The numbers, with the signs of zeros but where two zeros are compared, of which either is the greater one."""
+    return repr((numbers + 0.0 if name in ("maximum", "minimum") else numbers).tolist())

@@ -245,3 +245,16 @@ def test_every_method(name: str, which: str) -> None:
     found = [getattr(owner, name[:-1], None) for owner in (torch.Tensor, F, torch)]
     function = next(f for f in found if f is not None)
     _assert_same(x, function(_decomposed(3, 3), *arguments(other)))
+
+
+def test_steps_in_memory_are_those_of_the_value():
+    """The components lie from another place on in their memory than the value does in its."""
+    value, residual = torch.arange(8.0)[2:6], torch.arange(0.0, -8.0, -1.0)[2:6]
+    memory = torch.full((2 * 8,), 99.0)
+    components = memory.as_strided((2, 4), (8, 1))
+    components.copy_(torch.stack([value, value]))
+    d = np.DecomposedTensor(value, residual, components, ("a", "b"))
+    made = torch.as_strided(d, (2,), (1,), 4)
+    assert made.value.tolist() == [4.0, 5.0]
+    assert made.residual.tolist() == [-4.0, -5.0]
+    assert made.components.tolist() == [[4.0, 5.0], [4.0, 5.0]]

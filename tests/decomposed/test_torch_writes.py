@@ -117,3 +117,26 @@ def test_a_copy_has_no_part_in_common():
         copy[0] = 0.0
         assert is_complete(x, copy)
     assert x.residual.tolist() == [[1, 1]] * 3
+
+
+# Views of tensors that are given in a sequence.
+OF_SEQUENCES = {
+    "meshgrid": lambda x, y: torch.meshgrid([x, y], indexing="ij"),
+    "meshgrid, of a tuple": lambda x, y: torch.meshgrid((x, y), indexing="xy"),
+    "atleast_2d": lambda x, y: torch.atleast_2d([x, y]),
+    "atleast_3d": lambda x, y: torch.atleast_3d((y, x))[::-1],
+}
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("name", OF_SEQUENCES)
+def test_views_of_members_of_a_sequence_follow_writes(name, which):
+    given = [np.decompose(torch.arange(1.0, 4.0)), np.decompose(torch.arange(5.0, 9.0))]
+    made = OF_SEQUENCES[name](*given)
+    given[which].mul_(3.0)
+    plain = [torch.arange(1.0, 4.0), torch.arange(5.0, 9.0)]
+    plain[which] *= 3.0
+    for got, want in zip(made, OF_SEQUENCES[name](*plain), strict=True):
+        assert torch.equal(got.value, want)
+        torch.testing.assert_close(got.components.sum(0), want)  # of a baseline of zeros
+        assert not got.residual.any()

@@ -413,3 +413,34 @@ def test_views_of_arrays_stay_windows():
     for each in (x, turned, flat):
         assert float(each.components.sum()) == 40.0
         assert float(np.abs(np.completeness(each)).max()) == 0.0
+
+
+FOLLOWING = {
+    "rows": lambda t: t[1:],
+    "transposed": lambda t: t.transpose(0, 1),
+    "reshaped": lambda t: t.reshape(3, 5, 12, 1),
+    "one of the rows": lambda t: t.unbind(0)[1],
+    "parts": lambda t: t.split(2)[0],
+    "through another": lambda t: t[1:].mT[0],
+}
+
+
+@pytest.mark.parametrize("looked", ["", "d", "seen", "seen d", "d seen"])
+@pytest.mark.parametrize("view", FOLLOWING)
+def test_views_follow_what_is_written(view, looked):
+    """Whether or not the components of either have been made as a tensor before."""
+    take = FOLLOWING[view]
+    for partition in ("last axis", "another axis", "equal blocks"):
+        d = np.decompose(X.clone(), **PARTITIONS[partition])
+        parts = torch.stack([take(part) for part in again(d * 1.0).components])
+        seen = take(d)
+        assert is_lazy(seen)
+        held = [{"d": d, "seen": seen}[name].components for name in looked.split()]
+        if "d" in looked and "seen" in looked:  # in one memory, as their values are
+            assert len({tensor.untyped_storage().data_ptr() for tensor in held}) == 1
+        d.mul_(3.0)
+        assert torch.equal(seen.value, 3 * take(X))
+        assert torch.equal(seen.components, 3 * parts)
+        seen.mul_(2.0)
+        assert torch.equal(take(d).components, 6 * parts)
+        assert torch.equal(d.c_sum(), d.value)

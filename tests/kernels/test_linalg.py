@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy
 import pytest
 import torch
@@ -127,3 +129,30 @@ def test_pseudo_inverses_of_full_rank_by_golub_and_pereyra(shape, dtype):
         want = want + w * rate
     numpy.testing.assert_allclose(got.components.numpy(), want, rtol=0, atol=1e-10)
     assert torch.equal(got.value, torch.linalg.pinv(a))
+
+
+GENERALISED = {
+    "matmul": ((2, 3), (3, 2)),
+    "vecdot": ((2, 3), (2, 3)),
+    "matvec": ((2, 3), (3,)),
+    "vecmat": ((2,), (2, 3)),
+}
+SIGNATURES = [
+    "dd->d", "ff->f", "ll->l", "FF->F", "d", "??->?", ("f8", "f8", "f8"), (None, None, "f4"), "ff->d", "dd", "xx->x",
+    ("f4", "f4"), 3,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GENERALISED)
+def test_signatures_of_generalised_ufuncs_are_numpys(name):
+    x, y = (numpy.arange(1.0, 1 + numpy.prod(shape)).reshape(shape) for shape in GENERALISED[name])
+
+    def outcome(lib, signature, dtype):
+        try:
+            made = getattr(lib, name)(lib.array(x, dtype), lib.array(y, dtype), signature=signature)
+        except (TypeError, ValueError) as error:
+            return TypeError if isinstance(error, TypeError) else ValueError
+        return str(made.dtype), numpy.asarray(made).tolist()
+
+    for signature, dtype in itertools.product(SIGNATURES, ["int64", "float32", "float64"]):
+        assert outcome(np, signature, dtype) == outcome(numpy, signature, dtype), (signature, dtype)

@@ -144,3 +144,12 @@ def test_a_condition_that_has_not_moved_leaves_no_number_with_nothing(number):
     x[x.value != x.value] = 1.0
     x[x > 100] = 5.0
     assert x.components[0, 2] == -2
+
+
+@pytest.mark.parametrize("function", [torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor])
+def test_bits_of_integers_drop_contributions_and_say_so(function):
+    x = np.decompose(torch.tensor([6.0, 3.0]), baseline=torch.tensor([1.0, 2.0])).to(torch.int64)
+    with pytest.warns(np.DecompositionWarning, match=function.__name__):
+        made = function(x, torch.tensor([3, 1]))
+    assert type(made) is torch.Tensor
+    assert made.tolist() == function(torch.tensor([6, 3]), torch.tensor([3, 1])).tolist()

@@ -122,3 +122,20 @@ def test_reverse_mode_goes_back_by_the_signs_that_were(name):
     numpy.testing.assert_allclose(*[numpy.asarray(one.attribution) for one in both], rtol=1e-7, atol=1e-9)
     change = both[1].value - both[1].residual
     assert abs(both[1].attribution.sum() - change) <= 1e-9
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (6, 3)])
+@pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")  # signs
+def test_vectors_leave_the_space_in_which_their_singular_values_are_equal(shape):
+    """All along the way the singular values are equal, and the vectors of the longer side turn out of their space."""
+    tall, k = shape[0] > shape[1], min(shape)
+    r = numpy.eye(2 * k, k)
+    x = r + 0.75 * numpy.eye(2 * k, k, -k)
+    given = [np.array(a if tall else a.T) for a in (x, r)]
+    u, _, vh = np.linalg.svd(np.decompose(given[0], axis=0, baseline=given[1]), full_matrices=False)
+    made = u if tall else vh.T
+    for ends, a in ((made.value, x), (made.residual, r)):
+        numpy.testing.assert_allclose(numpy.asarray(ends @ ends.T), a @ a.T / (a.T @ a)[0, 0], atol=1e-12)
+    missing = made.value - made.residual - made.components.sum(0)
+    assert abs(missing).max() < 1e-10
+    assert abs(made.components).max() > 0.1

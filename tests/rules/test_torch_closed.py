@@ -203,3 +203,25 @@ def test_windows_of_fractional_pooling_are_those_of_torch(shape, dtype):
         want = flat.gather(1, places.flatten(1)).reshape(got.shape)
         torch.testing.assert_close(got.components, torch.where(got.value > 0, want.components, got.components))
         torch.testing.assert_close(got.c_sum(), got.value)
+
+
+@pytest.mark.parametrize("dim", [None, 1, 0, (0, 2)])
+@pytest.mark.parametrize("order", [3, 1.5, 0.5, -1, 4.0, -2, 1, 2])
+def test_norms_of_any_order_are_the_exact_integral(order, dim):
+    source = torch.Generator().manual_seed(0)
+    x, base = (torch.rand(3, 4, 2, generator=source, dtype=D) + 0.5 for _ in range(2))
+
+    def rate(t: float) -> torch.Tensor:
+        u = (base + t * (x - base)).requires_grad_()
+        (found,) = torch.autograd.grad(torch.linalg.vector_norm(u, order, dim).sum(), u)  # each element is in one norm
+        return found
+
+    axes = tuple(range(3)) if dim is None else dim
+    want = torch.linalg.vector_norm(x, order, dim) - torch.linalg.vector_norm(base, order, dim)
+    made = torch.linalg.vector_norm(np.decompose(x, baseline=base, axis=1), order, dim)
+    torch.testing.assert_close(made.c_sum() - made.residual, want, rtol=1e-9, atol=1e-9)
+    shares = _integral(rate, 4) * (x - base)
+    for i, component in enumerate(made.components):
+        alone = torch.zeros_like(x)
+        alone[:, i] = shares[:, i]
+        torch.testing.assert_close(component, alone.sum(axes), rtol=1e-7, atol=1e-9)

@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn.utils import rnn
 
 import npdec as np
+from npdec._rules import recurrent_multipliers
 from torch_checks import check, check_forward, flat, is_decomposed
 from torch_modules import LOOKED_AT, MODES, TABLE, D
 from torch_samples import Sample
@@ -246,6 +247,14 @@ def test_recurrent_networks(kind: str, setting: str, form: str) -> None:
         last = network(rnn.pack_padded_sequence(x, lengths, enforce_sorted=False))[1]
     states = [torch.randn(s.shape, dtype=D) for s in (last if isinstance(last, tuple) else (last,))]
     _check(packed, x, *states)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("at_once", [1, 60, 100])
+def test_steps_of_which_few_are_made_at_once(monkeypatch: pytest.MonkeyPatch, kind: str, at_once: int) -> None:
+    monkeypatch.setattr(recurrent_multipliers, "_AT_ONCE", at_once)
+    for length in (1, 2, 3, 5):
+        _check(_network(kind, "bidirectional stack"), _n(length, 3, 4))
 
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])

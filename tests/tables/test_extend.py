@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy
 import pytest
@@ -16,6 +16,7 @@ from npdec.extend import (
     ArrayLike,
     AxisLike,
     DTypeLike,
+    Inexact,
     Linear,
     Multilinear,
     Opaque,
@@ -44,6 +45,38 @@ def softsign(x):
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
+
+
+def test_integers_of_an_inexact_argument_are_float64():
+    @operation(method=True)
+    def toy_root(a: Inexact[ArrayLike], more: Sequence[Inexact[ArrayLike]] = (), w: Inexact[Pointwise] | None = None):
+        """Square roots of sums.
+
+        >>> np.toy_root(4)
+        np.float64(2.0)
+        """
+        assert all(x.is_floating_point() or x.is_complex() for x in (a, *more, *([] if w is None else [w])))
+        return torch.sqrt(sum((*more, a if w is None else a * w)))
+
+    for dtype in ("bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "complex64"):
+        x = numpy.array([1, 4, 1]).astype(dtype)
+        wide = x if x.dtype.kind in "fc" else x.astype("float64")
+        assert str(np.toy_root(np.array(x)).dtype) == str(wide.dtype)
+        assert np.array(x).toy_root().dtype == np.toy_root(x).dtype
+        numpy.testing.assert_allclose(
+            numpy.asarray(np.toy_root(x, [x, x], x)), numpy.sqrt(wide * wide + wide + wide), 1e-3
+        )
+        if x.dtype.kind == "f":
+            d = np.decompose(np.array(x))
+            assert np.toy_root(d, w=x).components.dtype == x.dtype
+
+
+def test_an_inexact_argument_is_an_array():
+    with pytest.raises(TypeError, match="unknown type tag"):
+
+        @operation
+        def toy_axis(a: ArrayLike, axis: Inexact[AxisLike]):
+            """No array."""
 
 
 def test_an_operation_is_a_function_and_a_method():

@@ -16,6 +16,7 @@ import torch
 
 import npdec as np
 import samples
+from tiers import turns
 
 RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "complex128": 1e-12}
 # Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
@@ -373,6 +374,9 @@ def test_in_another_dtype(name):
     for dtype in ("float32", "float16", "complex64", "int64", "int8", "uint16", "bool"):
         with samples.named(dtype):
             check_in_another_dtype(name, dtype)
+    for dtype in turns(("int16", "int32", "uint8", "uint32", "uint64"), NAMES.index(name), 5):
+        with samples.named(dtype):
+            check_in_another_dtype(name, dtype)
 
 
 def check_in_another_dtype(name: str, dtype: str) -> None:
@@ -380,7 +384,7 @@ def check_in_another_dtype(name: str, dtype: str) -> None:
         if a.dtype != "float64":
             return a
         with numpy.errstate(all="ignore"):
-            x = abs(numpy.array(a.data)) if dtype == "uint16" else numpy.array(a.data)
+            x = abs(numpy.array(a.data)) if dtype.startswith("u") else numpy.array(a.data)
             return samples.Arr(numpy.nan_to_num(x).astype(dtype).tolist(), dtype)
 
     refused = 0
@@ -391,13 +395,36 @@ def check_in_another_dtype(name: str, dtype: str) -> None:
         if refusal and (refusal is DIFFERS or isinstance(got, TypeError)):
             assert refusal is DIFFERS or refusal in str(got)
             refused += 1
-        elif dtype in sample.degenerate:
+        elif dtype in sample.degenerate or (
+            sample.degenerate and dtype in ("int16", "int32", "uint8", "uint32", "uint64")
+        ):
             compare_outcomes(name, converted.of(shape_only=True))
             for left, right in FACTORS[name](converted.build(np)[0][0], _outcome(np, name, converted)):
                 compare(left, plain(right), RTOL.get(dtype, 1e-12))
         else:  # NumPy rounds some factors and differences to the precision of the input
             compare_outcomes(name, converted, rtol=RTOL.get(dtype))
     assert bool(refused) is ((name, dtype) in REFUSED)
+
+
+@each_name
+def test_errors_in_bfloat16_are_those_of_float16(name):
+    """NumPy has no bfloat16: where it computes with halves, npdec gives a result, and else no error of torch's own."""
+    for sample in samples.SAMPLES[name]:
+        with samples.named(f"{name}{sample}"):
+            want = _outcome(numpy, name, in_form(sample, _half))
+            got = _outcome(np, name, in_form(sample, _brain))
+            assert isinstance(got, Exception) == isinstance(want, Exception)
+            if isinstance(want, Exception):
+                assert type(got).__name__ in {cls.__name__ for cls in type(want).__mro__[:-3]}
+
+
+def _half(a: samples.Arr) -> Any:
+    return samples.Made(lambda lib: numpy.array(a.data, "float16")) if a.dtype == "float64" else a
+
+
+def _brain(a: samples.Arr) -> Any:
+    made = lambda lib: lib.asarray(torch.tensor(a.data, dtype=torch.float64).to(torch.bfloat16))  # noqa: E731
+    return samples.Made(made) if a.dtype == "float64" else a
 
 
 DIFFERS = "differs"
@@ -408,6 +435,7 @@ REFUSED: dict[tuple[str, str], str] = {
     ("histogram2d", "complex64"): "complex values have no order",
     ("histogramdd", "complex64"): "complex values have no order",
     ("interp", "complex64"): "must be real",
+    **dict.fromkeys(itertools.product(["argsort"], ["uint32", "uint64"]), "differs"),  # in the order of what is equal
     ("poly", "complex64"): DIFFERS,  # NumPy makes the result real where the roots' values are in conjugate pairs
 }
 # What holds of the vectors even where they are arbitrary: pairs that are equal.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,12 @@ def test_a_fault_in_an_elif_is_marked_before_the_if(script, tmp_path):
     path.write_text(SAMPLE, "utf-8")
     at = SAMPLE.index("is None")
     assert script.line_of(script.statement(script.Fault("operator", path, at, at + 2, "is not"))[0]) == 2
+
+
+def test_mutants_that_were_read_have_reasons():
+    rows = tomllib.loads((SCRIPT.parent / "mutants_equivalent.toml").read_text("utf-8"))["mutant"]
+    for row in rows:
+        source = (SCRIPT.parents[1] / row["file"]).read_text("utf-8")
+        assert row["reason"]
+        for line in row["fault"]:
+            assert line[0] == "+" or line[1:] in source, f"no such line any more: take {line!r} out"

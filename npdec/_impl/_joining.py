@@ -1,0 +1,59 @@
+"""Joining arrays that fit, with the axes of the result ordered in memory as theirs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+__all__ = ["at_once", "join"]
+
+
+def join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+    """The arrays joined, with the axes ordered in memory as theirs are."""
+    for a in arrays:
+        if not a.is_contiguous():
+            break
+    else:
+        return torch.cat(list(arrays), axis)
+    order = _memory_order(arrays)
+    joined = torch.cat([a.permute(order) for a in arrays], order.index(axis))
+    return joined.permute([order.index(i) for i in range(len(order))])
+
+
+def at_once(
+    function: Callable[..., torch.Tensor], arrays: Sequence[torch.Tensor], axis: Any, dtype: Any, casting: str
+) -> torch.Tensor | None:
+    """What torch makes of row-major arrays of one dtype and as many axes; None where there is more to do, or to say."""
+    if dtype is not None or casting != "same_kind" or type(axis) is not int:
+        return None
+    first = arrays[0]
+    kind, ndim = first.dtype, first.dim()
+    for a in arrays:
+        if a.dtype is not kind or a.dim() != ndim or type(a) is not torch.Tensor or not a.is_contiguous():
+            return None
+    try:
+        return function(arrays, axis)
+    except (RuntimeError, IndexError):
+        return None
+
+
+def _memory_order(arrays: Sequence[torch.Tensor]) -> list[int]:
+    """The axes from the one with the largest steps in memory to the one with the smallest, in as many arrays as agree.
+
+    Axes of length one have no order; where arrays contradict each other the axes stay as they are.
+    """
+    order: list[int] = []
+    for axis in range(arrays[0].ndim):
+        place = len(order)
+        for k in range(len(order) - 1, -1, -1):
+            verdicts = [
+                a.stride(axis) > a.stride(order[k]) for a in arrays if a.shape[axis] != 1 and a.shape[order[k]] != 1
+            ]
+            if verdicts and not all(verdicts):
+                break
+            if verdicts:
+                place = k
+        order.insert(place, axis)
+    return order

@@ -1,0 +1,283 @@
+"""np.jit: which graph serves a call, and what is done where there is none."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import threading
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._array import fp_state
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._devices import current_device
+from npdec._jit.environment import Environment
+from npdec._jit.program import Mismatch, Program, recorded, tensor_of
+from npdec._jit.recorder import is_array
+from npdec._random.generator import Generator
+from npdec._torch.tracing import Refused, recording
+
+__all__ = ["Jitted", "compiler", "is_carrying", "static_places"]
+
+Function = Callable[..., Any]
+
+_MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read elsewhere differ
+_MOST_KEYS = 64
+_FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device)
+_EAGERLY: Any = object()
+_lock = threading.RLock()
+
+
+def is_carrying(tree: Any) -> bool:
+    """Whether an argument, or what it holds, is decomposed."""
+    if isinstance(tree, ArrayBase):
+        return type(tree._t) is DecomposedTensor
+    if isinstance(tree, (tuple, list)):
+        return any(map(is_carrying, tree))
+    return any(map(is_carrying, tree.values())) if isinstance(tree, dict) else type(tree) is DecomposedTensor
+
+
+class _Arguments:
+    """The arguments of one call: leaves, and the key that says of which kind they are."""
+
+    def __init__(self, static: frozenset[int], names: frozenset[str]) -> None:
+        self.static, self.names = static, names
+        self.leaves: list[Any] = []
+        self.key: list[Any] = []
+        self._seen: dict[int, int] = {}
+
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for i, arg in enumerate(args):
+            self._static(arg) if i in self.static else self._read(arg)
+        for name, arg in kwargs.items():
+            self.key.append(name)
+            self._static(arg) if name in self.names else self._read(arg)
+
+    def _static(self, value: Any) -> None:
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"jit: a static argument must be hashable, which {type(value).__name__!r} is not"
+            ) from None
+        self.key.append((_static_kind, type(value), repr(value) if isinstance(value, float) else value))
+
+    def _read(self, value: Any) -> None:
+        kind = type(value)
+        if is_array(value):
+            self._array(kind, value)
+        elif kind is tuple or kind is list or hasattr(kind, "_fields"):
+            self.key.append((kind, len(value)))
+            for item in value:
+                self._read(item)
+        elif kind is dict:
+            self.key.append((kind, tuple(value)))
+            for item in value.values():
+                self._read(item)
+        elif kind in _FIXED:
+            self.key.append((kind, repr(value) if kind is float or kind is complex else value))
+        elif kind is Generator:
+            self._once(kind, value)
+        elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+            self.key.append((kind, value))
+        else:
+            raise Refused(f"an argument is of type {kind.__name__!r}: name it in static_argnums or static_argnames")
+
+    def _array(self, kind: Any, value: Any) -> None:
+        if not self._once(kind, value):
+            return
+        tensor = tensor_of(value)
+        layout = tensor.dtype, tensor.shape, tensor.stride(), tensor.device
+        self.key.append((kind, *layout, tensor.requires_grad, getattr(value, "_ro", None)))
+
+    def _once(self, kind: Any, value: Any) -> bool:
+        """Note a leaf that may be given twice; whether it is new."""
+        place = self._seen.setdefault(id(value), len(self.leaves))
+        self.leaves.append(value)
+        if place < len(self.leaves) - 1:
+            self.key.append((kind, place))
+            return False
+        self.key.append(kind)
+        return True
+
+
+_static_kind = object()
+
+
+def _rebuilt(environment: Environment, args: Any, kwargs: Any, given: _Arguments, leaves: list[Any]) -> Any:
+    """The arguments with other leaves in the place of theirs."""
+    found = iter(leaves)
+
+    def read(value: Any) -> Any:
+        kind = type(value)
+        if is_array(value) or kind is Generator:
+            return next(found)
+        if kind is list:
+            return environment.watched([read(item) for item in value], "a list that is given")
+        if kind is tuple or hasattr(kind, "_fields"):
+            items = [read(item) for item in value]
+            return tuple(items) if kind is tuple else kind(*items)
+        if kind is dict:
+            return environment.watched({key: read(item) for key, item in value.items()}, "a dict that is given")
+        if isinstance(value, types.FunctionType):
+            return environment.read(lambda: value, value, "an argument")
+        return value
+
+    def one(value: Any, static: bool) -> Any:
+        if not static:
+            return read(value)
+        return environment.read(lambda: value, value, "an argument") if isinstance(value, types.FunctionType) else value
+
+    return (
+        tuple([one(arg, i in given.static) for i, arg in enumerate(args)]),
+        {name: one(arg, name in given.names) for name, arg in kwargs.items()},
+    )
+
+
+class Jitted:
+    """A function, and its graphs."""
+
+    def __init__(
+        self, function: Function, backend: Any, fullgraph: bool, static: frozenset[int], names: frozenset[str]
+    ) -> None:
+        self.function, self.backend, self.fullgraph = function, backend, fullgraph
+        self.static, self.names = static, names
+        self.programs: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if recording.get() is not None or _is_transformed():
+            return self.function(*args, **kwargs)
+        given = _Arguments(self.static, self.names)
+        try:
+            given.read(args, kwargs)
+        except Refused as refusal:
+            return self._eagerly(None, refusal, args, kwargs)
+        state = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), current_device(), torch.get_default_dtype()
+        key = (*given.key, *state)
+        programs = self.programs.get(key, ())
+        if programs is _EAGERLY or (fp_state.watching and fp_state.current().kinds):
+            return self.function(*args, **kwargs)
+        for i, program in enumerate(programs):
+            if program.environment.holds():
+                try:
+                    made = program(given.leaves)
+                except Mismatch:
+                    continue
+                if i:  # that which served last is asked first
+                    programs.remove(program)
+                    programs.insert(0, program)
+                return made
+        return self._recorded(key, given, args, kwargs)
+
+    def _recorded(self, key: Any, given: _Arguments, args: Any, kwargs: Any) -> Any:
+        with _lock:
+            programs = self.programs.setdefault(key, [])
+            if programs is _EAGERLY:
+                return self.function(*args, **kwargs)
+            try:
+                if len(programs) >= _MOST_PROGRAMS:
+                    raise Refused(f"{_MOST_PROGRAMS} graphs were made for arguments of one kind, and none is for these")
+                if len(self.programs) > _MOST_KEYS:
+                    raise Refused(f"graphs were made for {_MOST_KEYS} kinds of arguments, numbers of Python's included")
+                program = self._program(given, args, kwargs)
+            except Refused as refusal:
+                return self._eagerly(key, refusal, args, kwargs)
+            except Exception as error:  # whatever stops the function on stand-ins: eagerly it may run, or says why not
+                return self._eagerly(key, error, args, kwargs)
+        try:
+            made = program(given.leaves)
+        except Mismatch:
+            return self._eagerly(key, Refused("the graph gives other numbers than the function"), args, kwargs)
+        programs.insert(0, program)
+        return made
+
+    def _program(self, given: _Arguments, args: Any, kwargs: Any) -> Program:
+        def build(environment: Environment, leaves: list[Any]) -> Any:
+            return _rebuilt(environment, args, kwargs, given, leaves)
+
+        return recorded(self.function, given.leaves, build, self.backend)
+
+    def _eagerly(self, key: Any, why: BaseException, args: Any, kwargs: Any) -> Any:
+        """Run the function as it is, and say so once, unless it raises itself."""
+        made = None
+        if self.fullgraph:
+            made = self.function(*args, **kwargs) if not isinstance(why, Refused) else None
+            raise RuntimeError(self._said(why)) from why
+        made = self.function(*args, **kwargs)
+        if key is None or self.programs.get(key) is not _EAGERLY:
+            if key is not None:
+                self.programs[key] = _EAGERLY
+            else:
+                key = str(why)
+                if key in self.programs:
+                    return made
+                self.programs[key] = _EAGERLY
+            warnings.warn(self._said(why), UserWarning, stacklevel=4)
+        return made
+
+    def _said(self, why: BaseException) -> str:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        reason = (
+            str(why).splitlines()[0] if isinstance(why, Refused) else f"{type(why).__name__}: {why}".splitlines()[0]
+        )
+        place = ""
+        for frame, line in traceback.walk_tb(why.__traceback__):
+            module = frame.f_globals.get("__name__") or ""
+            if module and module.partition(".")[0] not in ("npdec", "torch"):  # compiled wrappers stand in no module
+                file = frame.f_code.co_filename
+                text = linecache.getline(file, line).strip()
+                place = f" (line {line} of {os.path.basename(file)}{': ' if text else ''}{text})"
+        return f"np.jit runs {name} uncompiled: {reason}{place}"
+
+
+def _is_transformed() -> bool:
+    return torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling()
+
+
+def static_places(function: Function, argnums: Any, argnames: Any) -> tuple[frozenset[int], frozenset[str]]:
+    """The places and names of static arguments: what is named in one way is so in the other too."""
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    names = [argnames] if isinstance(argnames, str) else list(argnames)
+    if not numbers and not names:
+        return frozenset(), frozenset()
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset(numbers), frozenset(names)
+    placed = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    known = {p.name for p in parameters}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name not in known and not takes_any:
+            raise ValueError(f"jit: static_argnames names {name!r}, which is no parameter of {function}")
+    count = len(placed)
+    takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for i, number in enumerate(numbers):
+        if not takes_more and not -count <= number < count:
+            raise ValueError(f"jit: static_argnums names parameter {number} of {function}, which has {count}")
+        numbers[i] = number + count if number < 0 else number
+    named = {placed[number] for number in numbers if number < count} | set(names)
+    return frozenset({*numbers, *(placed.index(name) for name in names if name in placed)}), frozenset(named)
+
+
+def compiler(backend: Any, mode: str | None, options: dict[str, Any] | None) -> Callable[..., Callable[..., Any]]:
+    """What compiles a graph, as torch.compile would with these options."""
+
+    def compiled(graph: torch.fx.GraphModule, tensors: list[torch.Tensor]) -> Callable[..., Any]:
+        if backend == "eager":
+            return graph.forward
+        if backend == "inductor":
+            return torch._TorchCompileInductorWrapper(mode, options, None)(graph, tensors)
+        from torch._dynamo.backends.registry import lookup_backend
+
+        made = lookup_backend(backend) if isinstance(backend, str) else backend
+        return made(graph, tensors, **({"options": options} if options else {}))
+
+    return compiled

@@ -1,0 +1,298 @@
+"""One graph of a function: how it is recorded, and how it is run on other arrays of the same shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils import _pytree
+
+from npdec._array import memory, wrap
+from npdec._array.convert import as_tensor
+from npdec._array.generic import generic
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._jit.draws import Draws
+from npdec._jit.environment import Environment, Get
+from npdec._jit.recorder import Recorder, copied, is_array
+from npdec._random.generator import Generator
+from npdec._torch.tracing import Refused, recording
+
+__all__ = ["Mismatch", "Program", "recorded"]
+
+
+class Mismatch(Exception):
+    """The graph is not for these numbers."""
+
+
+class _Source(NamedTuple):
+    """Where a tensor that the graph is given comes from."""
+
+    place: int | None  # of the leaf of the arguments, or None for what the function reads elsewhere
+    get: Get | None
+    stand_in: Any
+    tensor: torch.Tensor
+
+
+def tensor_of(leaf: Any) -> torch.Tensor:
+    """The tensor of an array or a scalar, of NumPy's, or of torch's."""
+    if isinstance(leaf, ArrayBase):
+        return leaf._t
+    return leaf if isinstance(leaf, torch.Tensor) else as_tensor(leaf)
+
+
+def _dressed(tensor: torch.Tensor, like: Any) -> Any:
+    """A stand-in of the kind of an argument."""
+    if isinstance(like, torch.Tensor):
+        return tensor
+    if isinstance(like, generic):
+        return wrap.wrap_scalar(tensor)
+    array = wrap.wrap_array(tensor)
+    reason = getattr(like, "_ro", None)
+    if reason is not None:
+        memory.freeze(array, reason)
+    return array
+
+
+def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.requires_grad
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------------
+
+
+class _Result(NamedTuple):
+    """How a leaf of the results is made: `kind` says from what."""
+
+    kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made
+    value: Any  # the constant, or the place of the argument or of the result of the graph
+    array: Any = None  # for tensors: whether an array (True), a scalar (False) or a tensor (None) is wanted
+    layout: tuple[Any, ...] = ()  # shape, steps and offset of a view
+    read_only: str | None = None
+
+    def build(self, owners: Sequence[Any], tensors: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> Any:
+        if self.kind == "made":
+            tensor = made[self.value]
+        elif self.kind == "constant":
+            return self.value
+        elif self.kind == "argument":
+            return owners[self.value]
+        elif self.kind == "part":
+            shape, steps, offset = self.layout
+            base = made[self.value]
+            tensor = base.as_strided(shape, steps, base.storage_offset() + offset)
+        else:
+            shape, steps, offset = self.layout
+            given = tensors[self.value]
+            tensor = given.as_strided(shape, steps, given.storage_offset() + offset)
+            return tensor if self.array is None else memory.view(owners[self.value], tensor)
+        if self.array is None:
+            return tensor
+        if not self.array:
+            return wrap.wrap_scalar(tensor)
+        array = wrap.wrap_array(tensor)
+        if self.read_only is not None:
+            memory.freeze(array, self.read_only)
+        return array
+
+
+class _Results:
+    """The results of a recording, as parts of what the graph is to give."""
+
+    def __init__(self, recorder: Recorder, sources: Sequence[_Source]) -> None:
+        self.recorder, self.sources = recorder, sources
+        self.tensors: list[torch.Tensor] = []  # of the graph
+        self.strides: list[tuple[int, ...] | None] = []  # that a tensor must have, as there are views of it
+        self._places: dict[int, int] = {}
+        self._given = {source.tensor.untyped_storage()._cdata: i for i, source in reversed([*enumerate(sources)])}
+        self._owners = {id(source.stand_in): i for i, source in enumerate(sources)}
+
+    def read(self, tree: Any) -> tuple[list[_Result], Any]:
+        leaves, spec = _pytree.tree_flatten(tree)
+        arrays = [leaf for leaf in leaves if isinstance(leaf, (ArrayBase, torch.Tensor))]
+        memories = [tensor_of(leaf).untyped_storage()._cdata for leaf in arrays if self._is_plain(leaf)]
+        shared = {one for one in memories if memories.count(one) > 1}
+        return [self._leaf(leaf, shared) for leaf in leaves], spec
+
+    def _is_plain(self, leaf: Any) -> bool:
+        if isinstance(tensor_of(leaf), DecomposedTensor):
+            raise Refused("it returns decomposed arrays, which none of its arguments is")
+        return True
+
+    def _leaf(self, leaf: Any, shared: set[int]) -> _Result:
+        if id(leaf) in self._owners:
+            return _Result("argument", self._owners[id(leaf)])
+        if not isinstance(leaf, (ArrayBase, torch.Tensor)):
+            if isinstance(leaf, (bool, int, float, complex, str, bytes, type(None))):
+                return _Result("constant", leaf)
+            raise Refused(f"it returns a {type(leaf).__name__}")
+        tensor = self.recorder._known(tensor_of(leaf))
+        array = None if isinstance(leaf, torch.Tensor) else not isinstance(leaf, generic)
+        read_only, mirrored = getattr(leaf, "_ro", None), getattr(leaf, "_src", None)
+        storage = tensor.untyped_storage()._cdata
+        if mirrored is not None:
+            source = mirrored[0]._t.untyped_storage()._cdata
+            if source in self._given or source in shared:
+                raise Refused("it returns a reversed view of an array that is seen outside")
+        if array is not False and storage in self._given:
+            place = self._given[storage]
+            base = self.sources[place].tensor
+            if base.dtype is not tensor.dtype or base.is_conj() != tensor.is_conj() or base.is_neg() != tensor.is_neg():
+                raise Refused("it returns a view of an argument as another dtype")
+            offset = tensor.storage_offset() - base.storage_offset()
+            return _Result("view", place, array, (tensor.shape, tensor.stride(), offset), read_only)
+        if array is not False and storage in shared:
+            base = tensor._base if tensor._base is not None else tensor
+            if base.dtype is not tensor.dtype or tensor.is_conj() or tensor.is_neg() or not _is_dense(base):
+                raise Refused("its results look at one memory as several dtypes, or with gaps")
+            offset = tensor.storage_offset() - base.storage_offset()
+            place = self._place(base, base.stride())
+            return _Result("part", place, array, (tensor.shape, tensor.stride(), offset), read_only)
+        return _Result("made", self._place(tensor, None), array, (), read_only)
+
+    def _place(self, tensor: torch.Tensor, strides: tuple[int, ...] | None) -> int:
+        if id(tensor) not in self._places:
+            self._places[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+            self.strides.append(strides)
+        place = self._places[id(tensor)]
+        self.strides[place] = strides or self.strides[place]
+        return place
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+    return tensor.permute(order).is_contiguous()
+
+
+# -- the program -------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """A compiled graph, what it is given and what becomes of its results."""
+
+    def __init__(self, recorder: Recorder, environment: Environment, sources: list[_Source], draws: Draws) -> None:
+        self.environment, self.draws = environment, draws
+        self.places = [source.place for source in sources]
+        self.gets = [source.get for source in sources]
+        self.layouts = [_layout(tensor_of(source.get())) if source.get else None for source in sources]
+        self.written: list[int] = []
+        self.conditional = bool(recorder.conditions)
+        self.results: list[_Result] = []
+        self.spec: Any = None
+        self.strides: list[tuple[int, ...] | None] = []
+        self.compiled: Callable[..., Any] = lambda: ()
+
+    def owners(self, leaves: Sequence[Any]) -> list[Any]:
+        """The arrays that the graph is given, of the leaves of the arguments."""
+        found = []
+        for place, get, layout in zip(self.places, self.gets, self.layouts):
+            if place is not None:
+                found.append(leaves[place])
+            else:
+                assert get is not None
+                owner = get()
+                if _layout(tensor_of(owner)) != layout:
+                    raise Mismatch
+                found.append(owner)
+        return found
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run it. Raises Mismatch, with nothing written, if the graph is not for these numbers."""
+        owners = self.owners(leaves)
+        tensors = [tensor_of(owner) for owner in owners]
+        if self.written and len({tensor.untyped_storage()._cdata for tensor in tensors}) < len(tensors):
+            raise Mismatch
+        kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
+        try:
+            made = self.compiled(*tensors, *self.draws.drawn(leaves))
+            if self.conditional and not made[-1].item():
+                raise Mismatch
+        except Exception:
+            if not self.conditional and self.written:
+                raise
+            for i, before in zip(self.written, kept):
+                tensors[i].detach().copy_(before)
+            raise Mismatch from None  # uncompiled it may say what is wrong
+        for i in self.written:
+            if isinstance(owners[i], wrap.ARRAY):
+                memory.written(owners[i])
+        made = [
+            tensor if steps is None or tensor.stride() == steps else copied_as(tensor, steps)
+            for tensor, steps in zip(made, self.strides)
+        ]
+        results = [result.build(owners, tensors, made) for result in self.results]
+        return results[0] if self.spec is None else _pytree.tree_unflatten(results, self.spec)
+
+
+def copied_as(tensor: torch.Tensor, steps: tuple[int, ...]) -> torch.Tensor:
+    """A copy that lies in memory with these steps."""
+    return torch.empty_strided(tensor.shape, steps, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def recorded(
+    function: Callable[..., Any],
+    leaves: Sequence[Any],
+    build: Callable[[Environment, list[Any]], tuple[Any, dict[str, Any]]],
+    backend: Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any]],
+) -> Program:
+    """The program of a function for arguments of which these are the leaves. `build` puts leaves together again.
+
+    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then.
+    """
+    recorder, draws = Recorder(), Draws()
+    sources: list[_Source] = []
+
+    def stand_in(leaf: Any, place: int | None, get: Get | None) -> Any:
+        tensor = tensor_of(leaf)
+        if isinstance(tensor, DecomposedTensor):
+            raise Refused("it reads a decomposed array that is no argument")
+        if tensor.layout is not torch.strided or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+            raise Refused(f"it is given a tensor that is a {type(tensor).__name__}, {tensor.layout}")
+        made = recorder.given(tensor)
+        dressed = _dressed(made, leaf)
+        sources.append(_Source(place, get, dressed, made))
+        return dressed
+
+    environment = Environment(lambda get, value: stand_in(value, None, get))
+    with ExitStack() as stack:
+        stack.enter_context(recorder.fake)
+        stack.enter_context(recorder)
+        with torch.utils._python_dispatch._disable_current_modes():
+            made: dict[int, Any] = {}
+            stand_ins = []
+            for place, leaf in enumerate(leaves):
+                if is_array(leaf):
+                    if id(leaf) not in made:
+                        made[id(leaf)] = stand_in(leaf, place, None)
+                    stand_ins.append(made[id(leaf)])
+                elif isinstance(leaf, Generator):
+                    stand_ins.append(draws.stand_in(leaf, place, recorder))
+                else:
+                    stand_ins.append(leaf)
+            args, kwargs = build(environment, stand_ins)
+            ours = environment.read(lambda: function, function, "the function")
+        versions = [source.tensor._version for source in sources]
+        token = recording.set(recorder)
+        stack.callback(recording.reset, token)
+        returned = ours(*args, **kwargs)
+        environment.check_unchanged()
+        results = _Results(recorder, sources)
+        found, spec = results.read(returned)
+        written = [i for i, source in enumerate(sources) if source.tensor._version != versions[i]]
+        for source in sources:
+            if isinstance(source.stand_in, ArrayBase) and source.stand_in._t is not source.tensor:
+                raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
+        if recorder.conditions and draws.calls:
+            raise Refused("it asks for numbers, and draws others from a generator")
+        graph = recorder.finished(results.tensors)
+    program = Program(recorder, environment, sources, draws)
+    program.written, program.results, program.strides = written, found, results.strides
+    program.spec = None if spec.is_leaf() else spec
+    tensors = [tensor_of(owner) for owner in program.owners(leaves)]
+    program.compiled = backend(graph, [*tensors, *draws.samples])
+    for part in (recorder, environment, draws):
+        part.close()
+    return program

@@ -1,0 +1,282 @@
+"""What a function does to tensors, written down as a graph while it runs on stand-ins without memory.
+
+Numbers that Python asks for, to branch or to index by, become conditions of the graph: they are computed from what the
+call was given, and whoever runs the graph later looks whether they are the same then.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_iter, tree_map
+
+from npdec._core.base import ArrayBase
+from npdec._torch.tracing import Refused
+
+__all__ = ["Recorder", "copied", "is_array"]
+
+_aten = torch.ops.aten
+_MOST_OPERATIONS = 4000  # more than that take compilers minutes
+_MOST_CONDITIONS = 256
+_MOST_CONSTANT = 4096  # elements of a constant that is computed while recording, for Python to ask for
+_MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python asks
+
+
+class Recorder(TorchDispatchMode):
+    """The graph of what is done within it to tensors that `given` has made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        self.fake: Any = FakeTensorMode()
+        self.graph = torch.fx.Graph()
+        self.root = torch.nn.Module()
+        self.conditions: dict[torch.fx.Node, tuple[torch.fx.Node, Any]] = {}
+        self._nodes: dict[int, torch.fx.Node] = {}
+        self._held: list[torch.Tensor] = []  # stand-ins, so that no two of them have one id
+        self._stand_ins: dict[int, torch.Tensor] = {}  # for constants
+        self._constants: dict[int, torch.Tensor] = {}
+        self._changed: set[int] = set()  # memories of constants that are no longer constant
+        self._last: Any = None  # the last placeholder
+        self._operations: list[torch.fx.Node] = []
+        self._numbers: dict[torch.fx.Node, Any] = {}  # what the operations gave, as far as somebody has asked
+        self._answered = self._bytes = 0
+        self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
+
+    # -- what goes in and out ------------------------------------------------------------------------------------------
+
+    def given(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a tensor that the graph is given."""
+        with _disable_current_modes():
+            made = self.fake.from_tensor(tensor, static_shapes=True)
+        with self.graph.inserting_after(self._last if self._last is not None else self.graph._root):
+            self._last = self.graph.placeholder(f"given{len(self._given)}")
+        self._given.append((self._last, tensor))
+        return self._stands_for(made, self._last)
+
+    def node(self, tensor: torch.Tensor) -> torch.fx.Node:
+        """The node of a tensor that the graph knows, or of a constant."""
+        return self._nodes[id(self._known(tensor))]
+
+    def finished(self, results: Iterable[torch.Tensor]) -> torch.fx.GraphModule:
+        """The graph of these results, and last, if there are conditions, whether they hold."""
+        nodes = [self.node(result) for result in results]
+        if self.conditions:
+            hold = [
+                self.graph.call_function(_aten.eq.Scalar, (node, number)) for node, number in self.conditions.values()
+            ]
+            together = self.graph.call_function(_aten.stack.default, (hold,))
+            nodes.append(self.graph.call_function(_aten.all.default, (together,)))
+        self.graph.output(tuple(nodes))
+        return torch.fx.GraphModule(self.root, self.graph)
+
+    def close(self) -> None:
+        """Let go of all tensors."""
+        for held in (self._nodes, self._held, self._stand_ins, self._constants, self._numbers, self._given):
+            held.clear()
+
+    # -- recording -----------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is _aten._local_scalar_dense.default:
+            return self._number(self._known(args[0]))
+        if func is _aten.lift_fresh.default or func is _aten.lift_fresh_copy.default:
+            return self._known(args[0])
+        if func is _aten.equal.default:
+            return self._is_equal(*args)
+        if func is _aten._linalg_check_errors.default:
+            return self._check_errors(*args, **kwargs)
+        if _is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        self._check(func)
+        args, kwargs = tree_map(self._known, (args, kwargs))
+        tensors = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        constants = self._constants_of(func, tensors)
+        if constants is None and torch.Tag.dynamic_output_shape in func.tags and not _is_by_integers(func, args):
+            raise Refused(f"the shape of the result of {func.overloadpacket.__name__} depends on numbers")
+        return self._record(func, args, kwargs, tensors, constants)
+
+    def _check(self, func: Any) -> None:
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise Refused("torch draws random numbers: give the function a generator, or what it draws")
+        if torch.Tag.data_dependent_output in func.tags:
+            raise Refused(f"the result of {func.overloadpacket.__name__} depends on numbers")
+        if len(self._operations) >= _MOST_OPERATIONS:
+            raise Refused(
+                f"it does more than {_MOST_OPERATIONS} operations, loops being unrolled: compile the body of the loop"
+            )
+
+    def _record(self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor], constants: Any) -> Any:
+        made = func(*args, **kwargs)
+        if made is not None and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
+            return made  # a device, a shape
+        to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
+        node = self.graph.call_function(func, *tree_map(to_nodes, (args, kwargs)))
+        self._operations.append(node)
+        real = None
+        if constants is not None:
+            found = dict(zip(map(id, tensors), constants))
+            of = lambda leaf: found[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
+            real_args, real_kwargs = tree_map(of, (args, kwargs))
+            with _disable_current_modes():
+                real = func(*real_args, **real_kwargs)
+        elif func._schema.is_mutable:
+            self._no_constants(func, args, kwargs)
+        if isinstance(made, torch.Tensor):
+            self._keep(made, node, real)
+        elif isinstance(made, (tuple, list)):
+            for i, part in enumerate(made):
+                if isinstance(part, torch.Tensor):
+                    item = self.graph.call_function(operator.getitem, (node, i))
+                    self._operations.append(item)
+                    self._keep(part, item, None if real is None else real[i])
+        return made
+
+    def _keep(self, made: torch.Tensor, node: torch.fx.Node, real: torch.Tensor | None) -> None:
+        if id(made) not in self._nodes:  # what is written into is its own result
+            self._stands_for(made, node)
+            if real is not None:
+                self._constants[id(made)] = real
+
+    def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
+        self._nodes[id(made)] = node
+        self._held.append(made)
+        return made
+
+    def _known(self, leaf: Any) -> Any:
+        """A tensor that is a stand-in; of another one, which nothing given has gone into, that of a constant."""
+        if not isinstance(leaf, torch.Tensor) or id(leaf) in self._nodes:
+            return leaf
+        if id(leaf) in self._stand_ins:
+            return self._stand_ins[id(leaf)]
+        if type(leaf) not in (torch.Tensor, torch.nn.Parameter):
+            raise Refused(f"it uses a {type(leaf).__name__} that the graph does not know")
+        with _disable_current_modes():
+            name, held = f"constant{len(self._held)}", leaf.detach().clone()
+            constant = held.clone()
+            made = self.fake.from_tensor(held, static_shapes=True)
+        setattr(self.root, name, held)
+        read = self.graph.get_attr(name)
+        node = self.graph.call_function(_aten.clone.default, (read,))  # which may be written, or go out
+        self._operations += [read, node]
+        self._stands_for(made, node)
+        self._constants[id(made)] = constant
+        self._held.append(leaf)
+        self._stand_ins[id(leaf)] = made
+        return made
+
+    # -- constants -----------------------------------------------------------------------------------------------------
+
+    def _constant(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        found = self._constants.get(id(tensor))
+        return None if found is None or _memory(tensor) in self._changed else found
+
+    def _constants_of(self, func: Any, tensors: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """The numbers of constants, if an operation has only such, and few."""
+        found = []
+        for tensor in tensors:
+            constant = self._constant(tensor)
+            if constant is None or constant.numel() > _MOST_CONSTANT:
+                return None
+            found.append(constant)
+        return found
+
+    def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
+        for place, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                written = args[place] if place < len(args) else kwargs.get(argument.name)
+                self._changed.update(_memory(leaf) for leaf in tree_iter(written) if isinstance(leaf, torch.Tensor))
+
+    # -- what Python asks for ------------------------------------------------------------------------------------------
+
+    def _number(self, tensor: torch.Tensor) -> Any:
+        constant = self._constant(tensor)
+        if constant is not None:
+            with _disable_current_modes():
+                return constant.item()
+        if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+            raise Refused("Python asks for a number (float(), .item(), math) that depends on the arguments")
+        node = self._nodes[id(tensor)]
+        if len(self.conditions) >= _MOST_CONDITIONS:
+            raise Refused(f"it asks for more than {_MOST_CONDITIONS} numbers that depend on the arguments")
+        self._answer()
+        with _disable_current_modes():
+            number = self._numbers[node].item()
+        kept = self.graph.call_function(_aten.clone.default, (node,))  # it may be written later
+        self._operations.append(kept)
+        self.conditions[kept] = kept, number
+        return number
+
+    def _is_equal(self, a: torch.Tensor, b: torch.Tensor) -> bool:
+        if a.shape != b.shape:
+            return False
+        with self:
+            return bool(torch.eq(a, b).all())
+
+    def _check_errors(self, info: torch.Tensor, name: str, *, is_matrix: bool = False) -> None:
+        """What torch asks after a factorisation: that it succeeded."""
+        with self:
+            succeeded = bool(torch.eq(info, 0).all())
+        if not succeeded:
+            raise Refused(f"{name} has no result for this matrix")
+
+    def _answer(self) -> None:
+        """Compute all that is recorded so far, on copies of what is given."""
+        with _disable_current_modes():
+            for node, tensor in self._given:
+                if node not in self._numbers:
+                    self._numbers[node] = copied(tensor)
+            for node in self._operations[self._answered :]:
+                args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._numbers.__getitem__)
+                if node.op == "get_attr":
+                    made = getattr(self.root, str(node.target))
+                else:
+                    made = node.target(*args, **kwargs)  # type: ignore[operator]
+                self._numbers[node] = made
+                if isinstance(made, torch.Tensor) and not made._is_view():
+                    self._bytes += made.untyped_storage().nbytes()
+                    if self._bytes > _MOST_BYTES:
+                        raise Refused("to answer what Python asks for takes too much memory")
+        self._answered = len(self._operations)
+
+
+@functools.cache
+def _is_composite(func: Any) -> bool:
+    """Whether torch makes an operation of others, which are seen then."""
+    if func.namespace != "aten":
+        return False
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or a scalar, one of NumPy's, or a tensor."""
+    if isinstance(value, (ArrayBase, torch.Tensor)):
+        return True
+    return hasattr(value, "__array_interface__") and not isinstance(value, type)
+
+
+def _is_by_integers(func: Any, args: Any) -> bool:
+    """Whether an operation indexes by integers alone, so that the shape does not depend on them."""
+    if func is not _aten.index.Tensor:
+        return False
+    return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that lies in memory as the tensor does."""
+    tensor = tensor.detach()
+    if 0 in tensor.stride():
+        return tensor.clone()
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)
