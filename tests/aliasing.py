@@ -21,6 +21,13 @@ NODES, WEIGHTS = numpy.polynomial.legendre.leggauss(48)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 
 
+def named_parts(x, carries):
+    """The value of an array or a tensor and, if it carries any, its residual and its contributions by their labels."""
+    if not carries:
+        return {"value": getattr(x, "value", x)}
+    return {"value": x.value, "residual": x.residual} | dict(zip(x.labels, x.components, strict=True))
+
+
 class Pair:
     """An array (or a number) of npdec, and NumPy's arrays for each of its parts."""
 
@@ -381,10 +388,7 @@ class Arrays(RuleBasedStateMachine):
         """Each array with its model. Values are equal if `exact`, and so are bits if `bits`: what a function leaves of
         a float may have another sign of zero, or another one of the numbers that are none, on another processor."""
         for pair in self.pairs:
-            array = pair.array
-            found = {"value": array.value}
-            if pair.carries:
-                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            found = named_parts(pair.array, pair.carries)
             undefined = numpy.isnan(pair.value) | numpy.isnan(pair.parts["residual"])
             for name, wanted in pair.parts.items():
                 if name in found:
@@ -422,10 +426,7 @@ class Arrays(RuleBasedStateMachine):
     def settle(self):
         """Take over what was compared to rounding, so that the next step starts from equal numbers."""
         for pair in self.pairs:
-            array = pair.array
-            found = {"value": array.value}
-            if pair.carries:
-                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            found = named_parts(pair.array, pair.carries)
             for name, part in pair.parts.items():
                 if name in found and part.flags.writeable:
                     part[...] = numpy.asarray(found[name])
