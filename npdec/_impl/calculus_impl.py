@@ -164,7 +164,7 @@ def _spacings(f: torch.Tensor, axes: tuple[int, ...], distances: tuple[Any, ...]
         if kind(positions.dtype) in "ui":
             positions = positions.to(torch.float64)
         steps = _steps(positions, 0)
-        numbers = getattr(steps, "value", steps)  # whether one number will do is no matter of contributions
+        numbers = _util.numbers(steps)  # whether one number will do is no matter of contributions
         spacings[i] = steps[0] if _util.is_known_true(torch.all(numbers == numbers[0])) else steps
     return spacings
 

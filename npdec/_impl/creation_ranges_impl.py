@@ -171,7 +171,7 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
         return count * distance + start, math.nan
     step = distance / intervals
     # Where the step underflows to zero, the distance still has digits to share out.
-    lost = (getattr(step, "value", step) == 0).any()  # how to compute them is no matter of contributions
+    lost = (_util.numbers(step) == 0).any()  # how to compute them is no matter of contributions
     numbers = by_elements(
         lambda count, distance, step, start: (
             torch.where(lost, count / intervals * distance, count * step) + start
