@@ -152,5 +152,7 @@ def factor(case: str, n: int) -> float:
     with Meter() as meter:
         made = run(case, known)
     items = made if isinstance(made, (tuple, list)) else [made]
-    size = sum(v for item in items if not isinstance(item, (int, float)) and isinstance(v := getattr(item, "nbytes", 0), int))
+    size = sum(
+        v for item in items if not isinstance(item, (int, float)) and isinstance(v := getattr(item, "nbytes", 0), int)
+    )
     return meter.peak / max(8 * n * arrays(case), size)

@@ -41,9 +41,9 @@ def of_the_residuals(call: Call, value: Any) -> Any:
             made = _product(call, residuals)
     if made is not None:
         return made.expand(value.shape)
-    if call.traits & Trait.SELECT and len(residuals) == 1 and isinstance(value, torch.Tensor) and first.numel():
-        if not any(first.stride()) and not shares_memory(value, call.tensors[0].value):  # all elements are one
-            return first.as_strided((), (), first.storage_offset()).clone().expand(value.shape)
+    equal = call.traits & Trait.SELECT and len(residuals) == 1 and first.numel() and not any(first.stride())
+    if equal and isinstance(value, torch.Tensor) and not shares_memory(value, call.tensors[0].value):
+        return first.as_strided((), (), first.storage_offset()).clone().expand(value.shape)
     if call.traits & Trait.RESHAPE and len(residuals) == 1 and value.numel() == first.numel():
         return first.reshape(value.shape).to(value.dtype)
     return call(*residuals) if call.traits & Trait.STRIDED else call(*map(spread, call.tensors))

@@ -141,20 +141,21 @@ class Entries:
         """The same with no component twice at an element."""
         if len(self.numbers) == 1:
             return self
-        flat = [part.reshape(len(part), -1) for part in (self.numbers, self.owners)]
-        step = max(1, _COLUMN // len(self.numbers))  # sorting takes memory for each pair
-        if flat[0].shape[1] <= step:
+        size, step = self.numbers[0].numel(), max(1, _COLUMN // len(self.numbers))  # sorting takes memory for each pair
+        if size <= step:
             return self._coalesced()
-        pieces = [
-            Entries(*[part[:, i : i + step] for part in flat], self.count)._coalesced()
-            for i in range(0, flat[0].shape[1], step)
-        ]
+        pieces = [self._columns(i, step)._coalesced() for i in range(0, size, step)]
         width, shape = max(len(piece.numbers) for piece in pieces), self.numbers.shape[1:]
         pieces = [piece.wider(width) for piece in pieces]
         numbers, owners = (
             torch.cat([getattr(piece, name) for piece in pieces], 1).reshape(width, *shape)
             for name in ("numbers", "owners")
         )
+        return Entries(numbers, owners, self.count)
+
+    def _columns(self, start: int, length: int) -> Entries:
+        """Those of some of the elements, in a row."""
+        numbers, owners = (part.flatten(1)[:, start : start + length] for part in (self.numbers, self.owners))
         return Entries(numbers, owners, self.count)
 
     def _coalesced(self) -> Entries:
@@ -254,8 +255,8 @@ class Entries:
 
     def _narrowed(self) -> Entries:
         """The same with no component twice at an element, if that are fewer pairs: neighbours have some in common."""
-        flat = [part.reshape(len(part), -1)[:, : _COLUMN // len(part)] for part in (self.numbers, self.owners)]
-        if flat[0].numel() and len(Entries(*flat, self.count)._coalesced().numbers) == len(self.numbers):
+        some = self._columns(0, _COLUMN // len(self.numbers))
+        if some.numbers.numel() and len(some._coalesced().numbers) == len(self.numbers):
             return self
         made = self.coalesced()
         return made if len(made.numbers) < len(self.numbers) else self

@@ -173,9 +173,7 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
     # Where the step underflows to zero, the distance still has digits to share out.
     lost = (_util.numbers(step) == 0).any()  # how to compute them is no matter of contributions
     numbers = by_elements(
-        lambda count, distance, step, start: (
-            torch.where(lost, count / intervals * distance, count * step) + start
-        ),
+        lambda count, distance, step, start: torch.where(lost, count / intervals * distance, count * step) + start,
         *(count, distance, step, start),
     )
     if endpoint and num > 1:

@@ -145,7 +145,9 @@ def _node_by_node(
     for i, d in enumerate(steps):
         size = torch.zeros_like(d.abs(), dtype=torch.float64)
         last = [torch.zeros_like(d) for _ in last_coefficients(_NODES)]
-        for (node, _), numbers in zip(gauss_legendre(_NODES), zip(*last_coefficients(_NODES), strict=True), strict=True):
+        for (node, _), numbers in zip(
+            gauss_legendre(_NODES), zip(*last_coefficients(_NODES), strict=True), strict=True
+        ):
             m = torch.where(d == 0, 0, found(node)[i] * d)
             size = torch.maximum(size, _size(m))
             for total, number in zip(last, numbers, strict=True):

@@ -10,8 +10,8 @@ import torch
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
 from npdec._decomposed.registry import Answer, Trait
-from npdec._impl._by_elements import by_elements
 from npdec._impl import _interpolate, elementwise_math_impl, elementwise_powers_impl, slopes_impl
+from npdec._impl._by_elements import by_elements
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 

@@ -74,7 +74,7 @@ def _running(sign: int) -> Function:
             return type(made)((x.clone(), made.indices))
         indices = places_beside(name_of(func), made.indices, base.indices) if is_watched() else made.indices
         if not tracing() and _each_leads_alone(x, made, dim):
-            given = handed_on(torch.gather(x, dim, made.indices))
+            given = handed_on(cast(DecomposedTensor, torch.gather(x, dim, made.indices)))
             return type(made)((DecomposedTensor(made.values, base.values, given, x.labels, x.whole), indices))
         value, residual = sign * x.value.movedim(dim, -1), sign * x.residual.movedim(dim, -1)
         n = value.shape[-1]
