@@ -111,7 +111,8 @@ def unwrap(
     del steps
     axis = _util.normalize_axis(axis, p.ndim)
     start = torch.zeros_like(p.narrow(axis, 0, min(p.shape[axis], 1)), dtype=shift.dtype)
-    shift = torch.cat([start, torch.cumsum(shift, axis)], axis)
+    shift = torch.cumsum(shift, axis)
+    shift = torch.cat([start, shift], axis)
     if dtype.is_floating_point:
         return p.to(dtype) + shift
     return _util.from_int64(_util.to_int64(p) + shift, dtype)

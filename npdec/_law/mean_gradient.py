@@ -280,6 +280,7 @@ def mean_gradients(
     """
     start = list(residuals)
     step = [torch.where((x == r) & torch.isinf(x), 0, x - r) for x, r in zip(values, residuals, strict=True)]
+    del values
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
     count, rows = len(result), max(1, _BLOCK // (_length(start) * _NODES))
     found: list[list[torch.Tensor]] = []

@@ -98,7 +98,8 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         else:
             rows = [t.reshape(-1, k) for t in ends]
             at = [torch.prod(t, -1) for t in rows]
-            (mean,) = mean_gradients("prod", lambda u: torch.prod(u, -1), rows[:1], rows[1:], *at)
+            del ends  # long rows are kept no longer than they are needed
+            (mean,) = mean_gradients("prod", lambda u: torch.prod(u, -1), [rows.pop(0)], rows, *at)
             others = mean.reshape(factors.value.shape)
         half = torch.round(total / 2)
         grown = [torch.exp2(part.clamp(-_most(total), _most(total))) for part in (half, total - half)]

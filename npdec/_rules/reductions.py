@@ -14,6 +14,7 @@ from npdec._decomposed.choices import chosen, compare_choices, is_watched, place
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
@@ -115,7 +116,8 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
         return input.clone()
     x = input.movedim(dim, -1)
     n = x.shape[-1]
-    if x.numel() * n > _LARGE and isinstance(x, DecomposedTensor) and not x.is_complex():
+    much = x.numel() * n > _LARGE or (n > 8 and isinstance(x, DecomposedTensor) and has_many(len(x.labels)))
+    if much and isinstance(x, DecomposedTensor) and not x.is_complex() and not tracing():
         return law.quadrature(Call(torch.logcumsumexp, None, (x, -1), {})).movedim(-1, dim)
     later = torch.ones((n, n), dtype=torch.bool, device=x.device).triu(1)
     rows = x.unsqueeze(-2).expand(*x.shape[:-1], n, n)
