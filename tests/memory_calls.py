@@ -46,6 +46,7 @@ _PAIRS = "as many pairs of elements as the square of their number, in NumPy as w
 _FACTORS = "factors of a matrix, by quadrature of a derivative that holds several of its size"
 _NODES = "by quadrature, of which the nodes take several arrays each"
 _STACKED = "of a stack of two arrays, along the new axis, several arrays of its size at once"
+_KEPT = "21 times: what a running sum is a sum of is kept beside it, for who reads the contributions"
 _BINS = "a number for each bin and component"
 # What takes more than the bound, and why.
 BEYOND: dict[str, str] = {
@@ -56,6 +57,7 @@ BEYOND: dict[str, str] = {
                     "norm_except_dim cosine_similarity corrcoef cov nanstd nanvar divmod geomspace logspace interp "
                     "logaddexp2 intersect1d".split(), _NODES),
     **dict.fromkeys("max min amax amin ptp nanmax nanmin trapezoid".split(), _STACKED),
+    "unwrap": _KEPT,
     **dict.fromkeys("histogram histogram2d histogramdd histogram_bin_edges".split(), _BINS),
 }  # fmt: skip
 

@@ -116,7 +116,6 @@ MORE = """
     np.logaddexp.reduce(x)
     np.add.reduceat(x, [0, 5, 100])
     np.diff(x, 3)
-    np.unwrap(x)
     np.gradient(x, p)
     np.gradient(x, y)
     np.interp(x, np.sort(p), p)
