@@ -1,9 +1,4 @@
-"""Which arrays look at the same memory.
-
-An array that owns its memory and its views share one list of weak references to each other. Values alias through
-torch's own storage; the list is needed only when the array turns into a decomposed one (or gains labels) because
-decomposed numbers were written into it or into one of its views: then every one of them has to.
-"""
+"""Views of an array's memory, copies that stand for views, and what a write into one means for the others."""
 
 from __future__ import annotations
 
@@ -13,9 +8,11 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
 
 from npdec._array import wrap
 from npdec._array.element_order import Bytes, as_bytes, is_regular, places, plain, stands_for
+from npdec._array.family import Family, alive, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
@@ -25,50 +22,6 @@ from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 _new = object.__new__
-
-
-def _alive(members: list[ref[NDArrayBase]]) -> list[ref[NDArrayBase]]:
-    return [member for member in members if member() is not None]
-
-
-class Family(list["ref[NDArrayBase]"]):
-    """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
-
-    It has when it is longer than `most`. `frozen` says that one of them is read-only, so that a view has to look
-    whether its source is. `limit` is `most`, but then, and for copies that stand for views, negative, so that one
-    comparison of lengths tells it all. `mixed` says that beside decomposed ones there are views of other dtypes, which
-    cannot carry their contributions.
-    """
-
-    __slots__ = ("frozen", "limit", "mirrors", "mixed", "most", "origin")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.limit = self.most = 64
-        self.frozen = self.mixed = False
-        # Copies that stand for views that torch cannot make: they are brought up to date after every write.
-        self.mirrors: list[ref[NDArrayBase]] = []
-        # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
-        self.origin: ref[NDArrayBase] | None = None
-
-    def prune(self) -> None:
-        if len(self) > self.most:
-            self[1:] = _alive(self[1:])  # the owner stays first
-            self.most = max(64, 2 * len(self))
-        self.limit = -1 if self.frozen or self.origin is not None else self.most
-
-    def living(self) -> list[NDArrayBase]:
-        return [array for member in self if (array := member()) is not None]
-
-
-def family_of(array: NDArrayBase) -> Family:
-    """The family of the array, made if it has none."""
-    try:
-        return array._m
-    except AttributeError:
-        family = array._m = Family()
-        family.append(ref(array))
-        return family
 
 
 def view(source: Any, tensor: torch.Tensor) -> Any:
@@ -175,7 +128,7 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     mirrors = family_of(source).mirrors
     mirrors.append(ref(copy))
     if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
-        mirrors[:] = _alive(mirrors)
+        mirrors[:] = alive(mirrors)
 
 
 def written(array: NDArrayBase, failed: bool = False) -> None:
@@ -186,6 +139,8 @@ def written(array: NDArrayBase, failed: bool = False) -> None:
     copies behind.)
     """
     family = getattr(array, "_m", None)
+    if family is not None and (array._t.requires_grad or _forward_ad._current_level >= 0):
+        family.shut()
     if family is None or not (family.mirrors or family.origin or family.mixed):
         return
     told: set[str] = set()  # at the end, for a warning may be an error
@@ -238,7 +193,7 @@ def _renew(family: Family, told: set[str]) -> None:
             steps.append((_drop_covered, held, copy._m, told, (as_bytes(fresh) != as_bytes(held)).any(-1)))
         commit(steps)
         _renew(copy._m, told)
-    family.mirrors[:] = _alive(family.mirrors)
+    family.mirrors[:] = alive(family.mirrors)
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:

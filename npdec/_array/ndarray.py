@@ -16,10 +16,12 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, indexing, memory, ordinary, printing, wrap
+from npdec._array import construct, memory, ordinary, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
+from npdec._array.elements import ElementAccess
+from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
@@ -36,7 +38,7 @@ __all__ = ["Composition"]
 _new, _Tensor = object.__new__, torch.Tensor
 
 
-class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
+class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
     `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
@@ -154,7 +156,7 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
         try:
             family = self._m
         except AttributeError:
-            family = memory.family_of(self)
+            family = family_of(self)
         result._m = family
         family.append(ref(result))
         if len(family) > family.limit:
@@ -165,41 +167,6 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
     reshape.__doc__ = ArrayMethods.reshape.__doc__
 
     # -- indexing -------------------------------------------------------------------------------------------------
-
-    def __getitem__(self, key: Any) -> Any:
-        kind = type(key)
-        if kind is slice:
-            step = key.step
-            if step is None or (type(step) is int and step > 0):
-                tensor = self._t[key]
-                result = _new(Composition)
-                result._t = tensor
-                result._d = self._d
-                try:
-                    family = self._m
-                except AttributeError:
-                    family = memory.family_of(self)
-                result._m = family
-                family.append(ref(result))
-                if len(family) > family.limit:
-                    memory.settle(self, result)
-                return result
-        elif kind is int:
-            try:
-                tensor = self._t[key]
-            except (IndexError, ValueError):  # ValueError for what does not fit 64 bits
-                pass
-            else:
-                return memory.view(self, tensor) if tensor.dim() else wrap.wrap_scalar(tensor.clone())
-        elif kind is Composition and key._d is torch.bool and type(self._t) is torch.Tensor and key._t.dim():
-            try:
-                return wrap.wrap_array(self._t[key._t])
-            except IndexError:
-                pass
-        return indexing.getitem(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        indexing.setitem(self, key, value)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements: np.delete returns an array without them")

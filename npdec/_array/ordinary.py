@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
+from npdec._array.family import family_of
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES
@@ -50,7 +51,7 @@ def seen(array: Any, tensor: torch.Tensor) -> Any:
     try:
         family = array._m
     except AttributeError:
-        family = memory.family_of(array)
+        family = family_of(array)
     result._m = family
     family.append(ref(result))
     if len(family) > family.limit:

@@ -38,7 +38,7 @@ class NDArrayBase(ArrayBase):
     _pin: tuple[torch.Tensor, ...]
     _ro: str | None
     _src: tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]
-    _w: tuple[Any, ...] | None
+    _w: tuple[Any, ...]
 
 
 class UfuncBase:
