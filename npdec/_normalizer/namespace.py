@@ -45,6 +45,7 @@ from npdec._impl import (  # noqa: F401 - the chapters
 )
 from npdec._normalizer.operators import attach_matmul, attach_methods, attach_operators
 from npdec._normalizer.published import Published, kernels_of
+from npdec._normalizer.scalar_operators import attach_scalar_operators
 
 __all__ = ["functions"]
 
@@ -58,5 +59,6 @@ for name, kernel in functions.kernels.items():
     if folded is not None:
         functions.ufuncs[folded].reduction = functions[name]
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
+attach_scalar_operators()
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))
