@@ -277,7 +277,8 @@ _TINY = 2.0**-1022
 
 
 def _has_negative_zero(a: torch.Tensor) -> bool:
-    return bool(((a == 0) & torch.signbit(a)).any())
+    negative = torch.signbit(a)
+    return bool(negative.any()) and bool(((a == 0) & negative).any())
 
 
 def _running(function: UfuncBase, a: torch.Tensor, dim: int, found: set[str] | None) -> torch.Tensor | None:
