@@ -53,14 +53,14 @@ def settle(source: NDArrayBase, result: NDArrayBase) -> None:
         family.pop()
         del result._m
         return
-    if family.frozen:
-        result._ro = getattr(source, "_ro", None)
     if family.origin is not None:
         if _goes_around(source, result):
             result._t = result._t.clone()
             return settle(source, result)
         if hasattr(source, "_src"):
             result._src = source, None  # keeps the copy that is renewed
+    if family.frozen:
+        result._ro = getattr(source, "_ro", None)
     family.prune()
 
 

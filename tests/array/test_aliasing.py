@@ -59,12 +59,15 @@ def test_an_element_is_written_over_itself():
 
 def test_what_turns_out_as_a_copy_is_writable_and_no_view():
     for lib in (np, numpy):
-        x = lib.broadcast_to(lib.arange(3.0), (2, 3))
-        flat = x.ravel()
-        flat[0] = 9
-        assert x[0, 0] == 0
-        assert flat.flags.writeable
-        assert flat.flags.owndata
+        windows = lib.lib.stride_tricks.sliding_window_view(lib.arange(3.0), 2)
+        for x in (lib.broadcast_to(lib.arange(3.0), (2, 3)), windows, windows[::-1], windows.T[:, ::-1]):
+            assert not x.flags.writeable
+            kept = x.tolist()
+            for flat in (x.ravel(), x.ravel("F"), x.reshape(-1), x.reshape((1, -1), order="F")):
+                assert flat.flags.writeable
+                flat[..., 0] = 9
+                assert x.tolist() == kept
+            assert x.ravel().flags.owndata
 
 
 def test_views_of_no_elements_are_writable():
@@ -226,6 +229,31 @@ def test_labels_reach_real_parts_of_complex_numbers_that_are_pairs_of_real_ones(
         assert real.components.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
         real += z.imag
         assert z.tolist() == [3 + 1j] * 3
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("before", [lambda x: x[None], lambda x: x[1:], lambda x: x.T, lambda x: x[:, ::2][1:]])
+def test_labels_reach_real_parts_of_views_that_nobody_has_any_more(before, part):
+    labels = {"groups": np.zeros((3, 3), dtype=int), "labels": ["b"]}
+    given = {
+        "array": np.decompose(np.full((3, 3), 2 + 1j), **labels),
+        "tensor": np.asarray(np.decompose(torch.full((3, 3), 2 + 1j), **labels)),
+        "plain": np.asarray(torch.full((3, 3), 2 + 1j)),
+        "plain array": np.full((3, 3), 2 + 1j),
+    }
+    for name in list(given):
+        x = given.pop(name)
+        kept, seen = x[1:], getattr(before(x), part)
+        carried = x.labels
+        del x
+        seen += np.decompose(np.ones(seen.shape[-1:]), labels=["a"], groups=np.zeros(seen.shape[-1:], dtype=int))
+        assert seen.labels == kept.labels == (*carried, "a"), name
+        own = {"real": kept.real, "imag": kept.imag}
+        moved = own.pop(part)
+        wanted = numpy.zeros((3, 3))
+        before(wanted)[...] = 1
+        assert moved.components[-1].tolist() == wanted[1:].tolist(), name
+        assert not np.any(own.popitem()[1].components[-1]), name
 
 
 def test_the_value_of_a_decomposed_array_is_read_only():
