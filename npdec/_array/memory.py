@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from npdec._array import wrap
-from npdec._array.element_order import Bytes, as_bytes, is_regular, places, plain, stands_for
+from npdec._array.element_order import Bytes, as_bytes, bytes_in, is_regular, places, plain, stands_for
 from npdec._array.family import Family, alive, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
@@ -150,8 +150,6 @@ def written(array: NDArrayBase, failed: bool = False) -> None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy, told)
-        if family.mixed:
-            _drop_covered(copy._src[0]._t, family, told, failed=failed)
     _renew(family, told)
     for message in told:
         _util.warn(message, DecompositionWarning)
@@ -174,9 +172,16 @@ def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
     if type(tensor) is DecomposedTensor:
         target = decomposed_by_writing(source, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
-    at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
-    _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
-    return family_of(source)
+    at = torch.unravel_index(again(positions).reshape(tensor.shape), shape)  # its shape may have been set since
+    family, held = family_of(source), _storage.signed(target)
+    fresh = _storage.signed(tensor)
+    steps: list[Step] = [(held.__setitem__, at, fresh)]
+    if family.mixed and type(target) is not DecomposedTensor:
+        changed = torch.zeros(shape, dtype=torch.bool, device=tensor.device)
+        changed[at] = (as_bytes(held[at]) != as_bytes(fresh)).any(-1)
+        steps.append((_drop_covered, target, family, told, changed))
+    commit(steps)
+    return family
 
 
 def _renew(family: Family, told: set[str]) -> None:
@@ -322,7 +327,7 @@ def _drop_covered(
     if type(written) is DecomposedTensor or not written.numel():
         return
     covered = torch.zeros(written.untyped_storage().nbytes(), dtype=torch.bool, device=written.device)
-    its = _bytes_in(covered, written)
+    its = bytes_in(covered, written)
     its.fill_(True) if where is None else its.copy_(where[..., None])
     for member in family.living():
         tensor = member._t
@@ -331,7 +336,7 @@ def _drop_covered(
         parts = [tensor.value, tensor.residual, tensor.components]
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
         place = shared_storage.each_once(value)
-        hit = _bytes_in(covered, value)[place].any(-1)
+        hit = bytes_in(covered, value)[place].any(-1)
         if failed:
             hit &= ~_adds_up(value[place], residual[place], components[(slice(None), *place)])
         residual[place][hit] = value[place][hit]
@@ -345,10 +350,3 @@ def _adds_up(value: torch.Tensor, residual: torch.Tensor, components: torch.Tens
     wanted, size = residual + components.sum(0), residual.abs() + components.abs().sum(0)
     near = (value - wanted).abs() <= 1024 * torch.finfo(value.dtype).eps * size
     return near | (value == wanted) | (torch.isnan(value) & torch.isnan(wanted))
-
-
-def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
-    """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
-    size = view.element_size()
-    steps = (*(step * size for step in view.stride()), 1)
-    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)

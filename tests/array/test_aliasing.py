@@ -199,6 +199,29 @@ def test_a_write_that_fails_half_way_drops_what_it_reached_under_another_dtype()
     assert x.components.sum(0).tolist() == np.where(reached, 0, 2).tolist()
 
 
+REVERSED = {
+    "a row": lambda x: x[1][::-1],
+    "a row of what is reversed": lambda x: x[::-1][0],
+    "every second element": lambda x: x[:, ::-2],
+    "reversed again": lambda x: x[::-1][1:][::-1, :2],
+    "flipped": lambda x: numpy.flip(x, 1)[:, 1:] if isinstance(x, numpy.ndarray) else np.flip(x, 1)[:, 1:],
+}
+
+
+@pytest.mark.parametrize("look", REVERSED.values(), ids=REVERSED)
+def test_bits_in_reversed_copies_drop_what_they_cover(look):
+    x = np.zeros((2, 3))
+    bits = look(x.view(np.int64))
+    x[...] = np.decompose(np.full((2, 3), 3.0), baseline=1.0, axis=1)
+    with pytest.warns(np.exceptions.DecompositionWarning, match="another dtype"):
+        bits[...] = 0
+    kept = numpy.ones((2, 3))
+    look(kept)[...] = 0
+    assert x.value.tolist() == (3 * kept).tolist()
+    assert x.residual.tolist() == kept.tolist()
+    assert x.components.sum(0).tolist() == (2 * kept).tolist()
+
+
 def test_a_view_keeps_its_base_when_nobody_else_has_it():
     views = {
         "view": lambda x: x.view(),
