@@ -81,7 +81,8 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         """The array, or the buffer, that owns the memory this one looks at; None if it is its own."""
         exporter = getattr(self, "_exporter", None)
         if exporter is not None:
-            return exporter
+            base = exporter.base if isinstance(exporter, Composition) else None
+            return base if isinstance(base, Composition) else exporter
         try:
             family = self._m
         except AttributeError:

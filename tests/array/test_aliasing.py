@@ -230,8 +230,32 @@ def test_a_view_keeps_its_base_when_nobody_else_has_it():
         "transposed": lambda x: x.T,
         "reshaped": lambda x: x.reshape(x.shape),
     }
+    bits = {
+        "other dtype": lambda x: x.view(np.int64),
+        "smaller": lambda x: x.view(np.int32) if x.ndim else x.getfield(np.int32, 4),
+        "field": lambda x: x.getfield(np.int32, 4),
+        "all of a field": lambda x: x.getfield(np.float64),
+        "reversed bits": lambda x: x.view(np.int64)[::-1] if x.ndim else x.view(np.int64),
+        "bits of a part": lambda x: x[1:].view(np.int64) if x.ndim else x[None].view(np.int64),
+        "unaligned": lambda x: x.getfield(np.int32, 1),
+    }
+    for look in bits.values():
+        assert look(np.zeros(2))[0].base is None  # a scalar
+        owner = np.zeros((2, 2))
+        assert look(owner).base is owner
+        assert look(owner[1:]).base is owner
+    for lib in (np, numpy):
+        given = lib.frombuffer(bytes(16), dtype=lib.float64)
+        assert given.view(lib.int64).base is given
+        assert isinstance(given.base, bytes)
     for shape in ((), (2,)):
-        for name, look in views.items():
+        for name, look in (views | bits).items():
+            if name in bits:
+                seen = look(np.zeros(shape))
+                assert seen.base is not None, (name, shape)
+                assert seen[...].base is not None, (name, shape)
+                assert not seen.flags.owndata, (name, shape)
+                continue
             for made in (np.zeros(shape), np.decompose(np.ones(shape))):
                 seen = [look(made)]
                 del made
