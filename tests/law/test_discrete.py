@@ -198,7 +198,7 @@ def test_contributions_to_integers_tell_these_apart(given, discrete, wanted):
     assert (held.value - held.residual - held.components.sum(0) == 0).all()
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_counts_of_conditions_on_few_digits_add_up(dtype):
     x = torch.arange(-1500, 1500).to(dtype)
     made = np.decompose(x, baseline=-x, groups=torch.arange(3000) % 7) > 0
