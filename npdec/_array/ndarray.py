@@ -79,25 +79,21 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     @property
     def base(self) -> Any:
         """The array, or the buffer, that owns the memory this one looks at; None if it is its own."""
-        exporter = getattr(self, "_exporter", None)
-        if exporter is not None:
-            base = exporter.base if isinstance(exporter, Composition) else None
-            return base if isinstance(base, Composition) else exporter
-        try:
-            family = self._m
-        except AttributeError:
-            return None
-        owner = family[0]() if family else None
-        if owner is not None and owner is not self:
-            if memory.shares_storage(owner._t, self._t):
-                return owner if not isinstance(owner.base, Composition) else owner.base
-        elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
-            source = self._src[0]
-            return source if not isinstance(source.base, Composition) else source.base
-        if owner is self:
-            return None
-        root = self._t._base
-        return None if root is None else memory.view(self, root)
+        source = getattr(self, "_exporter", None)
+        if source is None:
+            family = getattr(self, "_m", None)
+            if family is None:
+                return None
+            owner = family[0]() if family else None
+            if owner is not None and owner is not self:
+                source = owner if memory.shares_storage(owner._t, self._t) else None
+            elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
+                source = self._src[0]
+            if source is None:
+                root = None if owner is self else self._t._base
+                return None if root is None else memory.view(self, root)
+        base = source.base if isinstance(source, Composition) else None
+        return base if isinstance(base, Composition) else source
 
     @property
     def shape(self) -> tuple[int, ...]:
