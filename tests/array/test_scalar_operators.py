@@ -177,3 +177,14 @@ def test_public_types_are_those_that_are_seen() -> None:
     carried = np.decompose(np.array([1.0]))[0]
     assert type(type(carried)(2.0)) is np.float64
     assert type(carried).__name__ == "float64"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_a_scalar_are_those_of_a_0d_array(dtype: str) -> None:
+    functions = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nin == f.nout == 1]
+    assert len(functions) > 40
+    with np.errstate(all="ignore"):
+        for function in functions:
+            for value in _values(dtype)[::4]:
+                s = _made(np, dtype, value)
+                assert _outcome(lambda: function(s)) == _outcome(lambda: function(np.array(s))), function  # noqa: B023
