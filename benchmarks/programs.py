@@ -38,6 +38,7 @@ FOLDER = Path(__file__).parent / "kernels"
 IMPORT = "import numpy as np"
 SIZES = ("small", "real")
 TURN_S = 5e-3  # what the calls of one library take in one turn, at least
+MOST_BYTES = 1 << 26  # of the arguments that are made for one turn
 
 
 def modules(library: str) -> Iterator[types.ModuleType]:
@@ -86,13 +87,23 @@ def processor_time() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
+def _leaves(tree: Any) -> Iterator[Any]:
+    items = tree.values() if isinstance(tree, dict) else tree
+    for item in items:
+        if isinstance(item, (tuple, list, dict)):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
 class Column:
     """One way to run one program."""
 
     def __init__(self, function: Callable[..., Any], library: Any, arguments: tuple[Any, ...], clock: Any) -> None:
         self.function, self.library, self.arguments, self.clock = function, library, arguments, clock
-        once = self.seconds(1)
-        self.loops = max(1, min(200, math.ceil(TURN_S / max(once, 1e-6))))
+        once = max(self.seconds(1) for _ in range(2))
+        size = sum(leaf.nbytes for leaf in _leaves(arguments) if isinstance(leaf, numpy.ndarray))
+        self.loops = max(1, min(200, math.ceil(TURN_S / max(once, 1e-6)), MOST_BYTES // max(size, 1)))
 
     def seconds(self, loops: int = 0) -> float:
         """Of one call."""

@@ -21,6 +21,13 @@ NODES, WEIGHTS = numpy.polynomial.legendre.leggauss(48)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 
 
+def named_parts(x, carries):
+    """The value of an array or a tensor and, if it carries any, its residual and its contributions by their labels."""
+    if not carries:
+        return {"value": getattr(x, "value", x)}
+    return {"value": x.value, "residual": x.residual} | dict(zip(x.labels, x.components, strict=True))
+
+
 class Pair:
     """An array (or a number) of npdec, and NumPy's arrays for each of its parts."""
 
@@ -362,8 +369,7 @@ class Arrays(RuleBasedStateMachine):
             if found is not None:
                 raise AssertionError(f"{text}: {found!r}, which NumPy does not raise") from found
             if not target.carries:
-                for name in PARTS[1:] if target.value.flags.writeable else ():
-                    target.parts[name][...] = target.value if name == "residual" else 0
+                self.drop(target, x["value"])
             elif law is None:
                 ys = [into(target.value.dtype, y) for y in ys]
                 for name in PARTS[1:]:
@@ -377,14 +383,25 @@ class Arrays(RuleBasedStateMachine):
         bits = not target.carries or all(pair.floats is None for pair in self.pairs)
         self.compare(exact, any(single), bits)
 
+    def drop(self, target, before):
+        """Contributions of numbers whose bits were written. A copy that stands for a reversed view knows no more of a
+        write than which bits are others now: then those that are not keep what they have, all of them."""
+        if not target.value.flags.writeable:
+            return
+        same, old = before == target.value, {name: target.parts[name].copy() for name in PARTS[1:]}
+        for name in PARTS[1:]:
+            target.parts[name][...] = target.value if name == "residual" else 0
+        seen = [pair for pair in self.pairs if pair.carries and numpy.shares_memory(pair.value, target.value)]
+        ends = [(numpy.asarray(pair.array.residual), pair.parts["residual"]) for pair in seen]
+        if not all(numpy.allclose(*both, rtol=1e-9, atol=1e-9, equal_nan=True) for both in ends):
+            for name in PARTS[1:]:
+                target.parts[name][same] = old[name][same]
+
     def compare(self, exact, single=False, bits=True):
         """Each array with its model. Values are equal if `exact`, and so are bits if `bits`: what a function leaves of
         a float may have another sign of zero, or another one of the numbers that are none, on another processor."""
         for pair in self.pairs:
-            array = pair.array
-            found = {"value": array.value}
-            if pair.carries:
-                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            found = named_parts(pair.array, pair.carries)
             undefined = numpy.isnan(pair.value) | numpy.isnan(pair.parts["residual"])
             for name, wanted in pair.parts.items():
                 if name in found:
@@ -422,10 +439,7 @@ class Arrays(RuleBasedStateMachine):
     def settle(self):
         """Take over what was compared to rounding, so that the next step starts from equal numbers."""
         for pair in self.pairs:
-            array = pair.array
-            found = {"value": array.value}
-            if pair.carries:
-                found |= {"residual": array.residual} | dict(zip(array.labels, array.components, strict=True))
+            found = named_parts(pair.array, pair.carries)
             for name, part in pair.parts.items():
                 if name in found and part.flags.writeable:
                     part[...] = numpy.asarray(found[name])

@@ -103,6 +103,34 @@ WRITES = """
     v = t[:10]; v *= 2; t[0] = 1
     t.reshape(100, -1).T[3] = x[:100]
 """.strip().splitlines()
+MORE = """
+    np.prod(x)
+    np.nanprod(x)
+    np.prod(x.reshape(100, -1), 1)
+    np.cumprod(x)
+    np.cumprod(x.reshape(100, -1), 0)
+    np.add.accumulate(x)
+    np.multiply.accumulate(x)
+    np.add.reduce(x)
+    np.maximum.reduce(x)
+    np.logaddexp.reduce(x)
+    np.add.reduceat(x, [0, 5, 100])
+    np.diff(x, 3)
+    np.gradient(x, p)
+    np.gradient(x, y)
+    np.interp(x, np.sort(p), p)
+    np.linspace(x[0], x[1], n)
+    np.linspace(x, p, 5)
+    np.logspace(x[0], x[1], n)
+    np.arange(x[0], n)
+    np.angle(x)
+    np.convolve(x, np.ones(9))
+    np.trapezoid(x, p)
+    np.linalg.det(x[:90000].reshape(300, 300)) if n >= 90000 else x
+    torch.cummax(x.tensor, 0)
+    torch.cummin(x.tensor.reshape(100, -1), 1)
+    torch.logcumsumexp(x.tensor, 0)
+""".strip().splitlines()
 TORCH = """add_(1) mul_(2) exp_() relu_() clamp_(0.2,0.5) fill_(1.0) zero_() copy_(p.tensor) add_(x.tensor) round_()
     mul_(p.tensor) masked_fill_(m.tensor,0.0) index_fill_(0,i.tensor[:5],0.0) index_copy_(0,i.tensor[:5],x.tensor[:5])
     index_put_((i.tensor[:5],),x.tensor[:5]) scatter_(0,i.tensor,x.tensor) put_(i.tensor[:5],x.tensor[:5]) neg_()
@@ -113,7 +141,7 @@ CASES: list[str] = [
     *(f"np.{name}({args})" for name in BINARY for args in ("x, p", "p, x", "x, y", "x, 0.5")),
     *(f"np.{name}(x.reshape(100, -1), axis={axis})" for name in REDUCTIONS for axis in (0, 1)),
     *MOVES,
-    *(line.strip() for line in OTHERS),
+    *(line.strip() for line in [*OTHERS, *MORE]),
     *(f"t = {start}; {line.strip()}" for line in WRITES for start in ("np.zeros(n)", "x", "x.copy()")),
     *(f"t = x.tensor{copy}; t.{method}" for method in TORCH for copy in ("", ".clone()")),
 ]
@@ -152,5 +180,7 @@ def factor(case: str, n: int) -> float:
     with Meter() as meter:
         made = run(case, known)
     items = made if isinstance(made, (tuple, list)) else [made]
-    size = sum(getattr(item, "nbytes", 0) for item in items if not isinstance(item, (int, float)))
+    size = sum(
+        v for item in items if not isinstance(item, (int, float)) and isinstance(v := getattr(item, "nbytes", 0), int)
+    )
     return meter.peak / max(8 * n * arrays(case), size)

@@ -114,7 +114,9 @@ def alias(array: Any, look: Any) -> Any:
     if type(array) is not wrap.ARRAY:
         return wrap.wrap_scalar(tensor.clone())
     if raw is None:
-        return _memory.view(array, tensor)
+        made = _memory.view(array, tensor)
+        made._exporter = array  # as torch does not know what a tensor of another dtype is a view of
+        return made
     made = wrap.wrap_array(tensor)
     _memory.mirror(array, made, _Unaligned(look))
     return made

@@ -11,6 +11,7 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.contributions_text import Contributions
 from npdec._array.convert import as_tensor
+from npdec._array.elements import close
 from npdec._array.shapes import as_axis
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import block_sparse
@@ -156,6 +157,7 @@ class DecompositionMixin(ArrayBase):
     @property
     def tensor(self) -> torch.Tensor:
         """The torch face: the tensor itself, a DecomposedTensor if the array is decomposed."""
+        close(self)
         return self._t
 
     def _as(self, tensor: torch.Tensor) -> Any:

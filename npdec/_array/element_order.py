@@ -70,6 +70,13 @@ def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return flat.view(torch.uint8).reshape(*tensor.shape, tensor.element_size())
 
 
+def bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
+    """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
+    size = view.element_size()
+    steps = (*(step * size for step in view.stride()), 1)
+    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)
+
+
 def is_aligned(array: Any) -> bool:
     """Whether the elements lie at multiples of their size: not those of a view of bytes that torch cannot make."""
     origin = getattr(getattr(array, "_m", None), "origin", None)

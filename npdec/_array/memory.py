@@ -1,9 +1,4 @@
-"""Which arrays look at the same memory.
-
-An array that owns its memory and its views share one list of weak references to each other. Values alias through
-torch's own storage; the list is needed only when the array turns into a decomposed one (or gains labels) because
-decomposed numbers were written into it or into one of its views: then every one of them has to.
-"""
+"""Views of an array's memory, copies that stand for views, and what a write into one means for the others."""
 
 from __future__ import annotations
 
@@ -13,9 +8,11 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
 
 from npdec._array import wrap
-from npdec._array.element_order import Bytes, as_bytes, is_regular, places, plain, stands_for
+from npdec._array.element_order import Bytes, as_bytes, bytes_in, is_regular, places, plain, stands_for
+from npdec._array.family import Family, alive, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
@@ -25,50 +22,6 @@ from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 _new = object.__new__
-
-
-def _alive(members: list[ref[NDArrayBase]]) -> list[ref[NDArrayBase]]:
-    return [member for member in members if member() is not None]
-
-
-class Family(list["ref[NDArrayBase]"]):
-    """Weak references to the arrays over one storage; dead ones are dropped when it has doubled.
-
-    It has when it is longer than `most`. `frozen` says that one of them is read-only, so that a view has to look
-    whether its source is. `limit` is `most`, but then, and for copies that stand for views, negative, so that one
-    comparison of lengths tells it all. `mixed` says that beside decomposed ones there are views of other dtypes, which
-    cannot carry their contributions.
-    """
-
-    __slots__ = ("frozen", "limit", "mirrors", "mixed", "most", "origin")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.limit = self.most = 64
-        self.frozen = self.mixed = False
-        # Copies that stand for views that torch cannot make: they are brought up to date after every write.
-        self.mirrors: list[ref[NDArrayBase]] = []
-        # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
-        self.origin: ref[NDArrayBase] | None = None
-
-    def prune(self) -> None:
-        if len(self) > self.most:
-            self[1:] = _alive(self[1:])  # the owner stays first
-            self.most = max(64, 2 * len(self))
-        self.limit = -1 if self.frozen or self.origin is not None else self.most
-
-    def living(self) -> list[NDArrayBase]:
-        return [array for member in self if (array := member()) is not None]
-
-
-def family_of(array: NDArrayBase) -> Family:
-    """The family of the array, made if it has none."""
-    try:
-        return array._m
-    except AttributeError:
-        family = array._m = Family()
-        family.append(ref(array))
-        return family
 
 
 def view(source: Any, tensor: torch.Tensor) -> Any:
@@ -100,14 +53,14 @@ def settle(source: NDArrayBase, result: NDArrayBase) -> None:
         family.pop()
         del result._m
         return
-    if family.frozen:
-        result._ro = getattr(source, "_ro", None)
     if family.origin is not None:
         if _goes_around(source, result):
             result._t = result._t.clone()
             return settle(source, result)
         if hasattr(source, "_src"):
             result._src = source, None  # keeps the copy that is renewed
+    if family.frozen:
+        result._ro = getattr(source, "_ro", None)
     family.prune()
 
 
@@ -175,7 +128,7 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     mirrors = family_of(source).mirrors
     mirrors.append(ref(copy))
     if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
-        mirrors[:] = _alive(mirrors)
+        mirrors[:] = alive(mirrors)
 
 
 def written(array: NDArrayBase, failed: bool = False) -> None:
@@ -186,6 +139,8 @@ def written(array: NDArrayBase, failed: bool = False) -> None:
     copies behind.)
     """
     family = getattr(array, "_m", None)
+    if family is not None and (array._t.requires_grad or _forward_ad._current_level >= 0):
+        family.shut()
     if family is None or not (family.mirrors or family.origin or family.mixed):
         return
     told: set[str] = set()  # at the end, for a warning may be an error
@@ -195,8 +150,6 @@ def written(array: NDArrayBase, failed: bool = False) -> None:
         copy = family.origin()
         assert copy is not None  # every view of it keeps it
         family = _write_back(copy, told)
-        if family.mixed:
-            _drop_covered(copy._src[0]._t, family, told, failed=failed)
     _renew(family, told)
     for message in told:
         _util.warn(message, DecompositionWarning)
@@ -219,9 +172,16 @@ def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
     if type(tensor) is DecomposedTensor:
         target = decomposed_by_writing(source, tensor)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
-    at = again(positions).reshape(tensor.shape)  # the shape of the copy may have been set since
-    _storage.signed(target)[torch.unravel_index(at, shape)] = _storage.signed(tensor)
-    return family_of(source)
+    at = torch.unravel_index(again(positions).reshape(tensor.shape), shape)  # its shape may have been set since
+    family, held = family_of(source), _storage.signed(target)
+    fresh = _storage.signed(tensor)
+    steps: list[Step] = [(held.__setitem__, at, fresh)]
+    if family.mixed and type(target) is not DecomposedTensor:
+        changed = torch.zeros(shape, dtype=torch.bool, device=tensor.device)
+        changed[at] = (as_bytes(held[at]) != as_bytes(fresh)).any(-1)
+        steps.append((_drop_covered, target, family, told, changed))
+    commit(steps)
+    return family
 
 
 def _renew(family: Family, told: set[str]) -> None:
@@ -238,7 +198,7 @@ def _renew(family: Family, told: set[str]) -> None:
             steps.append((_drop_covered, held, copy._m, told, (as_bytes(fresh) != as_bytes(held)).any(-1)))
         commit(steps)
         _renew(copy._m, told)
-    family.mirrors[:] = _alive(family.mirrors)
+    family.mirrors[:] = alive(family.mirrors)
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -367,7 +327,7 @@ def _drop_covered(
     if type(written) is DecomposedTensor or not written.numel():
         return
     covered = torch.zeros(written.untyped_storage().nbytes(), dtype=torch.bool, device=written.device)
-    its = _bytes_in(covered, written)
+    its = bytes_in(covered, written)
     its.fill_(True) if where is None else its.copy_(where[..., None])
     for member in family.living():
         tensor = member._t
@@ -376,7 +336,7 @@ def _drop_covered(
         parts = [tensor.value, tensor.residual, tensor.components]
         value, residual, components = map(torch.view_as_real, parts) if tensor.value.is_complex() else parts
         place = shared_storage.each_once(value)
-        hit = _bytes_in(covered, value)[place].any(-1)
+        hit = bytes_in(covered, value)[place].any(-1)
         if failed:
             hit &= ~_adds_up(value[place], residual[place], components[(slice(None), *place)])
         residual[place][hit] = value[place][hit]
@@ -390,10 +350,3 @@ def _adds_up(value: torch.Tensor, residual: torch.Tensor, components: torch.Tens
     wanted, size = residual + components.sum(0), residual.abs() + components.abs().sum(0)
     near = (value - wanted).abs() <= 1024 * torch.finfo(value.dtype).eps * size
     return near | (value == wanted) | (torch.isnan(value) & torch.isnan(wanted))
-
-
-def _bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
-    """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
-    size = view.element_size()
-    steps = (*(step * size for step in view.stride()), 1)
-    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)

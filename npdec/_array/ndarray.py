@@ -16,10 +16,12 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, indexing, memory, ordinary, printing, wrap
+from npdec._array import construct, memory, ordinary, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
+from npdec._array.elements import ElementAccess
+from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
@@ -36,7 +38,7 @@ __all__ = ["Composition"]
 _new, _Tensor = object.__new__, torch.Tensor
 
 
-class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
+class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
     `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
@@ -77,24 +79,21 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
     @property
     def base(self) -> Any:
         """The array, or the buffer, that owns the memory this one looks at; None if it is its own."""
-        exporter = getattr(self, "_exporter", None)
-        if exporter is not None:
-            return exporter
-        try:
-            family = self._m
-        except AttributeError:
-            return None
-        owner = family[0]() if family else None
-        if owner is not None and owner is not self:
-            if memory.shares_storage(owner._t, self._t):
-                return owner if not isinstance(owner.base, Composition) else owner.base
-        elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
-            source = self._src[0]
-            return source if not isinstance(source.base, Composition) else source.base
-        if owner is self:
-            return None
-        root = self._t._base
-        return None if root is None else memory.view(self, root)
+        source = getattr(self, "_exporter", None)
+        if source is None:
+            family = getattr(self, "_m", None)
+            if family is None:
+                return None
+            owner = family[0]() if family else None
+            if owner is not None and owner is not self:
+                source = owner if memory.shares_storage(owner._t, self._t) else None
+            elif family.origin is not None and hasattr(self, "_src"):  # this is a copy that stands for a view
+                source = self._src[0]
+            if source is None:
+                root = None if owner is self else self._t._base
+                return None if root is None else memory.view(self, root)
+        base = source.base if isinstance(source, Composition) else None
+        return base if isinstance(base, Composition) else source
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -154,7 +153,7 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
         try:
             family = self._m
         except AttributeError:
-            family = memory.family_of(self)
+            family = family_of(self)
         result._m = family
         family.append(ref(result))
         if len(family) > family.limit:
@@ -165,41 +164,6 @@ class Composition(ArrayBuffer, ArrayMethods, NDArrayBase):
     reshape.__doc__ = ArrayMethods.reshape.__doc__
 
     # -- indexing -------------------------------------------------------------------------------------------------
-
-    def __getitem__(self, key: Any) -> Any:
-        kind = type(key)
-        if kind is slice:
-            step = key.step
-            if step is None or (type(step) is int and step > 0):
-                tensor = self._t[key]
-                result = _new(Composition)
-                result._t = tensor
-                result._d = self._d
-                try:
-                    family = self._m
-                except AttributeError:
-                    family = memory.family_of(self)
-                result._m = family
-                family.append(ref(result))
-                if len(family) > family.limit:
-                    memory.settle(self, result)
-                return result
-        elif kind is int:
-            try:
-                tensor = self._t[key]
-            except (IndexError, ValueError):  # ValueError for what does not fit 64 bits
-                pass
-            else:
-                return memory.view(self, tensor) if tensor.dim() else wrap.wrap_scalar(tensor.clone())
-        elif kind is Composition and key._d is torch.bool and type(self._t) is torch.Tensor and key._t.dim():
-            try:
-                return wrap.wrap_array(self._t[key._t])
-            except IndexError:
-                pass
-        return indexing.getitem(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        indexing.setitem(self, key, value)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements: np.delete returns an array without them")

@@ -12,9 +12,10 @@ from torch.autograd import forward_ad
 
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
+from npdec._array.family import family_of
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
-from npdec._impl.dtypes_impl import RANGES
+from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
 __all__ = ["is_free", "read", "seen", "write"]
 
@@ -50,7 +51,7 @@ def seen(array: Any, tensor: torch.Tensor) -> Any:
     try:
         family = array._m
     except AttributeError:
-        family = memory.family_of(array)
+        family = family_of(array)
     result._m = family
     family.append(ref(result))
     if len(family) > family.limit:
@@ -144,7 +145,7 @@ def read(array: Any, key: Any) -> Any:
 
 def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back."""
-    if index.dim() == 1 and tensor.dim() and not tensor.requires_grad:
+    if index.dim() == 1 and tensor.dim() and not tensor.requires_grad and tensor.dtype not in WIDE_UNSIGNED:
         try:
             return torch.index_select(tensor, 0, index)
         except (IndexError, RuntimeError):

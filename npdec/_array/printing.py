@@ -17,6 +17,7 @@ import torch
 from npdec._array.convert import as_tensor, dtype_name
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._torch.tracing import refuse_recording
 
 __all__ = [
     "array2string",
@@ -63,6 +64,7 @@ def array_repr(
     >>> np.decompose(np.array([1.0, 2.0]))
     array([1., 2.], components=2)
     """
+    refuse_recording("text is made of an array")
     tensor = as_tensor(arr)
     width = max_line_width
     try:
@@ -92,6 +94,7 @@ def array_str(
     >>> np.array_str(np.arange(4).reshape(2, 2))
     '[[0 1]\\n [2 3]]'
     """
+    refuse_recording("text is made of an array")
     tensor = as_tensor(a)
     try:
         numpy, values = _numpy("array_str"), _host(tensor)
@@ -123,6 +126,7 @@ def array2string(
     >>> np.array2string(np.array([1.5, 2.25]), separator=", ", precision=1)
     '[1.5, 2.2]'
     """
+    refuse_recording("text is made of an array")
     return _numpy("array2string").array2string(
         _host(as_tensor(a)),
         max_line_width,

@@ -10,6 +10,7 @@ import torch
 
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.elements import close
 from npdec._array.foreign_arrays import as_copy
 from npdec._array.module_names import OfTensors
 from npdec._core.base import ArrayBase
@@ -27,6 +28,7 @@ _API_VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12")
 
 def _unwrap(arg: Any) -> Any:
     if isinstance(arg, ArrayBase):
+        close(arg)
         return arg._t
     if isinstance(arg, (tuple, list)) and any(isinstance(item, (ArrayBase, tuple, list)) for item in arg):
         items = [_unwrap(item) for item in arg]

@@ -334,6 +334,8 @@ for _cls in CONCRETE:
     safe(_cls)
     wrap.CARRIERS[_cls._d] = _carrier(_cls)
 
+wrap.INTEGERS.update(_cls for _cls in CONCRETE if issubclass(_cls, integer))
+
 numbers.Number.register(number)
 numbers.Integral.register(integer)
 numbers.Real.register(floating)

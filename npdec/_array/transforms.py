@@ -17,7 +17,7 @@ from weakref import ref
 
 import torch
 
-from npdec._array.memory import Family, family_of
+from npdec._array.family import Family, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost, shares_memory

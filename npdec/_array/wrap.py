@@ -20,13 +20,14 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 
 __all__ = [
-    "ARRAY", "BOOLS", "CARRIERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "reduced", "register_array",
-    "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "ARRAY", "BOOLS", "CARRIERS", "INTEGERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "reduced",
+    "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
 ]  # fmt: skip
 
 ARRAY: Any = None  # ArrayBase, once it is defined
 NAMESPACE: list[Any] = []  # the public module, once it is imported
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
+INTEGERS: set[Any] = set()  # the types of integer scalars
 CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor, for what a Python number cannot carry
 
 _new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__

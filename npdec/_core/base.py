@@ -27,8 +27,8 @@ class NDArrayBase(ArrayBase):
 
     The other attributes are rare and may be unset. `_m`: the arrays over the same memory; `_ro`: why the array is
     read-only; `_src`: the array that this copy stands for a view of, and how it is made again (or a copy to keep);
-    `_exporter`: whose memory it is if not an array's; `_pin`: tensors whose address was given away; `_w`: the window
-    through which single elements are read and written (`npdec._array.elements`).
+    `_exporter`: whose memory it is, where that is not to be had of the tensor; `_pin`: tensors whose address was given
+    away; `_w`: the window through which single elements are read and written (`npdec._array.elements`).
     """
 
     __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t", "_w")
@@ -38,7 +38,7 @@ class NDArrayBase(ArrayBase):
     _pin: tuple[torch.Tensor, ...]
     _ro: str | None
     _src: tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]
-    _w: tuple[Any, ...] | None
+    _w: tuple[Any, ...]
 
 
 class UfuncBase:

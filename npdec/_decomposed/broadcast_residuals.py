@@ -17,6 +17,7 @@ from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
+from npdec._impl._storage import shares_memory
 from npdec._torch.tracing import tracing
 
 __all__ = ["of_the_residuals", "spread"]
@@ -40,6 +41,9 @@ def of_the_residuals(call: Call, value: Any) -> Any:
             made = _product(call, residuals)
     if made is not None:
         return made.expand(value.shape)
+    equal = call.traits & Trait.SELECT and len(residuals) == 1 and first.numel() and not any(first.stride())
+    if equal and isinstance(value, torch.Tensor) and not shares_memory(value, call.tensors[0].value):
+        return first.as_strided((), (), first.storage_offset()).clone().expand(value.shape)
     if call.traits & Trait.RESHAPE and len(residuals) == 1 and value.numel() == first.numel():
         return first.reshape(value.shape).to(value.dtype)
     return call(*residuals) if call.traits & Trait.STRIDED else call(*map(spread, call.tensors))

@@ -23,6 +23,8 @@ from npdec._decomposed.size_limits import check_pairs, is_large, zeros
 __all__ = ["Entries"]
 
 _FEW = 8  # pairs of an element
+_SEVERAL = 64  # pairs that are sorted by their components wherever they are added up
+_COLUMN = 2**14  # pairs that are sorted together
 
 
 @safe
@@ -139,6 +141,24 @@ class Entries:
         """The same with no component twice at an element."""
         if len(self.numbers) == 1:
             return self
+        size, step = self.numbers[0].numel(), max(1, _COLUMN // len(self.numbers))  # sorting takes memory for each pair
+        if size <= step:
+            return self._coalesced()
+        pieces = [self._columns(i, step)._coalesced() for i in range(0, size, step)]
+        width, shape = max(len(piece.numbers) for piece in pieces), self.numbers.shape[1:]
+        pieces = [piece.wider(width) for piece in pieces]
+        numbers, owners = (
+            torch.cat([getattr(piece, name) for piece in pieces], 1).reshape(width, *shape)
+            for name in ("numbers", "owners")
+        )
+        return Entries(numbers, owners, self.count)
+
+    def _columns(self, start: int, length: int) -> Entries:
+        """Those of some of the elements, in a row."""
+        numbers, owners = (part.flatten(1)[:, start : start + length] for part in (self.numbers, self.owners))
+        return Entries(numbers, owners, self.count)
+
+    def _coalesced(self) -> Entries:
         owners, order = self.owners.sort(0)
         numbers = self.numbers.gather(0, order)
         rank = torch.zeros_like(owners)
@@ -218,30 +238,44 @@ class Entries:
         around = [0, 0] * (self.numbers.ndim - 1) + [0, more]
         return Entries(F.pad(self.numbers, around), F.pad(self.owners, around), self.count)
 
-    def plus(self, other: Entries) -> Any:
-        """The sum of both, of one shape."""
+    def plus(self, other: Entries, negative: bool = False) -> Any:
+        """The sum of both, of one shape; or the difference."""
         mine, its = self.owners, other.owners
         if mine.shape == its.shape and (mine is its or torch.equal(mine, its)):
-            return self.like(self.numbers + other.numbers)
+            return self.like(self.numbers - other.numbers if negative else self.numbers + other.numbers)
         pairs, each = (len(mine) + len(its)) * mine[0].numel(), mine[0].numel()
         check_pairs(pairs, self.made() + other.made() + each)
-        dtype = torch.promote_types(self.dtype, other.dtype)
-        if mine.shape[1:] == its.shape[1:] and len(mine) * len(its) <= _FEW:
-            return self._with_rows_of(other, dtype).smallest()
-        numbers = torch.cat([self.numbers.to(dtype), other.numbers.to(dtype)])
-        return Entries(numbers, torch.cat([mine, its]), self.count).smallest()
+        if mine.shape[1:] == its.shape[1:] and len(mine) * len(its) <= _SEVERAL:
+            made = self._with_rows_of(other, negative)
+        else:
+            dtype = torch.promote_types(self.dtype, other.dtype)
+            second = -other.numbers if negative else other.numbers
+            made = Entries(torch.cat([self.numbers.to(dtype), second.to(dtype)]), torch.cat([mine, its]), self.count)
+        return (made._narrowed() if _FEW // 2 < len(made.numbers) <= _SEVERAL else made).smallest()
 
-    def _with_rows_of(self, other: Entries, dtype: torch.dtype) -> Entries:
-        """The sum, in which numbers of the same components at all elements are one."""
-        numbers, owners = list(self.numbers.to(dtype)), list(self.owners)
-        for number, owner in zip(other.numbers.to(dtype), other.owners, strict=True):
-            at = next((i for i, known in enumerate(owners) if torch.equal(known, owner)), None)
-            if at is None:
-                numbers.append(number)
-                owners.append(owner)
-            else:
-                numbers[at] = numbers[at] + number
-        return Entries(torch.stack(numbers), torch.stack(owners), self.count)
+    def _narrowed(self) -> Entries:
+        """The same with no component twice at an element, if that are fewer pairs: neighbours have some in common."""
+        some = self._columns(0, _COLUMN // len(self.numbers))
+        if some.numbers.numel() and len(some._coalesced().numbers) == len(self.numbers):
+            return self
+        made = self.coalesced()
+        return made if len(made.numbers) < len(self.numbers) else self
+
+    def _with_rows_of(self, other: Entries, negative: bool) -> Entries:
+        """The sum, or difference, in which numbers of the same components at all elements are one."""
+        rows = list(self.owners)
+        places = []
+        for row in other.owners:
+            at = next((i for i, known in enumerate(rows) if torch.equal(known, row)), len(rows))
+            rows += [row] if at == len(rows) else []
+            places.append(at)
+        dtype = torch.promote_types(self.dtype, other.dtype)
+        numbers = self.numbers.new_zeros((len(rows), *self.numbers.shape[1:]), dtype=dtype)
+        numbers[: len(self.numbers)] = self.numbers
+        for at, row in zip(places, other.numbers, strict=True):
+            numbers[at].sub_(row) if negative else numbers[at].add_(row)
+        owners = self.owners if len(rows) == len(self.owners) else torch.stack(rows)
+        return Entries(numbers, owners, self.count)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Entries, (Stored(self.numbers), Stored(self.owners), self.count)

@@ -65,14 +65,15 @@ def _moved(
             return _product(call, places[0], first, held)
         return None
     if traits & Trait.ARITHMETIC and isinstance(value, torch.Tensor) and len(given) == 2:
+        plain = not call.kwargs and not traits & Trait.SUBTRACT_FROM
+        plain = plain and all(c.numbers.dtype is value.dtype for c in given)
         terms = []
         for i, c in enumerate(given):
             numbers = lead(c.numbers, ndim)
             none = numbers.new_zeros(())
-            same = i == 0 and not call.kwargs and numbers.dtype is value.dtype and not traits & Trait.SUBTRACT_FROM
-            made = numbers if same else function(*((numbers, none) if i == 0 else (none, numbers)))
+            made = numbers if plain else function(*((numbers, none) if i == 0 else (none, numbers)))
             terms.append(c.like(made.expand(len(made), *value.shape)))
-        return terms[0].plus(terms[1])
+        return terms[0].plus(terms[1], negative=plain and bool(traits & Trait.SUBTRACT))
     return None
 
 

@@ -15,7 +15,10 @@ from npdec._decomposed.vjp_components import Pulled
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
-__all__ = ["component_dtype", "entries", "handed_on", "kept", "known", "sparse", "summed", "unmade", "weighted"]
+__all__ = [
+    "component_dtype", "dtype_of_steps", "entries", "handed_on", "kept", "known", "sparse", "summed", "unmade",
+    "weighted",
+]  # fmt: skip
 
 
 def known(tensor: Decomposed) -> Windows | None:
@@ -91,6 +94,14 @@ def component_dtype(tensor: Decomposed) -> torch.dtype:
     found = unmade(tensor)
     dtype: torch.dtype = tensor.components.dtype if found is None else found.dtype
     return dtype
+
+
+def dtype_of_steps(discrete: torch.dtype, numbers: torch.dtype) -> torch.dtype:
+    """The dtype of the components of booleans or integers that are made of numbers: the numbers', or a wider one where
+    these do not tell all differences of such integers apart."""
+    if discrete is torch.bool or discrete.itemsize == 1:
+        return numbers
+    return torch.promote_types(numbers, torch.float32 if discrete.itemsize == 2 else torch.float64)
 
 
 def weighted(tensor: Decomposed, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:

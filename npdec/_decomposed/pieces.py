@@ -132,12 +132,23 @@ def _together(
 
 def _joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
     """The parts beside each other; one of them, if they are the same and repeat their first row along the axis."""
-    first, *others = parts
+    first, *others = parts = [_row_once(part, axis) for part in parts]
     if not first.stride(axis):
         row = first.narrow(axis, 0, 1)
         if all(torch.equal(row, other.narrow(axis, 0, 1)) and not other.stride(axis) for other in others):
             return row
     return torch.cat(list(parts), axis)
+
+
+def _row_once(part: torch.Tensor, axis: int) -> torch.Tensor:
+    """The part, its first row along the axis expanded if all are equal to the bit: a baseline of one number need not
+    lie in memory as often as there are elements."""
+    row = part.narrow(axis, 0, 1)
+    if not part.stride(axis) or not torch.equal(part, row.expand(part.shape)):
+        return part
+    if part.is_floating_point() and bool((torch.signbit(part) != torch.signbit(row)).any()):
+        return part
+    return row.clone().expand(part.shape) if not part.is_complex() else part
 
 
 def _are_parts(parts: Sequence[torch.Tensor], whole: torch.Tensor, axis: int) -> bool:

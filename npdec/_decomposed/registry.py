@@ -69,6 +69,7 @@ class Trait:
     POWER: Final = 1 << 25  # a base and an exponent
     BLIND: Final = 1 << 27  # looks at no number: shapes, dtypes, memory
     HIDES_WRITES: Final = 1 << 26  # torch does not notice that a factor was written to before gradients go back
+    SELECT: Final = 1 << 28  # each element of the result is an element of the first argument
 
     SCALE: Final = MULTIPLY | DIVIDE
     REDUCTION: Final = SUM | MEAN

@@ -16,7 +16,7 @@ from weakref import ref
 import torch
 
 from npdec._decomposed.aliasing import family, is_settled, is_unmade
-from npdec._decomposed.kept_components import component_dtype
+from npdec._decomposed.kept_components import component_dtype, dtype_of_steps
 from npdec._decomposed.parts import Views
 from npdec._decomposed.shared_entries import Shared, gathered
 from npdec._decomposed.size_limits import has_many, zeros
@@ -331,10 +331,11 @@ def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:
-    """The dtype of the components of a value: its own, or for booleans and integers that of what is written."""
+    """The dtype of the components of a value: its own, or for booleans and integers that of what is written, if it
+    holds their differences."""
     if carries(dtype):
         return dtype
-    return component_dtype(like) if like.discrete else like.value.dtype.to_real()
+    return dtype_of_steps(dtype, component_dtype(like) if like.discrete else like.value.dtype.to_real())
 
 
 def each_once(view: torch.Tensor) -> tuple[slice, ...]:

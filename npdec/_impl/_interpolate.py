@@ -8,6 +8,7 @@ import torch
 from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._impl import _order
+from npdec._impl._by_elements import by_elements
 
 Points = tuple[torch.Tensor, torch.Tensor, Any, Any]  # xp, fp, the values to the left and to the right of them
 
@@ -36,16 +37,37 @@ def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right
     after = _order.search(xp, x, right=True)  # the index of the first point to the right of x
     i = (after - 1).clamp(0, max(n - 2, 0))
     j = (i + 1).clamp(max=n - 1)
-    x0, x1, y0, y1 = xp[i], xp[j], fp[i], fp[j]
+    points = [part[k] for part in (xp, fp) for k in (i, j)]
+    del i, j  # of arrays of many components all that is kept is large
+    segment = _segment if n > 1 else _point
+    return by_elements(segment, x, after, *points, _end(left, fp[0]), _end(right, fp[-1]), xp[-1])
+
+
+def _segment(x: torch.Tensor, *points: torch.Tensor) -> torch.Tensor:
+    y = _point(x, *points)
+    return torch.where(torch.isnan(x), x.to(y.dtype), y)
+
+
+def _point(
+    x: torch.Tensor,
+    after: torch.Tensor,
+    x0: torch.Tensor,
+    x1: torch.Tensor,
+    y0: torch.Tensor,
+    y1: torch.Tensor,
+    left: torch.Tensor,
+    right: torch.Tensor,
+    last: torch.Tensor,
+) -> torch.Tensor:
+    """The value at x on the line from (x0, y0) to (x1, y1); `left` where no point is before x, `right` after `last`."""
     width = x1 - x0
     slope = (y1 - y0) / torch.where(width == 0, 1, width)
     y = slope * (x - x0) + y0
     y = torch.where(torch.isnan(y), slope * (x - x1) + y1, y)  # from the other end, where one end is infinite
     y = torch.where(torch.isnan(y) & (y0 == y1), y0, y)
     y = torch.where(x == x0, y0, torch.where(x == x1, y1, y))
-    y = torch.where(after == 0, _end(left, fp[0]), y)
-    y = torch.where(x > xp[-1], _end(right, fp[-1]), y)
-    return torch.where(torch.isnan(x), x.to(y.dtype), y) if n > 1 else y
+    y = torch.where(after == 0, left, y)
+    return torch.where(x > last, right, y)
 
 
 def _end(given: Any, point: torch.Tensor) -> torch.Tensor:

@@ -40,12 +40,17 @@ def seen_as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def part(x: torch.Tensor, which: int) -> torch.Tensor:
     """The real (0) or imaginary (1) part of complex numbers, a view of their memory."""
-    base = x._base if type(x) is torch.Tensor else None
-    if base is None or not base.is_complex() or x.is_conj() or x.is_neg() or base.is_conj():
-        return x.imag if which else x.real
-    # torch keeps one tensor more for the part of a view, which would count as one that misses what is written.
-    steps = [2 * step for step in x.stride()]
-    return base.real.as_strided(x.shape, steps, 2 * x.storage_offset() + which)
+    made = x.imag if which else x.real
+    return of_its_base(made) if type(x) is torch.Tensor and x._base is not None else made
+
+
+def of_its_base(x: torch.Tensor) -> torch.Tensor:
+    """`x`; if it is of real parts of a view, the same made of what that is a view of. torch keeps one tensor more for
+    the part of a view, which would count as one that misses what is written."""
+    base = x._base
+    if base is None or not base.is_complex() or x.is_complex() or x.is_neg() or base.is_conj() or base.is_neg():
+        return x
+    return base.real.as_strided(x.shape, x.stride(), x.storage_offset())
 
 
 def moved(function: Callable[..., torch.Tensor], x: torch.Tensor, *args: Any) -> torch.Tensor:

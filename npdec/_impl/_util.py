@@ -159,6 +159,11 @@ def is_known_true(condition: torch.Tensor) -> bool:
         return False
 
 
+def numbers(x: torch.Tensor) -> torch.Tensor:
+    """A tensor without what it carries: for what is decided by numbers and is no matter of contributions."""
+    return getattr(x, "value", x)
+
+
 def carries(x: object) -> bool:
     """Whether contributions or gradients flow through an argument, so that a number will not do in its place."""
     return isinstance(x, torch.Tensor) and (type(x) is not torch.Tensor or x.requires_grad)

@@ -9,6 +9,7 @@ import torch
 
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
+from npdec._impl._by_elements import by_elements
 from npdec._impl.dtypes_impl import can_cast, kind, promote, result_type, scalar_tensor
 
 _INEXACT = _reduce.INEXACT
@@ -96,24 +97,31 @@ def unwrap(
     # Whole periods to go back, or forward, until a step is at most half a period long; one of exactly half stays.
     if dtype.is_floating_point:
         steps, period = steps.to(dtype), period.to(dtype)
-        back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
+        shift = by_elements(_whole_periods, steps, period)
     else:
         steps, whole = _util.to_int64(steps), _util.to_int64(period)
         period = torch.where(whole == 0, 1, whole)
         half = torch.div(period, 2, rounding_mode="floor")
         back = -torch.div(half - steps, period, rounding_mode="floor")
         forward = torch.div(steps + half, period, rounding_mode="floor")
-    shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
-    if not dtype.is_floating_point:
+        shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
         shift = torch.where(whole == 0, -steps, shift)  # in a circle without length all numbers are one
     if discont is not None:
         shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
+    del steps
     axis = _util.normalize_axis(axis, p.ndim)
     start = torch.zeros_like(p.narrow(axis, 0, min(p.shape[axis], 1)), dtype=shift.dtype)
-    shift = torch.cat([start, torch.cumsum(shift, axis)], axis)
+    shift = torch.cumsum(shift, axis)
+    shift = torch.cat([start, shift], axis)
     if dtype.is_floating_point:
         return p.to(dtype) + shift
     return _util.from_int64(_util.to_int64(p) + shift, dtype)
+
+
+def _whole_periods(steps: torch.Tensor, period: torch.Tensor) -> torch.Tensor:
+    """What makes each step at most half a period long."""
+    back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
+    return -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
 
 
 @public(errors="subtract")
@@ -157,21 +165,28 @@ def _spacings(f: torch.Tensor, axes: tuple[int, ...], distances: tuple[Any, ...]
         if kind(positions.dtype) in "ui":
             positions = positions.to(torch.float64)
         steps = _steps(positions, 0)
-        spacings[i] = steps[0] if _util.is_known_true(torch.all(steps == steps[0])) else steps
+        numbers = _util.numbers(steps)  # whether one number will do is no matter of contributions
+        spacings[i] = steps[0] if _util.is_known_true(torch.all(numbers == numbers[0])) else steps
     return spacings
 
 
 def _combine(f: torch.Tensor, axis: int, starts: Any, length: int, weights: Any) -> torch.Tensor:
-    """A weighted sum of slices of one length. Weights are numbers, or vary along the axis."""
+    """A weighted sum of slices of one length."""
+    return _weighted([f.narrow(axis, start, length) for start in starts], weights)
+
+
+def _weighted(parts: Any, weights: Any) -> torch.Tensor:
     total: Any = None
-    for start, weight in zip(starts, weights):
-        part = f.narrow(axis, start, length)
-        if getattr(weight, "ndim", 0):
-            weight = weight.reshape([-1 if dim == axis else 1 for dim in range(f.ndim)])
+    for weight, part in zip(weights, parts):
         weight, part = _together(weight, part)
         term = weight * part
         total = term if total is None else total + term
     return total
+
+
+def _inner(p: Any, q: Any, *parts: torch.Tensor) -> torch.Tensor:
+    """The derivative at elements that have steps p and q before and after them, of three neighbours each."""
+    return _weighted(parts, (-q / (p * (p + q)), (q - p) / (p * q), p / (q * (p + q))))
 
 
 def _together(a: Any, b: torch.Tensor) -> tuple[Any, torch.Tensor]:
@@ -204,7 +219,7 @@ def gradient(f: ArrayLike, *varargs: object, axis: AxisLike | None = None, edge_
         raise TypeError("gradient: booleans cannot be subtracted; convert them to numbers")
     if f.dtype not in _INEXACT:
         f = f.to(torch.float64)
-    results = tuple(_derivative(f, axis, h, edge_order) for axis, h in zip(axes, spacings))
+    results = tuple([_derivative(f, axis, spacings.pop(0), edge_order) for axis in axes])
     return results[0] if len(results) == 1 else results
 
 
@@ -218,13 +233,8 @@ def _derivative(f: torch.Tensor, axis: int, h: Any, edge_order: int) -> torch.Te
     dtype = f.dtype
     varies = bool(getattr(h, "ndim", 0))
     if varies:
-        p, q = h[:-1], h[1:]  # the steps before and after each inner element
-        weights: Any = (-q / (p * (p + q)), (q - p) / (p * q), p / (q * (p + q)))
-        inner = _combine(f, axis, (0, 1, 2), n - 2, weights)
         first, last = h[0], h[-1]
     else:
-        middle = max(n - 2, 0)
-        inner = _divide(f.narrow(axis, n - middle, middle) - f.narrow(axis, 0, middle), 2.0 * h)
         first = last = h
     if edge_order == 1:
         start = _divide(f.narrow(axis, 1, 1) - f.narrow(axis, 0, 1), first)
@@ -239,6 +249,14 @@ def _derivative(f: torch.Tensor, axis: int, h: Any, edge_order: int) -> torch.Te
     else:
         start = _combine(f, axis, (0, 1, 2), 1, (-1.5 / h, 2.0 / h, -0.5 / h))
         end = _combine(f, axis, (n - 3, n - 2, n - 1), 1, (0.5 / h, -2.0 / h, 1.5 / h))
+    if varies:
+        wide = [-1 if dim == axis else 1 for dim in range(f.ndim)]
+        steps = h[:-1].reshape(wide), h[1:].reshape(wide)
+        inner = by_elements(_inner, *steps, *[f.narrow(axis, start, n - 2) for start in range(3)])
+        del h, first, last, steps  # of arrays of many components all that is kept is large
+    else:
+        middle = max(n - 2, 0)
+        inner = _divide(f.narrow(axis, n - middle, middle) - f.narrow(axis, 0, middle), 2.0 * h)
     return torch.cat([_util.cast(part, dtype) for part in (start, inner, end)], axis)
 
 

@@ -9,6 +9,7 @@ import torch
 
 from npdec._core.tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
 from npdec._impl import _devices, _flags, _util, dtypes_impl
+from npdec._impl._by_elements import by_elements
 from npdec._impl.creation_impl import as_device
 
 
@@ -170,8 +171,11 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
         return count * distance + start, math.nan
     step = distance / intervals
     # Where the step underflows to zero, the distance still has digits to share out.
-    offsets = torch.where((step == 0).any(), count / intervals * distance, count * step)
-    numbers = offsets + start
+    lost = (_util.numbers(step) == 0).any()  # how to compute them is no matter of contributions
+    numbers = by_elements(
+        lambda count, distance, step, start: torch.where(lost, count / intervals * distance, count * step) + start,
+        *(count, distance, step, start),
+    )
     if endpoint and num > 1:
         numbers = torch.cat([numbers[:-1], stop.expand(distance.shape).unsqueeze(0)])
     return numbers, step
@@ -271,9 +275,7 @@ def logspace(
         start, stop, base = torch.broadcast_tensors(*_ends(start, stop, base.device), base)
     else:
         start, stop = _ends(start, stop)
-    exponents, _ = _linspace(start, stop, num, endpoint)
-    base, exponents = dtypes_impl.promote(base, exponents)
-    return _finish(torch.pow(base, exponents), dtype, axis)
+    return _finish(torch.pow(*dtypes_impl.promote(base, _linspace(start, stop, num, endpoint)[0])), dtype, axis)
 
 
 @public
@@ -299,9 +301,10 @@ def geomspace(
     sign = torch.sgn(start)
     # Relative to the sign of start the sequence begins on the positive axis, so real sequences stay real.
     first, last = start / sign, stop / sign
-    exponents, _ = _linspace(torch.log10(first), torch.log10(last), num, endpoint)
-    middle = torch.pow(torch.tensor(10.0, dtype=start.dtype, device=start.device), exponents)
+    ten = torch.tensor(10.0, dtype=start.dtype, device=start.device)
+    middle = torch.pow(ten, _linspace(torch.log10(first), torch.log10(last), num, endpoint)[0])
     ends = [first.unsqueeze(0)] if num > 0 else []
     tail = [last.unsqueeze(0)] if num > 1 and endpoint else []
-    numbers = torch.cat([*ends, middle[len(ends) : num - len(tail)], *tail]) if num else middle
-    return _finish(numbers * sign, dtype, axis)
+    if num:
+        middle = torch.cat([*ends, middle[len(ends) : num - len(tail)], *tail])
+    return _finish(middle * sign, dtype, axis)

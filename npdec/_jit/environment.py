@@ -178,6 +178,8 @@ class Environment:
         if isinstance(value, type):
             if value.__module__.partition(".")[0] in _PURE or issubclass(value, (enum.Enum, BaseException)):
                 return True
+            if value is not tuple and not (issubclass(value, tuple) and hasattr(value, "_fields")):
+                return False  # its attributes may change
             functions = [found for found in vars(value).values() if isinstance(found, types.FunctionType)]
             codes = [found.__code__ for found in functions]
             generated = all(code.co_filename.startswith("<") or is_library(code) for code in codes)

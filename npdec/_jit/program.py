@@ -56,6 +56,11 @@ def _dressed(tensor: torch.Tensor, like: Any) -> Any:
     return array
 
 
+def _is_its_memory(array: Any) -> bool:
+    """Whether torch looks at the memory of an array of NumPy's."""
+    return array.flags.writeable and tensor_of(array).data_ptr() == array.__array_interface__["data"][0]
+
+
 def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
     return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.requires_grad
 
@@ -289,9 +294,12 @@ def recorded(
             raise Refused("it asks for numbers, and draws others from a generator")
         graph = recorder.finished(results.tensors)
     program = Program(recorder, environment, sources, draws)
+    owners = program.owners(leaves)
+    if not all(isinstance(owners[i], (ArrayBase, torch.Tensor)) or _is_its_memory(owners[i]) for i in written):
+        raise Refused("it writes into an array of NumPy's that torch has to copy")
     program.written, program.results, program.strides = written, found, results.strides
     program.spec = None if spec.is_leaf() else spec
-    tensors = [tensor_of(owner) for owner in program.owners(leaves)]
+    tensors = [tensor_of(owner) for owner in owners]
     program.compiled = backend(graph, [*tensors, *draws.samples])
     for part in (recorder, environment, draws):
         part.close()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.kept_components import dtype_of_steps, handed_on
 from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl import _util
@@ -23,10 +23,10 @@ __all__ = [
     "common_dtype",
     "dropped",
     "has_discrete",
-    "is_same",
     "of_numbers",
     "residual_of",
     "value_of",
+    "where_same",
     "with_numbers",
 ]
 
@@ -55,13 +55,13 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         if numbers and not (tracing() or residuals_are_of_the_baseline()):
             residual = made.residual.reshape(value.shape)
         shape = (len(made.labels), *value.shape)
+        dtype = value.dtype if numbers else dtype_of_steps(value.dtype, made.value.dtype)
         if not value.numel():
-            empty = value.new_zeros(shape, dtype=value.dtype if numbers else made.value.dtype)
-            return DecomposedTensor(value, residual, empty, made.labels, made.whole)
-        components: Any = handed_on(made)
-        if components.shape[1:] != value.shape or (numbers and components.dtype is not value.dtype):
-            components = made.components.reshape(shape)
-            components = components.to(value.dtype) if numbers else components
+            return DecomposedTensor(value, residual, value.new_zeros(shape, dtype=dtype), made.labels, made.whole)
+        wide: Any = made if made.value.dtype is dtype else made.to(dtype)
+        components: Any = handed_on(wide)
+        if components.shape[1:] != value.shape:
+            components = made.components.reshape(shape).to(dtype)
         return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
     if isinstance(value, (tuple, list)):
         parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
@@ -93,7 +93,9 @@ def as_numbers(x: Any, dtype: torch.dtype | None = None) -> Any:
     given: Any = handed_on(x)
     wanted = given.dtype if dtype is None else dtype
     if wanted is not given.dtype:
-        given = x.components.to(wanted)
+        ends = (part.to(given.dtype) for part in (x.value, x.residual))
+        wide: Any = DecomposedTensor(*ends, given, x.labels, x.whole).to(wanted)
+        given = handed_on(wide)
     return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.whole)
 
 
@@ -114,6 +116,8 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
         return func(*args, **kwargs)
     value, residual = call.ends()
     dtype = common_dtype(call.tensors)
+    if isinstance(value, torch.Tensor) and not carries(value.dtype):
+        dtype = dtype_of_steps(value.dtype, dtype)
 
     def number(key: Any, arg: Any) -> Any:
         if isinstance(arg, torch.dtype):
@@ -129,11 +133,22 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
         return with_numbers(value, residual, made)
     if isinstance(value, torch.Tensor) and value.dtype is torch.bool:  # "or" is the sum of booleans
         made = made != 0
-    residual = _chosen(residual, made)
-    if is_same(value, residual, made):
+    return where_same(func, call, value, _chosen(residual, made), made)
+
+
+def where_same(func: Function, call: Call, value: Any, residual: Any, made: Any) -> Any:
+    """The contributions of numbers to booleans or integers, at the elements where the numbers do what these do: those
+    of others, which overflow, are dropped with a warning."""
+    if tracing() or is_same(value, residual, made):
         return with_numbers(value, residual, made)
-    dropped(func, call)
-    return value
+    same = None
+    if isinstance(value, torch.Tensor) and isinstance(made, DecomposedTensor) and value.shape == made.shape:
+        same = _alike(value, made.value) & _alike(residual, made.residual)
+    if same is None or not bool(same.any()):
+        dropped(func, call)
+        return value
+    dropped(func, call, f"in {same.numel() - int(same.sum())} of {same.numel()} elements")
+    return with_numbers(value, torch.where(same, residual, value), torch.where(same, made, 0))
 
 
 class OfNumbers(Rule):
@@ -170,17 +185,19 @@ def is_same(value: Any, residual: Any, made: Any) -> bool:
 
 
 def _agree(found: torch.Tensor, number: torch.Tensor) -> bool:
+    return found.shape == number.shape and bool(_alike(found, number).all())
+
+
+def _alike(found: torch.Tensor, number: torch.Tensor) -> torch.Tensor:
     number = number.to(torch.complex128 if number.is_complex() else torch.float64)
-    if found.shape != number.shape:
-        return False
-    return bool(torch.allclose(found.to(number.dtype), number, rtol=1e-3, atol=1e-6, equal_nan=True))
+    return torch.isclose(found.to(number.dtype), number, rtol=1e-3, atol=1e-6, equal_nan=True)
 
 
-def dropped(func: Function, call: Call) -> None:
+def dropped(func: Function, call: Call, where: str = "") -> None:
     """Warn of a function of integers through which contributions do not pass, if there are any."""
     if any(bool((t.value != t.residual).any()) or bool(t.components.any()) for t in call.tensors):
         _util.warn(
-            f"{name_of(func)}: contributions do not pass through it with integers or booleans: they are dropped. "
-            "Convert with .astype(float) first",
+            f"{name_of(func)}: contributions do not pass through it {f'{where} ' if where else ''}with integers or "
+            "booleans: they are dropped. Convert with .astype(float) first",
             DecompositionWarning,
         )

@@ -8,7 +8,7 @@ Each row has panels of its own: those whose change is not the integral of the de
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -43,6 +43,22 @@ class _Panels(NamedTuple):
 
     def chosen(self, mask: torch.Tensor) -> _Panels:
         return _Panels(*[item[mask] for item in self])
+
+    def pieces(self, length: int) -> Iterator[_Panels]:
+        """As many at a time as are looked at together, of rows of so many numbers."""
+        step = max(1, _BLOCK // (length * _NODES))
+        for i in range(0, len(self.row), step):
+            yield _Panels(*[item[i : i + step] for item in self])
+
+
+def _length(rows: Sequence[torch.Tensor]) -> int:
+    """How many numbers there are in a row of all arguments."""
+    return max(1, sum(r[:1].numel() for r in rows))
+
+
+def _at_rows(tensor: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+    """What a tensor has for each of the rows; of one row there is no copy."""
+    return tensor.expand(len(row), *tensor.shape[1:]) if len(tensor) == 1 else tensor[row]
 
 
 def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -82,6 +98,8 @@ def _along(
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """The integral of the gradients over each panel, and about how far it is from what more nodes would give, where the
     function changes so evenly (not at all, perhaps) that its change does not tell."""
+    if not graph and _length(start) * _NODES > _BLOCK:
+        return _node_by_node(function, start, step, panels)
     rules = gauss_legendre(_NODES)
     nodes = panels.a.new_tensor([node for node, _ in rules])
     weights = panels.a.new_tensor([weight for _, weight in rules])
@@ -99,14 +117,59 @@ def _along(
     return result, _unresolved(found, [d[panels.row].unsqueeze(1) for d in step]) * length
 
 
+def _node_by_node(
+    function: Rows, start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], panels: _Panels
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """As `_along`, of rows so long that what is known at all nodes together would be most of the memory."""
+    length, row = panels.b - panels.a, panels.row
+    steps = [_at_rows(d, row) for d in step]
+
+    def found(node: float) -> list[torch.Tensor]:
+        t = panels.a + length * node
+        points = [_at_rows(r, row) + _wide(t, r.ndim).to(r.real.dtype) * d for r, d in zip(start, steps, strict=True)]
+        return gradients(function, points, graph=False)
+
+    result, rates, sizes = [torch.zeros_like(d) for d in steps], [], []
+    for node, weight in gauss_legendre(_NODES):
+        each = found(node)
+        for i, g in enumerate(each):
+            result[i].addcmul_(g, _wide(weight * length, g.ndim).to(g.dtype))
+        moved = [torch.where(d == 0, 0, g * d) for g, d in zip(each, steps, strict=True)]
+        rates.append(sum(map(_sum, moved), moved[0].new_zeros(())))
+        sizes.append(sum((_sum(_size(m)) for m in moved), length.new_zeros(())))
+        del each, moved  # before the next ones are made
+    straight = _straight(torch.stack(rates, 1), torch.stack(sizes, 1))
+    missing = torch.zeros_like(length)
+    if not bool(straight.any()):
+        return result, missing
+    for i, d in enumerate(steps):
+        size = torch.zeros_like(d.abs(), dtype=torch.float64)
+        last = [torch.zeros_like(d) for _ in last_coefficients(_NODES)]
+        for (node, _), numbers in zip(
+            gauss_legendre(_NODES), zip(*last_coefficients(_NODES), strict=True), strict=True
+        ):
+            m = torch.where(d == 0, 0, found(node)[i] * d)
+            size = torch.maximum(size, _size(m))
+            for total, number in zip(last, numbers, strict=True):
+                total.add_(m, alpha=number)
+        for total in last:
+            missing += _sum(torch.where(size == 0, 0, _size(total) ** 2 / size))
+    return result, torch.where(straight, missing, 0) * length
+
+
+def _straight(rates: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    """For each panel whether the rates of change at its nodes (panels, nodes) are one, compared with their sizes."""
+    most = sizes.amax(1)
+    return (_size(rates - rates[:, :1]).amax(1) <= torch.finfo(rates.real.dtype).eps ** 0.375 * most) & (most > 0)
+
+
 def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]) -> torch.Tensor:
     """For each panel, of gradients (panels, nodes, ...): zero where the rates of change at the nodes differ."""
     moved = [torch.where(d == 0, 0, g * d) for g, d in zip(gradients, steps, strict=True)]
     rates = sum((m.reshape(*m.shape[:2], -1).sum(2) for m in moved), moved[0].new_zeros(()))
     sizes = sum((_size(m).reshape(*m.shape[:2], -1).sum(2) for m in moved), rates.new_zeros((), dtype=torch.float64))
-    even = torch.finfo(rates.real.dtype).eps ** 0.375 * sizes.amax(1)
-    straight = (_size(rates - rates[:, :1]).amax(1) <= even) & (sizes.amax(1) > 0)
-    missing = torch.zeros_like(even)
+    straight = _straight(rates, sizes)
+    missing = torch.zeros_like(sizes[:, 0])
     if not bool(straight.any()):
         return missing
     for m in moved:
@@ -150,10 +213,12 @@ def _block(
     total = [torch.zeros_like(r) for r in fixed_start]
     lacking = torch.zeros_like(low)
     leaves: list[_Panels] = []
-    for depth in range(_DEEPEST + 1):
+
+    def added(panels: _Panels, anyway: bool) -> torch.Tensor:
+        """Which panels are done; those (or all, `anyway`) are added up."""
         parts, unresolved = _along(function, fixed_start, fixed_step, panels, graph=False)
         # What does not move may have no derivative: the exponent of a negative number.
-        steps = [d[panels.row] for d in fixed_step]
+        steps = [_at_rows(d, panels.row) for d in fixed_step]
         moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
         change = sum(map(_sum, moved), torch.zeros_like(panels.low))
         missing = panels.high - panels.low - change.to(panels.low.dtype)
@@ -162,12 +227,19 @@ def _block(
         local = torch.maximum(scale[panels.row], torch.maximum(_size(panels.low), _size(panels.high)))
         error = missing.abs().to(torch.float64) + unresolved
         done = (error <= torch.maximum(wanted * local, rounding)) | torch.isnan(error)
-        if depth == _DEEPEST or int((~done).sum()) * 2 > _MOST * count:
-            done = torch.ones_like(done)
+        done = torch.ones_like(done) if anyway else done
         kept = panels.row[done]
         for t, p in zip(total, parts, strict=True):
             t.index_add_(0, kept, p[done])
         lacking.index_add_(0, kept, missing[done])
+        return done
+
+    for depth in range(_DEEPEST + 1):
+        done = torch.cat([added(some, depth == _DEEPEST) for some in panels.pieces(_length(start))])
+        if int((~done).sum()) * 2 > _MOST * count:
+            for some in panels.chosen(~done).pieces(_length(start)):
+                added(some, anyway=True)
+            done = torch.ones_like(done)
         if graph:
             leaves.append(panels.chosen(done))
         if bool(done.all()):
@@ -208,9 +280,9 @@ def mean_gradients(
     """
     start = list(residuals)
     step = [torch.where((x == r) & torch.isinf(x), 0, x - r) for x, r in zip(values, residuals, strict=True)]
+    del values
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
-    count, size = len(result), max(1, sum(r[:1].numel() for r in start))
-    rows = max(1, _BLOCK // (size * _NODES))
+    count, rows = len(result), max(1, _BLOCK // (_length(start) * _NODES))
     found: list[list[torch.Tensor]] = []
     missing: list[torch.Tensor] = []
     for i in range(0, count, rows):

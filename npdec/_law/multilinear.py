@@ -18,7 +18,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph
 from npdec._decomposed.size_warnings import is_large, warn_infinite, warn_of_size, watch_factors
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
-from npdec._impl import _util
+from npdec._impl import _storage, _util
 from npdec._law import reverse_products
 from npdec._law.pack import pack
 from npdec._law.quadrature_nodes import gauss_legendre
@@ -42,6 +42,8 @@ def linear(call: Call) -> Any:
         if isinstance(value, torch.Tensor) and not carries(value.dtype):
             _warn_dropped(call, value)
             return value
+        if isinstance(value, torch.Tensor) and value.dtype is not tensors[0].value.dtype and not tracing():
+            value = _storage.of_its_base(value)
         residual = of_the_residuals(call, value)
     labels, components = align(tensors, None if call.whole else lazy)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)

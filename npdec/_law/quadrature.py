@@ -20,7 +20,8 @@ from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._impl import _util
 from npdec._law.create_graph import wants_graph
-from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
+from npdec._law.quadrature_error import LastCoefficients, Straightness, largest
+from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.tracing import constant_when_traced, mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -97,9 +98,9 @@ def _panel(
     b: float,
     like: Sequence[torch.Tensor],
     batched: bool,
-    seen: list[list[torch.Tensor]] | None = None,
+    seen: Straightness | LastCoefficients | None = None,
 ) -> list[torch.Tensor]:
-    """The integrals of the derivatives over a panel. `seen` receives those at each node."""
+    """The integrals of the derivatives over a panel. `seen` is told those at each node."""
     own = getattr(function, "derivative", None)  # one that torch.func cannot take
     try:
         if own is None:
@@ -118,7 +119,7 @@ def _panel(
                 rates = _jvp(function, points, tangents)
             rates = _in_memory(rates, like)
             if seen is not None:
-                seen.append(rates)
+                seen.see(rates)
             weight *= b - a
             total = [r * weight for r in rates] if not total else [
                 s + r * weight for s, r in zip(total, rates, strict=True)
@@ -153,7 +154,7 @@ def _together(
     b: float,
     like: Sequence[torch.Tensor],
     batched: bool,
-    seen: list[list[torch.Tensor]] | None,
+    seen: Straightness | LastCoefficients | None,
 ) -> list[torch.Tensor] | None:
     """The same with all the nodes of the panel at once, where that is little work; None where it is much, or where the
     function cannot be mapped over points."""
@@ -183,7 +184,8 @@ def _together(
         return None
     rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
     if seen is not None:
-        seen.extend([r[i] for r in rates] for i in range(_NODES))
+        for i in range(_NODES):
+            seen.see([r[i] for r in rates])
     weights = (b - a) * weights
     return [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
 
@@ -230,22 +232,6 @@ def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     return torch.where((x == r) & torch.isinf(x), 0, x - r)
 
 
-def _largest(out: torch.Tensor) -> float:
-    """The largest finite magnitude."""
-    sizes = out.detach().abs()
-    return float(torch.where(torch.isfinite(sizes), sizes, 0).max()) if out.numel() else 0.0
-
-
-def _is_straight(seen: Sequence[Sequence[torch.Tensor]], scale: Sequence[float]) -> bool:
-    """Whether the rates at the nodes are one and the same."""
-    first, *others = seen
-    return all(
-        _largest(r - r0) <= torch.finfo(r.dtype).eps ** 0.375 * s
-        for rates in others
-        for r, r0, s in zip(rates, first, scale, strict=True)
-    )
-
-
 def integrate(
     name: str,
     function: Function,
@@ -287,7 +273,7 @@ def integrate(
     detached_start = [r.detach().clone() if reverse else r.detach() for r in residuals]
     detached_step = tuple(d.detach() for d in step)
     _load_jvp()
-    scale = [max(_largest(out), _largest(r0)) for out, r0 in zip(result, base, strict=True)]
+    scale = [max(largest(out), largest(r0)) for out, r0 in zip(result, base, strict=True)]
     bound = rtol or max(tolerance(out.dtype) for out in result)
 
     # Nothing is shared out to what is not a number at either end.
@@ -305,21 +291,15 @@ def integrate(
     several = sum(d.numel() for d in detached_step) > 1
 
     def unresolved(a: float, b: float, low: Sequence[torch.Tensor]) -> float:
-        seen: list[list[torch.Tensor]] = []
+        seen = LastCoefficients(_NODES)
         _panel(function, detached_start, detached_step, _probe(detached_step), a, b, low, batched=False, seen=seen)
-        worst = 0.0
-        for rates, s in zip(zip(*seen, strict=True), scale, strict=True):
-            size = max(_largest(r) for r in rates)
-            for numbers in last_coefficients(_NODES):
-                last = _largest(sum(n * r for n, r in zip(numbers, rates, strict=True)))
-                worst = max(worst, last * last / size * (b - a) / s if size and s else 0.0)
-        return worst
+        return seen.missing(b - a, scale)
 
     def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
-        seen: list[list[torch.Tensor]] = []
+        seen = Straightness(scale)
         total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False, seen=seen)
         error = missed(total, low, high)
-        if error <= bound and several and _is_straight(seen, scale):
+        if error <= bound and several and seen.holds:
             error = max(error, unresolved(a, b, low))
         return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)
 

@@ -5,6 +5,7 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -259,13 +260,12 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
-    running = _running(self, a, dim) if found is None else None
-    if running is not None:
-        return _finish(self, "accumulate", running, out, source, found)
-    rows = list(torch.unbind(a, dim))
-    for i in range(1, len(rows)):
-        rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
-    result = torch.stack(rows, dim) if rows else a.clone()
+    result = _running(self, a, dim, found)
+    if result is None:
+        rows = list(torch.unbind(a, dim))
+        for i in range(1, len(rows)):
+            rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
+        result = torch.stack(rows, dim) if rows else a.clone()
     return _finish(self, "accumulate", result, out, source, found)
 
 
@@ -273,22 +273,31 @@ _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
 _EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
 # In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
 _STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
+_TINY = 2.0**-1022
 
 
 def _has_negative_zero(a: torch.Tensor) -> bool:
-    return bool(((a == 0) & torch.signbit(a)).any())
+    negative = torch.signbit(a)
+    return bool(negative.any()) and bool(((a == 0) & negative).any())
 
 
-def _running(function: UfuncBase, a: torch.Tensor, dim: int) -> torch.Tensor | None:
-    """Running sums, products and extremes by torch's own functions; None for other ufuncs, and where steps differ."""
-    name = function.__name__
-    if not _util.are_numbers(a) or not a.numel():
+def _running(function: UfuncBase, a: torch.Tensor, dim: int, found: set[str] | None) -> torch.Tensor | None:
+    """Running sums, products and extremes by torch's own functions; None for other ufuncs, where steps differ, and
+    where there are floating-point errors to be told from one another."""
+    name, plain = function.__name__, _util.are_numbers(a)
+    if not a.numel() or not (plain or type(a) is DecomposedTensor):
         return None
+    numbers = _util.numbers(a)
     if name in _RUNNING and a.dtype in _STEPWISE:
-        if name == "add" and a.is_floating_point() and _has_negative_zero(a.select(dim, 0)):
+        if name == "add" and a.is_floating_point() and _has_negative_zero(numbers.select(dim, 0)):
             return None  # torch begins with 0.0, to which it adds
-        return _RUNNING[name](a, dim, dtype=a.dtype)
-    if name in _EXTREMES and (a.dtype in _STEPWISE or a.dtype is torch.float32):
+        result = _RUNNING[name](a, dim, dtype=a.dtype)
+        if found is None or not a.is_floating_point():
+            return result
+        size = _util.numbers(result).abs()
+        least = _TINY if name == "multiply" else 0.0
+        return result if _util.is_known_true(((size < math.inf) & (size >= least)).all()) else None
+    if plain and found is None and name in _EXTREMES and (a.dtype in _STEPWISE or a.dtype is torch.float32):
         if a.is_floating_point() and _has_negative_zero(a):
             return None  # which of two zeros is the greater one, torch's functions see otherwise
         return _EXTREMES[name](a, dim)[0]

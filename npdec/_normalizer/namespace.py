@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
-from npdec._impl import (
+from npdec._impl import (  # noqa: F401 - the chapters
     _host,
     assigning_impl,
     bits_impl,
@@ -43,47 +45,13 @@ from npdec._impl import (
 )
 from npdec._normalizer.operators import attach_matmul, attach_methods, attach_operators
 from npdec._normalizer.published import Published, kernels_of
+from npdec._normalizer.scalar_operators import attach_scalar_operators
 
 __all__ = ["functions"]
 
 _host.install(as_tensor, wrap.wrap_array)
 
-CHAPTERS = (
-    assigning_impl,
-    bits_impl,
-    calculus_impl,
-    creation_impl,
-    creation_matrices_impl,
-    creation_ranges_impl,
-    elementwise_angles_impl,
-    elementwise_closeness_impl,
-    elementwise_extrema_impl,
-    elementwise_float_impl,
-    elementwise_impl,
-    elementwise_integer_impl,
-    elementwise_logic_impl,
-    elementwise_math_impl,
-    elementwise_powers_impl,
-    extremes_impl,
-    histogram_impl,
-    index_tricks_impl,
-    indexing_impl,
-    joining_impl,
-    nan_impl,
-    padding_impl,
-    polynomial_impl,
-    products_impl,
-    products_stacked_impl,
-    quantile_impl,
-    rearranging_impl,
-    reduction_impl,
-    selection_impl,
-    sets_impl,
-    shape_impl,
-    sorting_impl,
-    statistics_impl,
-    windows_impl,
-)
+CHAPTERS = [found for name, found in vars().items() if isinstance(found, ModuleType) and name.endswith("_impl")]
 
 functions = Published("npdec", *CHAPTERS)
 for name, kernel in functions.kernels.items():
@@ -91,5 +59,6 @@ for name, kernel in functions.kernels.items():
     if folded is not None:
         functions.ufuncs[folded].reduction = functions[name]
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
+attach_scalar_operators()
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))

@@ -73,11 +73,20 @@ def counting(source: Any, order: str) -> str:
     return "C" if reversed_view else order
 
 
+_FROZEN = "NumPy gives a read-only view here; take .copy() to have an array to write"
+
+
 def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
     """A read-only view of `source`."""
+    if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
+        if memory.shares_storage(result, source._t):
+            made = seen(source, result)
+            memory.freeze(made, _FROZEN)
+            return made
+        return _wrap.wrap_array(result)
     made = wrap_view(source, result)
     if type(source) is _wrap.ARRAY and memory.shares_storage(result, source._t):
-        memory.freeze(made, "NumPy gives a read-only view here; take .copy() to have an array to write")
+        memory.freeze(made, _FROZEN)
     return made
 
 

@@ -22,6 +22,7 @@ from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.choices import chosen as looked_at
 from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _util, dtypes_impl
 from npdec._law import law
 from npdec._normalizer import at as _at
@@ -43,6 +44,8 @@ def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
             c = _new(_Array); c._t = r; c._d = {dtype}
             return c
         return _wrap(r)
+    if type(x) in _hosts and out is _NoValue and not options and x._d in _direct and not _tracing():
+        return _wrap(_torch(x._t))
     return self._general((x,), out, more, options)
 """,
     2: """
@@ -320,6 +323,8 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_direct": fp_state.guarded(direct),
         "_NoValue": NoValue,
         "_wrap": wrap.wrap,
+        "_hosts": frozenset(SCALARS.values()),
+        "_tracing": tracing,
     }
     body: dict[str, Any] = {}
     if len(parameters) in _CALL and table.nout == 1:

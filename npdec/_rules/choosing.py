@@ -221,6 +221,5 @@ _SELECTED = law.TaggedRule.of("Linear")
 rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where))
 rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where_method))
 rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_masked_fill))
-rule(
-    "__getitem__", traits=Trait.INDEX | Trait.MOVE | Trait.STRIDED, batch=indexed, short=of_one(indexed), discrete=True
-)(Answer(_getitem))
+_KEY = Trait.INDEX | Trait.MOVE | Trait.SELECT | Trait.STRIDED
+rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed), discrete=True)(Answer(_getitem))

@@ -15,11 +15,20 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries
-from npdec._law.discrete import as_numbers, common_dtype, dropped, is_same, residual_of, value_of, with_numbers
+from npdec._law.discrete import (
+    as_numbers,
+    common_dtype,
+    dropped,
+    residual_of,
+    value_of,
+    where_same,
+    with_numbers,
+)
 from npdec._law.jumps import stepped
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
@@ -202,11 +211,10 @@ def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> An
         return with_numbers(value, residual, as_numbers(x, value.dtype))
     if not x.discrete and conditions_are_frozen():
         return value
-    made = as_numbers(x) if x.discrete else torch.trunc(x.real if x.is_complex() else x)
-    if not tracing() and not is_same(value, residual, made):
-        dropped(torch.Tensor.to, Call(torch.Tensor.to, None, (x,), {}))
-        return value
-    return with_numbers(value, residual, made)
+    made: Any = as_numbers(x) if x.discrete else x.real if x.is_complex() else x
+    made = made.to(dtype_of_steps(value.dtype, made.value.dtype))
+    made = made if x.discrete else torch.trunc(made)
+    return where_same(torch.Tensor.to, Call(torch.Tensor.to, None, (x,), {}), value, residual, made)
 
 
 def _like(form: Callable[[Any, Any], Any]) -> Function:

@@ -144,7 +144,7 @@ def _max_or_min(sign: int) -> Function:
         x, dim, keepdim = read(args, kwargs, dim=None, keepdim=False)
         other = kwargs.get("other", dim)
         if isinstance(other, torch.Tensor) or (isinstance(x, torch.Tensor) and not isinstance(x, DecomposedTensor)):
-            return _pairwise(sign)(torch.maximum if sign > 0 else torch.minimum, (x, other), {})
+            return (torch.maximum if sign > 0 else torch.minimum)(x, other)
         if dim is None:
             value = func(x.value)
             return routed(x.reshape(-1), 0, sign, value, False)

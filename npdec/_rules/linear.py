@@ -65,9 +65,12 @@ _linear("split_with_sizes", _CUT)
 _linear("expand broadcast_to diagonal ravel", Trait.MOVE | Trait.STRIDED)
 
 # Elements elsewhere.
-_linear("flip", Trait.MOVE, flipped)
-_linear("take", Trait.MOVE, taken)
-_linear("fliplr flipud rot90 roll tile repeat repeat_interleave masked_select take_along_dim gather", Trait.MOVE)
+_linear("flip", Trait.MOVE | Trait.SELECT, flipped)
+_linear("take", Trait.MOVE | Trait.SELECT, taken)
+_linear(
+    "fliplr flipud rot90 roll tile repeat repeat_interleave masked_select take_along_dim gather",
+    Trait.MOVE | Trait.SELECT,
+)
 _linear("hsplit vsplit dsplit diag diag_embed diagflat tril triu combinations", Trait.MOVE)
 _linear("pixel_shuffle pixel_unshuffle channel_shuffle", Trait.MOVE)
 rule(torch.Tensor.unfold, traits=Trait.MOVE | Trait.STRIDED)(_OF_THE_FIRST)

@@ -16,7 +16,9 @@ from npdec._rules.by_formula import by_formula, pointwise, value_of
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
-_NONE, _MEAN = 0, 1  # torch's numbers of reductions; 2 is the sum
+# torch's numbers of reductions; 2 is the sum. Called without one, these functions of torch (not those of
+# torch.nn.functional, which give one) do not reduce, though their schemas say Mean.
+_NONE, _MEAN = 0, 1
 
 
 def _reduced(loss: Any, reduction: int) -> Any:
@@ -32,22 +34,22 @@ def _weighted(loss: Any, weight: Any) -> Any:
 # -- distances of two numbers ------------------------------------------------------------------------------------------
 
 
-def _l1_loss(input: Any, target: Any, reduction: int = _MEAN) -> Any:
+def _l1_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
     return _reduced((input - target).abs(), reduction)
 
 
-def _mse_loss(input: Any, target: Any, reduction: int = _MEAN) -> Any:
+def _mse_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
     return _reduced((input - target).square(), reduction)
 
 
-def _smooth_l1_loss(input: Any, target: Any, reduction: int = _MEAN, beta: float = 1.0) -> Any:
+def _smooth_l1_loss(input: Any, target: Any, reduction: int = _NONE, beta: float = 1.0) -> Any:
     def f(d: torch.Tensor) -> torch.Tensor:
         return F.smooth_l1_loss(d, torch.zeros_like(d), reduction="none", beta=beta)
 
     return _reduced(pointwise(f, input - target), reduction)
 
 
-def _huber_loss(input: Any, target: Any, reduction: int = _MEAN, delta: float = 1.0) -> Any:
+def _huber_loss(input: Any, target: Any, reduction: int = _NONE, delta: float = 1.0) -> Any:
     def f(d: torch.Tensor) -> torch.Tensor:
         return F.huber_loss(d, torch.zeros_like(d), reduction="none", delta=delta)
 
@@ -61,13 +63,13 @@ def _bounded_log(p: torch.Tensor) -> torch.Tensor:
     return p.log().clamp(min=-100)
 
 
-def _binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: int = _MEAN) -> Any:
+def _binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: int = _NONE) -> Any:
     loss = target * pointwise(_bounded_log, input) + (1 - target) * pointwise(_bounded_log, 1 - input)
     return _reduced(_weighted(-loss, weight), reduction)
 
 
 def _binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = _MEAN
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = _NONE
 ) -> Any:
     penalty = -F.logsigmoid(input)
     if pos_weight is not None:
@@ -75,7 +77,7 @@ def _binary_cross_entropy_with_logits(
     return _reduced(_weighted((1 - target) * input + penalty, weight), reduction)
 
 
-def _kl_div(input: Any, target: Any, reduction: int = _MEAN, *, log_target: bool = False) -> Any:
+def _kl_div(input: Any, target: Any, reduction: int = _NONE, *, log_target: bool = False) -> Any:
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -98,16 +100,16 @@ def _poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps:
 # -- margins -----------------------------------------------------------------------------------------------------------
 
 
-def _margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = _MEAN) -> Any:
+def _margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = _NONE) -> Any:
     return _reduced(F.relu(-target * (input1 - input2) + margin), reduction)
 
 
-def _hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = _MEAN) -> Any:
+def _hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = _NONE) -> Any:
     loss = torch.where(target != 1, F.relu(margin - input), 0) + torch.where(target != -1, input, 0)
     return _reduced(loss, reduction)
 
 
-def _cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = _MEAN) -> Any:
+def _cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = _NONE) -> Any:
     dim = target.ndim
     tiny = 1e-12
     squares = (input1.square().sum(dim) + tiny) * (input2.square().sum(dim) + tiny)
@@ -116,12 +118,12 @@ def _cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float 
     return _reduced(loss, reduction)
 
 
-def _soft_margin_loss(input: Any, target: Any, reduction: int = _MEAN) -> Any:
+def _soft_margin_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
     return _reduced(-F.logsigmoid(target * input), reduction)
 
 
 def _multi_margin_loss(
-    input: Any, target: Any, p: float = 1, margin: float = 1, weight: Any = None, reduction: int = _MEAN
+    input: Any, target: Any, p: float = 1, margin: float = 1, weight: Any = None, reduction: int = _NONE
 ) -> Any:
     scores = input if input.ndim > 1 else input.reshape(1, -1)
     index = target.reshape(-1, 1)
@@ -137,7 +139,7 @@ def _multi_margin_loss(
     return _reduced(losses if target.ndim else losses.reshape(()), reduction)
 
 
-def _multilabel_margin_loss(input: Any, target: Any, reduction: int = _MEAN) -> Any:
+def _multilabel_margin_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
     scores = input if input.ndim > 1 else input.reshape(1, -1)
     labels = target.reshape(scores.shape)
     named = (labels >= 0).cumprod(1).bool()  # up to the first -1
@@ -158,7 +160,7 @@ def _triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    reduction: int = _MEAN,
+    reduction: int = _NONE,
 ) -> Any:
     near = torch.pairwise_distance(anchor, positive, p, eps)
     far = torch.pairwise_distance(anchor, negative, p, eps)
@@ -179,7 +181,7 @@ def _picked(input: Any, target: torch.Tensor, weight: Any, ignored: torch.Tensor
     return torch.where(ignored, 0, found), torch.where(ignored, 0, weights)
 
 
-def _nll_loss(input: Any, target: Any, weight: Any = None, reduction: int = _MEAN, ignore_index: int = -100) -> Any:
+def _nll_loss(input: Any, target: Any, weight: Any = None, reduction: int = _NONE, ignore_index: int = -100) -> Any:
     found, weights = _picked(input, target, weight, target == ignore_index)
     losses = -found * weights
     return losses.sum() / weights.sum() if reduction == _MEAN else _reduced(losses, reduction)
@@ -189,7 +191,7 @@ def _cross_entropy_loss(
     input: Any,
     target: Any,
     weight: Any = None,
-    reduction: int = _MEAN,
+    reduction: int = _NONE,
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
@@ -271,7 +273,7 @@ def _ctc(losses: Function) -> Function:
         input_lengths: Any,
         target_lengths: Any,
         blank: int = 0,
-        reduction: int = _MEAN,
+        reduction: int = _NONE,
         zero_infinity: bool = False,
     ) -> torch.Tensor:
         single = log_probs.ndim == 2

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Answer, Trait
 from npdec._impl import _interpolate, elementwise_math_impl, elementwise_powers_impl, slopes_impl
+from npdec._impl._by_elements import by_elements
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -72,3 +74,15 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 # Kernels that no function of torch stands for.
 for _kernel in (elementwise_math_impl.sinc, elementwise_powers_impl.float_power):
     rule(_kernel, traits=Trait.HOLOMORPHIC)(TaggedRule(read_parameters(_kernel)))
+
+
+# -- several steps -----------------------------------------------------------------------------------------------------
+
+
+def _steps(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Functions that have rules each."""
+    function, *tensors = args
+    return function(*tensors)
+
+
+rule(by_elements, traits=Trait.ELEMENTWISE)(Answer(_steps, delegates=True))

@@ -89,6 +89,8 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value, base = ((torch.prod(t) if dim is None else torch.prod(t, dim)) for t in (x.value, x.residual))
         powers = _powers(factors.value, factors.residual) if k else torch.zeros_like(factors.value.real)
         shrink, total = torch.exp2(-powers), powers.sum(-1)
+        reach = float(powers.abs().amax() + total.abs().amax()) if k and total.numel() and not tracing() else 0.0
+        del powers
         ends = factors.value * shrink, factors.residual * shrink
         little = k <= 2 * _MOST_NODES and k * factors.value.numel() <= 8 * _LARGEST
         if k <= _MOST_FACTORS or little or tracing():
@@ -96,11 +98,11 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         else:
             rows = [t.reshape(-1, k) for t in ends]
             at = [torch.prod(t, -1) for t in rows]
-            (mean,) = mean_gradients("prod", lambda u: torch.prod(u, -1), rows[:1], rows[1:], *at)
+            del ends  # long rows are kept no longer than they are needed
+            (mean,) = mean_gradients("prod", lambda u: torch.prod(u, -1), [rows.pop(0)], rows, *at)
             others = mean.reshape(factors.value.shape)
         half = torch.round(total / 2)
         grown = [torch.exp2(part.clamp(-_most(total), _most(total))) for part in (half, total - half)]
-        reach = float(powers.abs().amax() + total.abs().amax()) if k and total.numel() and not tracing() else 0.0
         plain = not tracing() and reach < _most(total)
         multiplier = others * shrink * (grown[0] * grown[1])[..., None] if plain else others
         if plain and not x.whole and len(x.labels) > 1 and is_large(multiplier):

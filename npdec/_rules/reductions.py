@@ -14,6 +14,7 @@ from npdec._decomposed.choices import chosen, compare_choices, is_watched, place
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
@@ -22,9 +23,11 @@ from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual
 from npdec._rules.elementary import read
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
 from npdec._rules.rule import rule
-from npdec._torch.tracing import name_of
+from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
+_LARGE = 2**22  # pairs of numbers of which a matrix is made
+_MOST_PAIRS = 2**28
 _NO_DERIVATIVE = "torch has no derivative by it"
 
 
@@ -71,18 +74,41 @@ def _running(sign: int) -> Function:
             base = func(x.residual, dim)
         if not x.ndim:
             return type(made)((x.clone(), made.indices))
+        indices = places_beside(name_of(func), made.indices, base.indices) if is_watched() else made.indices
+        if not tracing() and _each_leads_alone(x, made, dim):
+            given = handed_on(cast(DecomposedTensor, torch.gather(x, dim, made.indices)))
+            return type(made)((DecomposedTensor(made.values, base.values, given, x.labels, x.whole), indices))
         value, residual = sign * x.value.movedim(dim, -1), sign * x.residual.movedim(dim, -1)
         n = value.shape[-1]
+        _check_pairs(name_of(func), value.numel(), n)
         # Row k has the first k + 1 elements, and the first of them again in the place of the others.
         index = torch.arange(n, device=value.device).expand(n, n).tril()
         fractions = leading_fractions(value[..., index], residual[..., index], -1)
         shares = torch.zeros_like(fractions).scatter_add_(-1, index.expand(fractions.shape), fractions)
         moved = x.components.movedim(dim % x.ndim + 1, -1)
         components = torch.matmul(shares, moved.unsqueeze(-1)).squeeze(-1).movedim(-1, dim % x.ndim + 1)
-        indices = places_beside(name_of(func), made.indices, base.indices) if is_watched() else made.indices
         return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), indices))
 
     return rule
+
+
+def _each_leads_alone(x: DecomposedTensor, made: Any, dim: int) -> bool:
+    """Whether the greatest up to each number is one all along the path: all start as one, and no two are equal."""
+    if not x.value.numel() or not bool((x.residual == x.residual.narrow(dim, 0, 1)).all()):
+        return False
+    if not bool(torch.isfinite(made.values).all()):
+        return False
+    places, values = made.indices.movedim(dim, -1), made.values.movedim(dim, -1)
+    again = (values[..., 1:] == values[..., :-1]) & (places[..., 1:] != places[..., :-1])
+    return not bool(again.any())
+
+
+def _check_pairs(name: str, count: int, n: int) -> None:
+    if count * n > _MOST_PAIRS:
+        raise MemoryError(
+            f"{name}: which of {n:,} numbers leads at each point of the path asks for a matrix of {count:,} x {n:,}: "
+            "take a baseline of one number, for which it is one of them all along, or fewer numbers at a time"
+        )
 
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
@@ -91,6 +117,9 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
         return input.clone()
     x = input.movedim(dim, -1)
     n = x.shape[-1]
+    much = x.numel() * n > _LARGE or (n > 8 and isinstance(x, DecomposedTensor) and has_many(len(x.labels)))
+    if much and isinstance(x, DecomposedTensor) and not x.is_complex() and not tracing():
+        return law.quadrature(Call(torch.logcumsumexp, None, (x, -1), {})).movedim(-1, dim)
     later = torch.ones((n, n), dtype=torch.bool, device=x.device).triu(1)
     rows = x.unsqueeze(-2).expand(*x.shape[:-1], n, n)
     return torch.logsumexp(rows.masked_fill(later, -torch.inf), -1).movedim(-1, dim)

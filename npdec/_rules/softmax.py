@@ -50,6 +50,7 @@ _NARROWEST = 2.0**-44
 _LONG = 24.0  # rows of a larger range are computed in double precision
 _SMALL = 2**18  # numbers that are computed sooner than sorted
 _BLOCK = 2**22  # numbers that are looked at together
+_ROWS = 2**14  # numbers, from which on they are looked at at one node after the other
 
 
 class _Piece(NamedTuple):
@@ -188,7 +189,14 @@ class SoftPath:
     def _weights(self, rows: torch.Tensor | None, times: torch.Tensor) -> torch.Tensor:
         """p at times (N,) or (R, N): (R, N, n)."""
         r, d = (self.r, self.d) if rows is None else (self.r[rows], self.d[rows])
-        p = torch.softmax(torch.addcmul(r.unsqueeze(-2), times.unsqueeze(-1), d.unsqueeze(-2)), -1)
+        nodes = times.shape[-1]
+        graph = torch.is_grad_enabled() and (r.requires_grad or d.requires_grad or times.requires_grad)
+        if r.numel() <= _ROWS or graph or tracing() or mapped():
+            p = torch.softmax(torch.addcmul(r.unsqueeze(-2), times.unsqueeze(-1), d.unsqueeze(-2)), -1)
+        else:  # node by node: what lies before the softmax is as large as what comes of it
+            p = r.new_empty((len(r), nodes, r.shape[1]))
+            for i in range(nodes):
+                p[:, i] = torch.softmax(torch.addcmul(r, times[..., i : i + 1], d), -1)
         if self.empty is None:
             return p
         return p.masked_fill((self.empty if rows is None else self.empty[rows]).unsqueeze(-2), 0)

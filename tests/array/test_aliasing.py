@@ -59,12 +59,15 @@ def test_an_element_is_written_over_itself():
 
 def test_what_turns_out_as_a_copy_is_writable_and_no_view():
     for lib in (np, numpy):
-        x = lib.broadcast_to(lib.arange(3.0), (2, 3))
-        flat = x.ravel()
-        flat[0] = 9
-        assert x[0, 0] == 0
-        assert flat.flags.writeable
-        assert flat.flags.owndata
+        windows = lib.lib.stride_tricks.sliding_window_view(lib.arange(3.0), 2)
+        for x in (lib.broadcast_to(lib.arange(3.0), (2, 3)), windows, windows[::-1], windows.T[:, ::-1]):
+            assert not x.flags.writeable
+            kept = x.tolist()
+            for flat in (x.ravel(), x.ravel("F"), x.reshape(-1), x.reshape((1, -1), order="F")):
+                assert flat.flags.writeable
+                flat[..., 0] = 9
+                assert x.tolist() == kept
+            assert x.ravel().flags.owndata
 
 
 def test_views_of_no_elements_are_writable():
@@ -196,6 +199,29 @@ def test_a_write_that_fails_half_way_drops_what_it_reached_under_another_dtype()
     assert x.components.sum(0).tolist() == np.where(reached, 0, 2).tolist()
 
 
+REVERSED = {
+    "a row": lambda x: x[1][::-1],
+    "a row of what is reversed": lambda x: x[::-1][0],
+    "every second element": lambda x: x[:, ::-2],
+    "reversed again": lambda x: x[::-1][1:][::-1, :2],
+    "flipped": lambda x: numpy.flip(x, 1)[:, 1:] if isinstance(x, numpy.ndarray) else np.flip(x, 1)[:, 1:],
+}
+
+
+@pytest.mark.parametrize("look", REVERSED.values(), ids=REVERSED)
+def test_bits_in_reversed_copies_drop_what_they_cover(look):
+    x = np.zeros((2, 3))
+    bits = look(x.view(np.int64))
+    x[...] = np.decompose(np.full((2, 3), 3.0), baseline=1.0, axis=1)
+    with pytest.warns(np.exceptions.DecompositionWarning, match="another dtype"):
+        bits[...] = 0
+    kept = numpy.ones((2, 3))
+    look(kept)[...] = 0
+    assert x.value.tolist() == (3 * kept).tolist()
+    assert x.residual.tolist() == kept.tolist()
+    assert x.components.sum(0).tolist() == (2 * kept).tolist()
+
+
 def test_a_view_keeps_its_base_when_nobody_else_has_it():
     views = {
         "view": lambda x: x.view(),
@@ -204,8 +230,32 @@ def test_a_view_keeps_its_base_when_nobody_else_has_it():
         "transposed": lambda x: x.T,
         "reshaped": lambda x: x.reshape(x.shape),
     }
+    bits = {
+        "other dtype": lambda x: x.view(np.int64),
+        "smaller": lambda x: x.view(np.int32) if x.ndim else x.getfield(np.int32, 4),
+        "field": lambda x: x.getfield(np.int32, 4),
+        "all of a field": lambda x: x.getfield(np.float64),
+        "reversed bits": lambda x: x.view(np.int64)[::-1] if x.ndim else x.view(np.int64),
+        "bits of a part": lambda x: x[1:].view(np.int64) if x.ndim else x[None].view(np.int64),
+        "unaligned": lambda x: x.getfield(np.int32, 1),
+    }
+    for look in bits.values():
+        assert look(np.zeros(2))[0].base is None  # a scalar
+        owner = np.zeros((2, 2))
+        assert look(owner).base is owner
+        assert look(owner[1:]).base is owner
+    for lib in (np, numpy):
+        given = lib.frombuffer(bytes(16), dtype=lib.float64)
+        assert given.view(lib.int64).base is given
+        assert isinstance(given.base, bytes)
     for shape in ((), (2,)):
-        for name, look in views.items():
+        for name, look in (views | bits).items():
+            if name in bits:
+                seen = look(np.zeros(shape))
+                assert seen.base is not None, (name, shape)
+                assert seen[...].base is not None, (name, shape)
+                assert not seen.flags.owndata, (name, shape)
+                continue
             for made in (np.zeros(shape), np.decompose(np.ones(shape))):
                 seen = [look(made)]
                 del made
@@ -226,6 +276,31 @@ def test_labels_reach_real_parts_of_complex_numbers_that_are_pairs_of_real_ones(
         assert real.components.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
         real += z.imag
         assert z.tolist() == [3 + 1j] * 3
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("before", [lambda x: x[None], lambda x: x[1:], lambda x: x.T, lambda x: x[:, ::2][1:]])
+def test_labels_reach_real_parts_of_views_that_nobody_has_any_more(before, part):
+    labels = {"groups": np.zeros((3, 3), dtype=int), "labels": ["b"]}
+    given = {
+        "array": np.decompose(np.full((3, 3), 2 + 1j), **labels),
+        "tensor": np.asarray(np.decompose(torch.full((3, 3), 2 + 1j), **labels)),
+        "plain": np.asarray(torch.full((3, 3), 2 + 1j)),
+        "plain array": np.full((3, 3), 2 + 1j),
+    }
+    for name in list(given):
+        x = given.pop(name)
+        kept, seen = x[1:], getattr(before(x), part)
+        carried = x.labels
+        del x
+        seen += np.decompose(np.ones(seen.shape[-1:]), labels=["a"], groups=np.zeros(seen.shape[-1:], dtype=int))
+        assert seen.labels == kept.labels == (*carried, "a"), name
+        own = {"real": kept.real, "imag": kept.imag}
+        moved = own.pop(part)
+        wanted = numpy.zeros((3, 3))
+        before(wanted)[...] = 1
+        assert moved.components[-1].tolist() == wanted[1:].tolist(), name
+        assert not np.any(own.popitem()[1].components[-1]), name
 
 
 def test_the_value_of_a_decomposed_array_is_read_only():

@@ -112,6 +112,24 @@ def test_at_counts_repeated_indices(lib, dtype):
     assert largest.tolist() == numpy.array([3, 0, 1]).astype(dtype).tolist()
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "int64", "bool", "complex128", "uint8"])
+def test_at_of_no_indices_refuses_what_it_refuses_of_some(dtype):
+    def outcome(lib, name, indices, b):
+        x, function = lib.array([1, 1, 0]).astype(dtype), getattr(lib, name)
+        try:
+            function.at(x, indices, *([b] if function.nin > 1 else []))
+        except (TypeError, ValueError) as error:
+            return isinstance(error, TypeError)
+        return str(x.dtype), x.tolist()
+
+    for name, b in itertools.product(dir(numpy), (1.5, 2, True, 1j)):
+        function = getattr(numpy, name)
+        plain = isinstance(function, numpy.ufunc) and function.signature is None and hasattr(np, name)
+        if plain and function.nin < 3 and function.nout == 1:
+            assert outcome(np, name, [], b) == outcome(numpy, name, [], b), (name, b)
+
+
 def test_scalars_carry_gradients_and_contributions():
     t = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     (np.asarray(t)[0] * 3.0).tensor.backward()

@@ -6,6 +6,7 @@ import numpy
 import pytest
 import torch
 
+import memory_calls
 import memory_cases
 import npdec as np
 import tiers
@@ -38,3 +39,16 @@ def test_what_is_added_at_a_place_keeps_its_component():
         expected = numpy.zeros(5000)
         expected[[0, 2]] = a[[0, 2]]
         numpy.testing.assert_allclose(made[0].components.numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    tiers.turns(["torch.add", "torch.maximum", "torch.log_softmax", "torch.gather", "np.flip", "np.nansum"], 1, 3),
+)
+def test_memory_of_generated_calls(name: str) -> None:
+    """All functions: `python scripts/memory.py --all`."""
+    (f,) = [f for f in memory_calls.functions() if f.name == name]
+    found = list(memory_calls.calls(f))
+    assert found
+    for arguments in found:
+        assert memory_calls.factor(f, arguments, N) <= BOUND, arguments

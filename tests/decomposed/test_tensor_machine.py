@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import npdec as np
+from aliasing import named_parts
 from npdec import DecomposedTensor
 
 LABELS = ("a", "b", "c")
@@ -242,13 +243,7 @@ class Tensors(RuleBasedStateMachine):
 
     def compare(self, exact, single=False):
         for pair in self.pairs:
-            tensor = pair.tensor
-            found = {"value": tensor}
-            if isinstance(tensor, DecomposedTensor):
-                found = {"value": tensor.value, "residual": tensor.residual}
-                found |= dict(zip(tensor.labels, tensor.components, strict=True))
-            else:
-                found["residual"] = tensor
+            found = {"residual": pair.tensor} | named_parts(pair.tensor, isinstance(pair.tensor, DecomposedTensor))
             for name, wanted in pair.parts.items():
                 part = found.get(name, torch.zeros_like(wanted))
                 assert part.shape == wanted.shape, (name, self.log[-6:])
@@ -263,9 +258,7 @@ class Tensors(RuleBasedStateMachine):
             for pair in self.pairs:
                 if not isinstance(pair.tensor, DecomposedTensor) or not all(pair.value.stride()):
                     continue
-                tensor = pair.tensor
-                found = {"value": tensor.value, "residual": tensor.residual}
-                for name, part in (found | dict(zip(tensor.labels, tensor.components, strict=True))).items():
+                for name, part in named_parts(pair.tensor, True).items():
                     pair.parts[name].copy_(part)
 
     # -- new tensors -----------------------------------------------------------------------------------------------

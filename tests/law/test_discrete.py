@@ -125,10 +125,85 @@ def test_added_at_places():
 
 
 def test_a_baseline_that_is_no_integer_drops_contributions():
-    """What the integer of 1e30 is, nobody knows: the contributions could not add up."""
-    x = np.decompose(np.array([1.0, 2.0]), baseline=np.array([1e30, 0.0]))
+    """What the integer of 1e30 is, nobody knows: the contributions could not add up. Those of its neighbours do."""
+    x = np.decompose(np.array([1.0, 2.0]), baseline=np.array([1e30, 0.0]), labels=["a", "b"])
+    with pytest.warns(np.exceptions.DecompositionWarning, match="1 of 2 elements.* dropped"):
+        made = x.astype("int64")
+    assert made.residual.tolist() == [1, 0]
+    assert made.components.tolist() == [[0, 0], [0, 2]]
     with pytest.warns(np.exceptions.DecompositionWarning, match="dropped"):
-        assert not x.astype("int64").is_decomposed
+        assert not x[:1].astype("int64").is_decomposed
+
+
+def steps_along_the_path(value, residual, parts, of):
+    """What each part contributes to a function that moves by jumps, by walking from residual to value."""
+    ways = residual + numpy.linspace(0, 1, 4001)[:, None] * (value - residual)
+    jumps = numpy.diff(of(ways), axis=0).sum(0)
+    return parts * jumps / numpy.where(value == residual, 1, value - residual)
+
+
+OVERFLOWING = {
+    "astype": lambda x: x.astype("int8"),
+    "assigned": lambda x: (y := np.zeros(x.shape, dtype="int8"), y.__setitem__(..., x))[0],
+    "copyto": lambda x: (y := np.zeros(x.shape, dtype="int8"), np.copyto(y, x, casting="unsafe"))[0],
+    "a view": lambda x: (y := np.zeros((2, *x.shape), dtype="int8"), y[1, ::-1].__setitem__(..., x[::-1]), y[1])[2],
+    "narrowed": lambda x: x.astype("int64").astype("int8"),
+    "a torch tensor": lambda x: np.asarray(x.tensor.to(torch.int8)),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWING)
+def test_an_element_that_overflows_drops_its_contributions_alone(name):
+    rng = numpy.random.default_rng(7)
+    value, residual = rng.uniform(-90, 90, (2, 12))
+    value[3], residual[8] = 300.5, -1000.25
+    shares = rng.uniform(-1, 1, (3, 12))
+    shares = (value - residual) * shares / shares.sum(0)
+    tensor = np.DecomposedTensor(*map(torch.from_numpy, (value, residual, shares)), ("a", "b", "c"))
+    with pytest.warns(np.exceptions.DecompositionWarning, match="2 of 12 elements.* dropped"):
+        made = OVERFLOWING[name](np.asarray(tensor))
+    out = numpy.isin(numpy.arange(12), [3, 8])
+    assert made.value.tolist() == value.astype("int64").astype("int8").tolist()
+    assert made.residual[~out].tolist() == numpy.trunc(residual[~out]).tolist()
+    wanted = numpy.where(out, 0, steps_along_the_path(value, residual, shares, numpy.trunc))
+    numpy.testing.assert_allclose(numpy.asarray(made.components), wanted, rtol=1e-12, atol=1e-12)
+    assert made.residual[out].tolist() == made.value[out].tolist()
+
+
+def test_products_that_overflow_drop_their_contributions_alone():
+    x = np.decompose(np.array([100.0, 2.0, 3.0]), baseline=np.array([1.0, 5.0, 3.0])).astype("int8")
+    with pytest.warns(np.exceptions.DecompositionWarning, match="1 of 3 elements.* dropped"):
+        made = x * x
+    assert made.value.tolist() == [*made.residual.tolist()[:1], 4, 9] == [16, 4, 9]
+    assert made.residual.tolist() == [16, 25, 9]
+    assert made.components.sum(0).tolist() == [0, -21, 0]
+
+
+@pytest.mark.parametrize(("discrete", "wanted"), [("int8", "float32"), ("int16", "float32"), ("int32", "float64")])
+@pytest.mark.parametrize("given", ["float16", "float32"])
+def test_contributions_to_integers_tell_these_apart(given, discrete, wanted):
+    """Written into integers, numbers of few digits leave room for those of many that come later."""
+    x = np.decompose(np.array([7.7, -3.2, 5.1], dtype=given), labels=["a", "b", "c"])
+    made = x.astype(discrete)
+    assert made.components.dtype == (given if discrete == "int8" else wanted)
+    assert made.components.sum(0).tolist() == [7, -3, 5]
+    large = {"int8": 7, "int16": 3001, "int32": 100_000_007}[discrete]
+    scaled = made * np.array(large, dtype=discrete)
+    assert scaled.components.sum(0).tolist() == [7 * large, -3 * large, 5 * large]
+    held = np.zeros(4, dtype=discrete)
+    held[:3] = x
+    held[3] = np.decompose(np.array(float(large + 1)), labels=["d"])
+    assert held.components.sum(0).tolist() == [7, -3, 5, large + 1]
+    held += scaled.sum(dtype=discrete)
+    assert (held.value - held.residual - held.components.sum(0) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_counts_of_conditions_on_few_digits_add_up(dtype):
+    x = torch.arange(-1500, 1500).to(dtype)
+    made = np.decompose(x, baseline=-x, groups=torch.arange(3000) % 7) > 0
+    for count in (made.sum(), torch.count_nonzero(made), made.reshape(2, -1).sum(1), made.cumsum(0)):
+        assert torch.equal(count.value - count.residual, count.components.sum(0).round().long())
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
@@ -153,3 +228,12 @@ def test_bits_of_integers_drop_contributions_and_say_so(function):
         made = function(x, torch.tensor([3, 1]))
     assert type(made) is torch.Tensor
     assert made.tolist() == function(torch.tensor([6, 3]), torch.tensor([3, 1])).tolist()
+
+
+def test_many_components_of_few_digits_are_not_made_in_integers():
+    x = np.decompose(np.arange(1.0, 40001.0, dtype=np.float32))
+    with np.errstate(all="ignore"):
+        made = [(x > 2).sum(), x.astype("int64")[-1], (x.astype("int32") * 3).sum()]
+    assert [number.value.item() for number in made] == [39998, 40000, 3 * 20000 * 40001]
+    for number in made:
+        assert abs(number.value - number.residual - number.components.sum(0)) < 1e-2

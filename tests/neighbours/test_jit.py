@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import functools
 import math
+import types
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -364,6 +365,41 @@ def test_objects_whose_changes_would_go_unnoticed():
         assert fast(np.ones(1)).tolist() == [2.0]
     model.weight = 3.0
     assert fast(np.ones(1)).tolist() == [3.0]
+
+
+class Settings:
+    rate = 2.0
+
+
+def test_attributes_of_classes_and_modules(monkeypatch):
+    fast = jit(lambda x: x * Settings.rate)
+    with pytest.warns(UserWarning, match="'Settings', a type"):
+        assert fast(np.ones(1)).tolist() == [2.0]
+    monkeypatch.setattr(Settings, "rate", 3.0)
+    assert fast(np.ones(1)).tolist() == [3.0]
+    module = types.ModuleType("somebodys")
+    exec("rate = 2.0\ndef times(x):\n    return x * rate", vars(module))
+    through = compiled(lambda x: module.times(x) + module.rate)
+    assert through(np.ones(1)).tolist() == [4.0]
+    module.rate = 3.0
+    assert through(np.ones(1)).tolist() == [6.0]
+
+
+def test_text_is_no_part_of_a_graph():
+    for text in (lambda x: str(x), lambda x: repr(x), lambda x: f"{x}"):  # noqa: PLW0108
+        assert uncompiled(text, np.ones(2), match="text is made of an array") == text(np.ones(2))
+
+
+def test_writing_into_an_array_of_numpys():
+    def f(x):
+        x[0] = 5.0
+        return x.sum()
+
+    whole = numpy.ones(4)
+    assert float(compiled(f)(whole)) == 8.0
+    assert whole.tolist() == [5.0, 1.0, 1.0, 1.0]
+    assert float(uncompiled(f, whole[::-1], match="torch has to copy")) == 12.0
+    assert whole[3] == 5.0
 
 
 COUNT = 0

@@ -99,7 +99,7 @@ def check_value_and_completeness(name: str, sample: samples.Sample, chosen: tupl
     made, wanted = run(name, sample, marked), run(name, sample, plain)
     assert len(made) == len(wanted)
     for got, want in zip(made, wanted, strict=True):
-        assert type(got) is type(want)
+        assert isinstance(got, type(want))
         if not isinstance(want, (np.ndarray, np.generic)):
             continue
         assert not want.is_decomposed

@@ -1,0 +1,113 @@
+"""The memory of a tensor as Python's numbers, by the indices of its elements."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from functools import cache
+from typing import Any
+
+import torch
+
+__all__ = ["FORMATS", "items_of"]
+
+_view_memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
+    ("PyMemoryView_FromMemory", ctypes.pythonapi)
+)
+_WRITEABLE = 0x200  # PyBUF_WRITE
+
+# What a memoryview calls the numbers of a dtype: of float16 their bits, of complex dtypes their parts.
+FORMATS = {
+    torch.bool: "?", torch.int8: "b", torch.int16: "h", torch.int32: "i", torch.int64: "q", torch.uint8: "B",
+    torch.uint16: "H", torch.uint32: "I", torch.uint64: "Q", torch.float16: "H", torch.float32: "f",
+    torch.float64: "d", torch.complex64: "f", torch.complex128: "d",
+}  # fmt: skip
+_half = struct.Struct("e")
+_short = struct.Struct("H")
+
+
+@cache
+def _halves() -> list[float]:
+    """The numbers of float16, by their bits."""
+    return [number for (number,) in _half.iter_unpack(struct.pack("65536H", *range(65536)))]
+
+
+class _Halves:
+    """float16, which a memoryview does not know, over the memory of their bits."""
+
+    __slots__ = ("bits", "numbers")
+
+    def __init__(self, bits: Any) -> None:
+        self.bits, self.numbers = bits, _halves()
+
+    def __getitem__(self, key: Any) -> float:
+        return self.numbers[self.bits[key]]
+
+    def __setitem__(self, key: Any, number: Any) -> None:
+        (self.bits[key],) = _short.unpack(_half.pack(number))
+
+
+class _Pairs:
+    """Complex numbers over the memory of their parts."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = parts
+
+    def __getitem__(self, key: Any) -> complex:
+        key = (key,) if type(key) is int else key
+        parts = self.parts
+        return complex(parts[(*key, 0)], parts[(*key, 1)])
+
+    def __setitem__(self, key: Any, number: Any) -> None:
+        key = (key,) if type(key) is int else key
+        parts, number = self.parts, complex(number)
+        parts[(*key, 0)] = number.real
+        parts[(*key, 1)] = number.imag
+
+
+class _Grid:
+    """Elements at steps that a memoryview does not know: those of transposed matrices, columns, 0-d arrays."""
+
+    __slots__ = ("flat", "shape", "steps")
+
+    def __init__(self, flat: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
+        self.flat, self.shape, self.steps = flat, shape, steps
+
+    def _place(self, key: Any) -> int:
+        key = (key,) if type(key) is int else key
+        place = 0
+        for index, size, step in zip(key, self.shape, self.steps, strict=True):
+            if index < 0:
+                index += size
+            if not 0 <= index < size:
+                raise IndexError(index)
+            place += index * step
+        return place
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.flat[self._place(key)]
+
+    def __setitem__(self, key: Any, number: Any) -> None:
+        self.flat[self._place(key)] = number
+
+
+def items_of(tensor: torch.Tensor, address: int) -> Any:
+    """The elements by their indices, which are an int for one axis, or a tuple."""
+    dtype, shape, steps = tensor.dtype, tuple(tensor.shape), tensor.stride()
+    form, size = FORMATS[dtype], dtype.itemsize
+    reach = sum((n - 1) * step for n, step in zip(shape, steps)) + 1
+    raw = _view_memory(address, reach * size, _WRITEABLE)
+    if not shape or not tensor.is_contiguous():
+        if len(shape) == 1 and steps[0] > 0 and not dtype.is_complex:
+            items = raw.cast(form)[:: steps[0]]
+        else:
+            flat = _Pairs(raw.cast(form, (reach, 2))) if dtype.is_complex else raw.cast(form)
+            items = _Grid(_Halves(flat) if dtype is torch.float16 else flat, shape, steps)
+            return items
+    elif dtype.is_complex:
+        return _Pairs(raw.cast(form, (*shape, 2)))
+    else:
+        items = raw.cast(form, shape)
+    return _Halves(items) if dtype is torch.float16 else items
