@@ -16,12 +16,11 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import lazy_products
+from npdec._decomposed import lazy_products, size_limits
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.secant import quick_slope
@@ -60,7 +59,7 @@ def form_of(tags: Collection[str], traits: int, slope: Function | None, batch: F
 def _is_ordinary(x: Any) -> bool:
     """Whether a tensor is a decomposed one of real numbers in single or double precision, with a few dense components,
     and all parts lie in memory alike."""
-    if type(x) is not DecomposedTensor or x.whole or x.windows is not None or len(x.labels) >= MANY:
+    if type(x) is not DecomposedTensor or x.whole or x.windows is not None or len(x.labels) >= size_limits.MANY:
         return False
     value = x.value
     return (

@@ -25,7 +25,7 @@ def every_array_is_large():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_sparse, "_LEAST", 0)
         patch.setattr(block_sparse, "_SMALL", 0)
-        patch.setattr(size_limits, "_MANY", 0)
+        patch.setattr(size_limits, "MANY", 0)
         patch.setattr(size_limits, "_LARGE", 0)
         patch.setattr(pieces, "_LEAST", 1)
         patch.setattr(pieces, "_ALIGNED", 1)
