@@ -30,7 +30,6 @@ __all__ = ["form_of", "joined", "of_one", "quotient"]
 
 Function = Callable[..., Any]
 Form = Callable[[Function, Sequence[Any]], Any]
-_SMALL = 2**12  # elements, up to which it costs nothing that rows of a residual which are equal are computed each
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
 _as_subclass = torch.Tensor.as_subclass
 
@@ -44,7 +43,7 @@ def form_of(tags: Collection[str], traits: int, slope: Function | None, batch: F
             return _sum
         if batch is None:
             return _each if traits & Trait.ELEMENTWISE and traits & Trait.EACH else None
-        return of_one(batch)
+        return of_one(batch, traits)
     if tags == {"Multilinear"} and traits & Trait.MULTIPLY:
         return _product
     if tags == {"Multilinear"} and traits & Trait.MATMUL:
@@ -66,7 +65,6 @@ def _is_ordinary(x: Any) -> bool:
         type(value) is torch.Tensor
         and value.dtype in (torch.float64, torch.float32)
         and x.components.dtype is value.dtype
-        and (value.numel() <= _SMALL or x.residual.stride() == value.stride())
         and x.origin is None
     )
 
@@ -78,10 +76,16 @@ def _made(
     if not value.dtype is like.value.dtype is components.dtype:
         return None
     made: Any = _as_subclass(value, DecomposedTensor)
-    made.value, made.residual, made.components, made.labels = value, residual, components, like.labels
+    made.value, made.components, made.labels = value, components, like.labels
+    made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
     made.whole = made.discrete = False
     made.origin = None
     return made
+
+
+def _rows(x: DecomposedTensor) -> torch.Tensor:
+    """The residual, one of the rows that are equal."""
+    return narrowed(x.residual, x.residual.ndim) if 0 in x.residual.stride() else x.residual
 
 
 def _is_moderate(factor: torch.Tensor) -> bool:
@@ -101,10 +105,19 @@ def _sum(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
         return None
     a, b = args
     if type(b) is float or type(b) is int:
-        return _made(func(a.value, b), func(a.residual, b), func(a.components, type(b)(0)), a)
+        return _made(func(a.value, b), func(_rows(a), b), func(a.components, type(b)(0)), a)
     if not _is_ordinary(b) or a.labels != b.labels or a.components.shape != b.components.shape:
         return None
-    return _made(func(a.value, b.value), func(a.residual, b.residual), func(a.components, b.components), a)
+    residual = _of_both(func, a, b)
+    return None if residual is None else _made(func(a.value, b.value), residual, func(a.components, b.components), a)
+
+
+def _of_both(func: Function, a: DecomposedTensor, b: DecomposedTensor) -> torch.Tensor | None:
+    """The function of two residuals; None if rows of one alone are equal."""
+    if a.residual.stride() != b.residual.stride() and 0 in (*a.residual.stride(), *b.residual.stride()):
+        return None
+    made: torch.Tensor = func(_rows(a), _rows(b))
+    return made
 
 
 def _product(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
@@ -115,15 +128,18 @@ def _product(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     if type(b) is float or type(b) is int:
         if not abs(b) <= STEEP:
             return None
-        return _made(func(a.value, b), func(a.residual, b), func(a.components, b), a)
+        return _made(func(a.value, b), func(_rows(a), b), func(a.components, b), a)
     if not _is_ordinary(b) or a.labels != b.labels or a.components.shape != b.components.shape:
+        return None
+    residual = _of_both(func, a, b)
+    if residual is None:
         return None
     middle_a = torch.add(a.value / 2, a.residual, alpha=0.5)
     middle_b = middle_a if b is a else torch.add(b.value / 2, b.residual, alpha=0.5)
     if not _is_moderate(middle_a) or not (b is a or _is_moderate(middle_b)):
         return None
     components = func(a.components, middle_b) + func(middle_a, b.components)
-    return _made(func(a.value, b.value), func(a.residual, b.residual), components, a)
+    return _made(func(a.value, b.value), residual, components, a)
 
 
 def quotient(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
@@ -133,12 +149,12 @@ def quotient(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     x, divisor = args
     if (type(divisor) is not float and type(divisor) is not int) or not 1 / STEEP <= abs(divisor) < math.inf:
         return None
-    return _made(func(x.value, divisor), func(x.residual, divisor), func(x.components, divisor), x)
+    return _made(func(x.value, divisor), func(_rows(x), divisor), func(x.components, divisor), x)
 
 
-def of_one(batch: Function) -> Form:
+def of_one(batch: Function, traits: int) -> Form:
     """The form of a linear function of one, which has a rule for one more leading axis."""
-    return partial(_of_one, batch)
+    return partial(_of_one, batch, bool(traits & Trait.STRIDED))
 
 
 def _each(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
@@ -146,7 +162,7 @@ def _each(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     x = args[0]
     if len(args) != 1 or not _is_ordinary(x):
         return None
-    made = _made(func(x.value), func(x.residual), func(x.components), x)
+    made = _made(func(x.value), func(_rows(x)), func(x.components), x)
     if made is not None:
         link(made, x)
     return made
@@ -164,9 +180,9 @@ def joined(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     return _made(value, residual, func([t.components for t in tensors], dim + 1 if dim >= 0 else dim), first)
 
 
-def _of_one(batch: Function, func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _of_one(batch: Function, strided: bool, func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     x = args[0]
-    if not _is_ordinary(x):
+    if not _is_ordinary(x) or (0 in x.residual.stride() and not strided):
         return None
     value = func(x.value, *args[1:])
     front = batch(func, x.value.ndim, args[1:], {}, value) if type(value) is torch.Tensor else None
@@ -205,8 +221,7 @@ def _layer(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
     if weight.layout is not torch.strided or not _is_moderate(weight):
         return None
     value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
-    residual = func(row, weight, bias)
-    return _made(value, residual.expand(value.shape), func(x.components, weight), x)
+    return _made(value, func(row, weight, bias), func(x.components, weight), x)
 
 
 def _pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
@@ -217,7 +232,7 @@ def _pointwise(slope: Function | None, traits: int, func: Function, args: Sequen
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return None
-    fx, fr = func(value), func(residual)
+    fx, fr = func(value), func(_rows(x)).expand(value.shape)
     if fx.dtype is not value.dtype or not fx.numel():
         return None
     step = value - residual

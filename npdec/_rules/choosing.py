@@ -222,4 +222,4 @@ rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_
 rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where_method))
 rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_masked_fill))
 _KEY = Trait.INDEX | Trait.MOVE | Trait.SELECT | Trait.STRIDED
-rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed), discrete=True)(Answer(_getitem))
+rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed, _KEY), discrete=True)(Answer(_getitem))
