@@ -263,7 +263,7 @@ def _ctc_rule(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: int = _MEAN,
+    reduction: int = _NONE,
     zero_infinity: bool = False,
 ) -> Any:
     """By quadrature; where the contributions themselves are differentiated, of the recursion."""

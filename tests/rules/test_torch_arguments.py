@@ -209,7 +209,7 @@ dispatch.default_rule(torch.add)  # the rules are there
 FORMULAS = {f: row.rule.formula for f, row in rows.items() if row.rule.formula is not None}
 CLOSED = {f: innermost(row.rule).body for f, row in rows.items() if isinstance(innermost(row.rule), ClosedForm)}
 # Defaults that are written otherwise, and mean the same.
-OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None)}
+OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None), "reduction": (1, 0)}  # schemas say Mean, kernels do not
 # Of these torch tells another signature than they have: what it tells TorchScript, or the names in C++.
 MISTOLD = {"where", "max_pool3d", "copy_", "__div__", "type"}
 
