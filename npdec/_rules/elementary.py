@@ -284,7 +284,7 @@ def _scatter(
     func: Function, x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
     """Numbers put at places, added to what is there (linear), or multiplied with it."""
-    src = value if src is None else src
+    src = given = value if src is None else src
     index = _plain(index)
     if not isinstance(src, torch.Tensor):
         src = torch.full(tuple(index.shape), src, dtype=x.dtype, device=x.device)
@@ -297,7 +297,7 @@ def _scatter(
         factor = torch.scatter_reduce(torch.ones_like(x.value), dim, index, src, "prod")
         components = cast(DecomposedTensor, torch.mul(x, factor)).components
         with no_graph(x.whole):
-            found, residual = (func(t, dim, index, src, reduce=reduce) for t in (x.value, x.residual))
+            found, residual = (func(t, dim, index, given, reduce=reduce) for t in (x.value, x.residual))
         return DecomposedTensor(found, residual, components, x.labels, x.whole)
     return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
