@@ -82,7 +82,7 @@ def ufunc(torch_function: Callable[..., Any] | None = None, **declaration: Any) 
 
 
 def _publish(kernel: Callable[..., Any]) -> Any:
-    spec: tags.Spec = kernel.__npdec__  # type: ignore[attr-defined]
+    spec = tags.spec_of(kernel)
     namespace = wrap.NAMESPACE[0]
     for name in (spec.name, *spec.aliases):
         if hasattr(namespace, name):

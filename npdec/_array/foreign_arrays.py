@@ -17,7 +17,7 @@ _COPIED = frozenset({bool, int, float, complex, str, bytes, list, tuple, range, 
 _GUIDE = "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
 
 
-def copy_modes() -> type | tuple[()]:
+def copy_modes() -> Any:
     """The enumeration that NumPy takes for `copy=` besides True, False and None, if it is imported."""
     return getattr(sys.modules.get("numpy"), "_CopyMode", ())
 
@@ -30,7 +30,7 @@ def as_copy(copy: Any) -> bool | None:
     if isinstance(copy, str):
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if isinstance(copy, copy_modes()):
-        return None if copy.name == "IF_NEEDED" else copy.name == "ALWAYS"  # type: ignore[attr-defined]
+        return None if copy.name == "IF_NEEDED" else bool(copy.name == "ALWAYS")
     return bool(copy)
 
 

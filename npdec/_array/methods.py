@@ -272,4 +272,4 @@ def _written(self: Any, /, choices: Any, out: Any = None, mode: str = "raise") -
     """How NumPy writes `choose`, which takes the choices one by one as well, and `out` and `mode` by name only."""
 
 
-ArrayMethods.choose.__signature__ = inspect.signature(_written)  # type: ignore[attr-defined]
+vars(ArrayMethods.choose)["__signature__"] = inspect.signature(_written)

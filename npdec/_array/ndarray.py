@@ -160,7 +160,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
             memory.settle(self, result)
         return result
 
-    reshape.__signature__ = inspect.signature(ArrayMethods.reshape)  # type: ignore[attr-defined]
+    vars(reshape)["__signature__"] = inspect.signature(ArrayMethods.reshape)
     reshape.__doc__ = ArrayMethods.reshape.__doc__
 
     # -- indexing -------------------------------------------------------------------------------------------------

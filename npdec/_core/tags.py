@@ -43,6 +43,7 @@ __all__ = [
     "View",
     "out_casting",
     "public",
+    "spec_of",
     "ufunc",
     "writes_back",
 ]
@@ -156,6 +157,19 @@ class Spec:
     reflected: Callable[..., Any] | None = None
 
 
+def _marked(kernel: Kernel, **declared: Any) -> Kernel:
+    """The kernel, which carries what is declared of it: the wrapper that is compiled for it reads that once."""
+    vars(kernel).update(declared)
+    return kernel
+
+
+def spec_of(kernel: Callable[..., Any]) -> Spec:
+    """What a kernel declares. Raises AttributeError for a function that is none."""
+    declared: Any = kernel
+    spec: Spec = declared.__npdec__
+    return spec
+
+
 def public(
     kernel: Kernel | None = None,
     *,
@@ -171,10 +185,8 @@ def public(
     def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
-        kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
-            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds
-        )
-        return kernel
+        spec = Spec(public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds)
+        return _marked(kernel, __npdec__=spec)
 
     return declare if kernel is None else declare(kernel)
 
@@ -196,10 +208,10 @@ def ufunc(
     def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
-        kernel.__npdec__ = Spec(  # type: ignore[attr-defined]
+        spec = Spec(
             public_name, method_name, torch_function, loops, operator, identity, aliases, flags, reflected=reflected
         )
-        return kernel
+        return _marked(kernel, __npdec__=spec)
 
     return declare
 
@@ -212,9 +224,7 @@ def out_casting(rule: str, broadcasts: bool = False) -> Callable[[Kernel], Kerne
     """
 
     def declare(kernel: Kernel) -> Kernel:
-        kernel.__out_casting__ = rule  # type: ignore[attr-defined]
-        kernel.__out_broadcasts__ = broadcasts  # type: ignore[attr-defined]
-        return kernel
+        return _marked(kernel, __out_casting__=rule, __out_broadcasts__=broadcasts)
 
     return declare
 
@@ -223,8 +233,7 @@ def writes_back(parameter: str) -> Callable[[Kernel], Kernel]:
     """Declare that where the flag `parameter` is false, the result is written into the first array."""
 
     def declare(kernel: Kernel) -> Kernel:
-        kernel.__writes_back__ = parameter  # type: ignore[attr-defined]
-        return kernel
+        return _marked(kernel, __writes_back__=parameter)
 
     return declare
 
@@ -234,7 +243,6 @@ def unshown(parameter: str) -> Callable[[Kernel], Kernel]:
     first parameter, whose name it is, has no default."""
 
     def declare(kernel: Kernel) -> Kernel:
-        kernel.__unshown__ = parameter  # type: ignore[attr-defined]
-        return kernel
+        return _marked(kernel, __unshown__=parameter)
 
     return declare

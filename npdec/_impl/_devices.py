@@ -28,7 +28,7 @@ def default_device() -> torch.device | None:
     return chosen.get()
 
 
-default_device._dynamo_marked_constant = True  # type: ignore[attr-defined]
+vars(default_device)["_dynamo_marked_constant"] = True
 
 
 def current_device(device: Any = None) -> torch.device:

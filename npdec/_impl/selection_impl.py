@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -78,7 +78,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 
     >>> np.select([x < 1, x > 2], [x - 10, x * 10], -1)
     array([-10,  -1,  -1,  30])
     """
-    choices = [c if type(c) in _WEAK else _host.as_tensor(c) for c in choicelist]  # type: ignore[attr-defined]
+    choices = [c if type(c) in _WEAK else _host.as_tensor(c) for c in cast(Sequence[Any], choicelist)]
     if len(condlist) != len(choices):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -112,7 +112,7 @@ def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if not hasattr(choices, "__len__"):
         raise TypeError(f"object of type {type(choices).__name__!r} has no len()")
-    given = [choice if type(choice) in _WEAK else _host.as_tensor(choice) for choice in choices]  # type: ignore[attr-defined]
+    given = [choice if type(choice) in _WEAK else _host.as_tensor(choice) for choice in cast(Sequence[Any], choices)]
     if not given:
         raise ValueError("0-length sequence.")
     if len(given) >= _MOST:
@@ -222,7 +222,8 @@ def _each_choice(condition: torch.Tensor) -> list[torch.Tensor]:
     at the baseline alone, of which a function is asked as well."""
     if type(condition) is torch.Tensor:
         return [flatnonzero(condition)]
-    value, residual = condition.value, condition.residual  # type: ignore[attr-defined]
+    decomposed: Any = condition
+    value, residual = decomposed.value, decomposed.residual
     return [flatnonzero(value), flatnonzero(residual & ~value)]
 
 

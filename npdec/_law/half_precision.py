@@ -14,6 +14,7 @@ import torch
 from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import single, working_dtype
+from npdec._law.pointwise_call import Known
 from npdec._law.secant import secant
 from npdec._law.secant_cancellation import is_of_torch
 from npdec._law.slope import Slope
@@ -57,15 +58,17 @@ def secant_of_halves(
 def _wide(f: _Function, dtype: torch.dtype) -> _Function:
     """The function for arguments of single precision. One that may hold numbers of half precision itself is given
     those."""
-    function = getattr(f, "function", None)
-    if is_known_in_single(function):
-        return f
+    return f if is_known_in_single(getattr(f, "function", None)) else _Wide(f, dtype)
 
-    def wide(u: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
-        return single(f(u.to(dtype), *[o.to(dtype) if o.dtype is torch.float32 else o for o in others]))
 
-    wide.function = function  # type: ignore[attr-defined]
-    return wide
+class _Wide(Known):
+    def __init__(self, f: _Function, dtype: torch.dtype) -> None:
+        self.f, self.dtype = f, dtype
+        self.function = getattr(f, "function", None)
+
+    def __call__(self, u: torch.Tensor, *others: torch.Tensor) -> Any:
+        given = [o.to(self.dtype) if o.dtype is torch.float32 else o for o in others]
+        return single(self.f(u.to(self.dtype), *given))
 
 
 # -- the end of float16 ------------------------------------------------------------------------------------------------

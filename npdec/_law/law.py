@@ -39,8 +39,8 @@ from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
-from npdec._law.pointwise_call import as_function, output
-from npdec._law.quadrature import integrate
+from npdec._law.pointwise_call import OneOutput, PointwiseCall
+from npdec._law.quadrature import Differentiable, OwnDerivative, integrate
 from npdec._law.secant import derivative
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._torch.interrupts import undisturbed
@@ -62,7 +62,8 @@ def pointwise(call: Call) -> Any:
     with no_graph(tensor.whole):
         value = call(tensor.value)
     rule, options = current_rule(tensor.whole)
-    others, f = as_function(call)
+    f = PointwiseCall(call)
+    others = f.others
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
@@ -78,7 +79,7 @@ def pointwise(call: Call) -> Any:
 
     if isinstance(value, torch.Tensor):
         return one(value, f)
-    return type(value)(one(v, output(f, i)) for i, v in enumerate(value))
+    return type(value)(one(v, OneOutput(f, i)) for i, v in enumerate(value))
 
 
 def two_orders(call: Call) -> Any:
@@ -151,10 +152,13 @@ def _is_elementwise(call: Call) -> bool:
     return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
 
 
-def quadrature(call: Call, formula: Function | None = None) -> Any:
+def quadrature(
+    call: Call, formula: Function | None = None, own: OwnDerivative | None = None, one_by_one: bool = False
+) -> Any:
     """Any differentiable function: the path integral of its Jacobian-vector product.
 
-    `formula` is the same function in a form that torch differentiates, where the function itself is not.
+    `formula` is the same function in a form that torch differentiates, where the function itself is not. `own` is its
+    derivative, where torch.func cannot take it. `one_by_one` says that torch does not map it over points.
     """
     here = scope()
     if here is not None and here.watcher is not None:
@@ -180,15 +184,12 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     halves = not tracing() and is_known_in_single(path.func) and any(is_half(t.value) for t in tensors)
     path = path.widened() if halves else path
 
-    def function(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def outputs_of(*points: torch.Tensor) -> tuple[torch.Tensor, ...]:
         made = path(*points)
         made = made if isinstance(made, (tuple, list)) else (made,)
         return tuple(made[i] for i in kept)
 
-    derivative = getattr(path.func, "derivative", None)
-    if derivative is not None:
-        function.derivative = derivative  # type: ignore[attr-defined]
-    function.one_by_one = getattr(path.func, "one_by_one", False)  # type: ignore[attr-defined]
+    function = Differentiable(outputs_of, own, one_by_one)
     name = getattr(call.func, "__name__", str(call.func))
     values, residuals = [t.value for t in tensors], [t.residual for t in tensors]
     high: Sequence[torch.Tensor] = [outputs[i] for i in kept]
@@ -196,7 +197,7 @@ def quadrature(call: Call, formula: Function | None = None) -> Any:
     if halves:  # the nodes, and what completeness is measured by
         values, residuals, components = widened(values), widened(residuals), widened(components)
         with no_graph(whole):
-            high, low = function(*values), function(*residuals)
+            high, low = outputs_of(*values), outputs_of(*residuals)
     try:
         parts = integrate(name, function, values, residuals, components, high, low, whole)
     except RuntimeError as error:  # NotImplementedError is one

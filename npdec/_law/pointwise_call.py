@@ -10,46 +10,61 @@ import torch
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
 
-__all__ = ["as_function", "output"]
+__all__ = ["Known", "OneOutput", "PointwiseCall"]
 
 Function = Callable[..., Any]
 
 
-def as_function(call: Call) -> tuple[tuple[torch.Tensor, ...], Function]:
-    """The plain tensors among the arguments, and the function of the decomposed one and of them."""
-    leaf = call.leaves[0]
-    args, kwargs = list(call.args), dict(call.kwargs)
-    places: list[tuple[Any, Any]] = []
-    others: list[torch.Tensor] = []
-    containers: tuple[tuple[Any, Any], ...] = ((args, range(len(args))), (kwargs, list(kwargs)))
-    for container, keys in containers:
-        for key in keys:
-            item = container[key]
+class Known:
+    """A function of one tensor, which others may follow, with what is known of it: `function` is the one of torch that
+    it calls, which may have closed forms, `exponent` what it raises to; `stepwise` says that it has jumps."""
+
+    function: Any = None
+    exponent: Any = None
+    stepwise = False
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, u: torch.Tensor, *others: torch.Tensor) -> Any:
+        return self.function(u, *others)
+
+
+class PointwiseCall(Known):
+    """A call as a function of its one decomposed argument, and of the other tensors among its arguments."""
+
+    def __init__(self, call: Call) -> None:
+        leaf = call.leaves[0]
+        self.function = call.func
+        self.args, self.kwargs = list(call.args), dict(call.kwargs)
+        self.key = leaf.key
+        self.places: list[int | str] = []
+        self.others: tuple[torch.Tensor, ...] = ()
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for key, item in given:
             if isinstance(item, torch.Tensor) and key != leaf.key:
-                places.append((container, key))
-                others.append(item)
+                self.places.append(key)
+                self.others = (*self.others, item)
+        self.stepwise = leaf.tag == "Stepwise"
+        if call.traits & Trait.POWER and leaf.key in (0, "input", "self"):
+            self.exponent = self.args[1] if len(self.args) > 1 else self.kwargs.get("exponent")
 
-    own: Any = args if isinstance(leaf.key, int) else kwargs
-
-    def f(u: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
-        for (container, key), item in zip(places, rest, strict=True):
-            container[key] = item
-        own[leaf.key] = u
-        return call.func(*args, **kwargs)
-
-    f.function = call.func  # type: ignore[attr-defined]
-    f.stepwise = leaf.tag == "Stepwise"  # type: ignore[attr-defined]
-    if call.traits & Trait.POWER and leaf.key in (0, "input", "self"):
-        f.exponent = args[1] if len(args) > 1 else kwargs.get("exponent")  # type: ignore[attr-defined]
-    return tuple(others), f
+    def __call__(self, u: torch.Tensor, *others: torch.Tensor) -> Any:
+        args, kwargs = self.args, self.kwargs
+        for key, item in zip((*self.places, self.key), (*others, u), strict=True):
+            if isinstance(key, int):
+                args[key] = item
+            else:
+                kwargs[key] = item
+        return self.function(*args, **kwargs)
 
 
-def output(f: Function, i: int) -> Function:
+class OneOutput(Known):
     """One of the results of such a function."""
 
-    def one(*args: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = f(*args)[i]
-        return found
+    def __init__(self, f: Known, i: int) -> None:
+        self.f, self.i = f, i
+        self.stepwise = f.stepwise
 
-    one.stepwise = f.stepwise  # type: ignore[attr-defined]
-    return one
+    def __call__(self, u: torch.Tensor, *others: torch.Tensor) -> Any:
+        return self.f(u, *others)[self.i]

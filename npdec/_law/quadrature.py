@@ -12,7 +12,8 @@ import heapq
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -25,7 +26,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.tracing import constant_when_traced, mapped, tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["integrate"]
+__all__ = ["Differentiable", "OwnDerivative", "integrate"]
 
 Function = Callable[..., Any]
 _NODES = 8
@@ -34,6 +35,28 @@ _PATIENCE = 12
 _NARROWEST = 2.0**-44  # narrower panels differ by rounding only
 _LITTLE = 2**13  # numbers of the components, or of their sum, for which all nodes of a panel are made at once
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
+
+
+class OwnDerivative(Protocol):
+    """A derivative that torch.func cannot take: along tangents, which may be `batched`, and of weighted outputs."""
+
+    def rates(
+        self, function: Function, points: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor], batched: bool
+    ) -> list[torch.Tensor]: ...
+
+    def pull(
+        self, function: Function, points: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]: ...
+
+
+@dataclass(slots=True)
+class Differentiable:
+    """A tuple-valued function of tensors, and how it is differentiated: `own` is its derivative, where torch.func
+    cannot take it; `one_by_one` says that torch does not map it over points, or maps it wrongly."""
+
+    call: Function
+    own: OwnDerivative | None = None
+    one_by_one: bool = False
 
 
 class _Panel(NamedTuple):
@@ -90,7 +113,7 @@ def _at(start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], t: float) -
 
 
 def _panel(
-    function: Function,
+    function: Differentiable,
     start: Sequence[torch.Tensor],
     step: Sequence[torch.Tensor],
     tangents: tuple[torch.Tensor, ...],
@@ -101,7 +124,7 @@ def _panel(
     seen: Straightness | LastCoefficients | None = None,
 ) -> list[torch.Tensor]:
     """The integrals of the derivatives over a panel. `seen` is told those at each node."""
-    own = getattr(function, "derivative", None)  # one that torch.func cannot take
+    own = function.own
     try:
         if own is None:
             made = _together(function, start, step, tangents, a, b, like, batched, seen)
@@ -112,11 +135,11 @@ def _panel(
             points = _at(start, step, a + (b - a) * node)
             rates: Sequence[Any]
             if own is not None:
-                rates = own.rates(function, points, tangents, batched)
+                rates = own.rates(function.call, points, tangents, batched)
             elif batched:
-                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+                rates = torch.vmap(lambda *c, points=points: _jvp(function.call, points, c))(*tangents)
             else:
-                rates = _jvp(function, points, tangents)
+                rates = _jvp(function.call, points, tangents)
             rates = _in_memory(rates, like)
             if seen is not None:
                 seen.see(rates)
@@ -136,9 +159,9 @@ def _in_memory(rates: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> l
     ]
 
 
-def _is_little(function: Function, tangents: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> bool:
+def _is_little(function: Differentiable, tangents: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> bool:
     """Whether all nodes of a panel are made at once."""
-    if getattr(function, "derivative", None) is not None or getattr(function, "one_by_one", False):
+    if function.own is not None or function.one_by_one:
         return False
     if not all(out.numel() for out in like):
         return False
@@ -146,7 +169,7 @@ def _is_little(function: Function, tangents: Sequence[torch.Tensor], like: Seque
 
 
 def _together(
-    function: Function,
+    function: Differentiable,
     start: Sequence[torch.Tensor],
     step: Sequence[torch.Tensor],
     tangents: tuple[torch.Tensor, ...],
@@ -167,7 +190,7 @@ def _together(
 
     def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:
         points = tuple(r + t.to(d.real.dtype) * d for r, d in zip(start, step, strict=True))
-        return _jvp(function, points, tangents)
+        return _jvp(function.call, points, tangents)
 
     count = len(tangents[0]) if batched else 1
     if batched:
@@ -180,7 +203,7 @@ def _together(
     except RuntimeError as error:  # a branch that depends on numbers, or torch maps the function wrongly
         if isinstance(error, torch.linalg.LinAlgError):
             raise
-        function.one_by_one = True  # type: ignore[attr-defined]
+        function.one_by_one = True
         return None
     rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
     if seen is not None:
@@ -205,7 +228,7 @@ class _Path(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, function: Function, nodes: Any, start: Any, step: Any, changes: Any, *components: torch.Tensor
+        ctx: Any, function: Differentiable, nodes: Any, start: Any, step: Any, changes: Any, *components: torch.Tensor
     ) -> Any:
         ctx.path = function, nodes, start, step
         return tuple(change.unsqueeze(0).clone() for change in changes)  # a view could not be written in place
@@ -216,11 +239,10 @@ class _Path(torch.autograd.Function):
         total: list[torch.Tensor] = []
         for node, weight in nodes:
             points, pulled = _at(start, step, node), tuple(g.squeeze(0) * weight for g in grads)
-            own = getattr(function, "derivative", None)
-            if own is not None:
-                found = own.pull(function, points, pulled)
+            if function.own is not None:
+                found = function.own.pull(function.call, points, pulled)
             else:
-                made: tuple[Any, ...] = torch.func.vjp(function, *points)
+                made: tuple[Any, ...] = torch.func.vjp(function.call, *points)
                 with torch.enable_grad():
                     found = made[1](pulled)
             total = list(found) if not total else [s + f for s, f in zip(total, found, strict=True)]
@@ -234,7 +256,7 @@ def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
 
 def integrate(
     name: str,
-    function: Function,
+    function: Differentiable,
     values: Sequence[torch.Tensor],
     residuals: Sequence[torch.Tensor],
     components: Sequence[torch.Tensor],
@@ -255,12 +277,13 @@ def integrate(
     step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
     if tracing() or mapped():
         _load_traced()
+        call = function.call
         from npdec._law.quadrature_traced import integrate_traced
 
         bound = rtol or max(tolerance(out.dtype) for out in result)
         return integrate_traced(
             name,
-            lambda points, tangents: torch.func.jvp(function, points, tangents)[1],
+            lambda points, tangents: torch.func.jvp(call, points, tangents)[1],
             gauss_legendre(_NODES),
             residuals,
             step,
@@ -307,9 +330,9 @@ def integrate(
     panels = [measured(0.0, 1.0, *ends)]
     if -panels[0].priority > bound and _is_little(function, detached_step, ends[0]):
         # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
-        function.one_by_one = True  # type: ignore[attr-defined]
+        function.one_by_one = True
         alone = measured(0.0, 1.0, *ends)
-        function.one_by_one = alone.priority > 0.9 * panels[0].priority  # type: ignore[attr-defined]
+        function.one_by_one = alone.priority > 0.9 * panels[0].priority
         panels = [alone]
     stuck = 0
     while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS and stuck < _PATIENCE:
@@ -319,7 +342,7 @@ def integrate(
             heapq.heappush(panels, panel)
             break
         with torch.no_grad():
-            between = function(*_at(detached_start, detached_step, middle))
+            between = function.call(*_at(detached_start, detached_step, middle))
         halves = measured(panel.a, middle, panel.low, between), measured(middle, panel.b, between, panel.high)
         # Where rounding is all that is left of the error, halving does not lessen it.
         stuck = stuck + 1 if halves[0].priority + halves[1].priority <= 0.9 * panel.priority else 0
@@ -360,5 +383,5 @@ def integrate(
         sums = integrals([torch.cat([c, d.unsqueeze(0)]) for c, d in zip(components, step, strict=True)])
         if missed([s[-1] for s in sums], *ends) <= 2 * max(worst, bound):
             return said([s[:-1] for s in sums])
-        function.one_by_one = True  # type: ignore[attr-defined]
+        function.one_by_one = True
     return said(integrals(components))

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
+from npdec._core.tags import spec_of
 from npdec._impl import (  # noqa: F401 - the chapters
     _host,
     assigning_impl,
@@ -55,7 +56,7 @@ CHAPTERS = [found for name, found in vars().items() if isinstance(found, ModuleT
 
 functions = Published("npdec", *CHAPTERS)
 for name, kernel in functions.kernels.items():
-    folded = kernel.__npdec__.folds  # type: ignore[attr-defined]
+    folded = spec_of(kernel).folds
     if folded is not None:
         functions.ufuncs[folded].reduction = functions[name]
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())

@@ -367,13 +367,14 @@ def compile_method(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _ufunc_method(name: str, function: ufunc) -> Callable[..., Any]:
     """A ufunc as a method: the array is its first operand."""
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def called(self: Any, *args: Any, **options: Any) -> Any:
         return function(self, *args, **options)
 
+    method: Any = called
     first, *others = inspect.signature(function).parameters.values()
     method.__name__ = name
     method.__qualname__ = f"ndarray.{name}"
     method.__module__ = "npdec"
     method.__doc__ = function.__doc__
-    method.__signature__ = inspect.Signature([first.replace(name="self"), *others])  # type: ignore[attr-defined]
-    return method
+    method.__signature__ = inspect.Signature([first.replace(name="self"), *others])
+    return called

@@ -21,6 +21,7 @@ from npdec._array.ndarray import Composition
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
+from npdec._core.tags import spec_of
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
@@ -196,7 +197,7 @@ def attach_operators(functions: Iterable[Any]) -> None:
     for function in functions:
         if not isinstance(function, ufunc):
             continue
-        spec = function.__kernel__.__npdec__  # type: ignore[attr-defined]
+        spec = spec_of(function.__kernel__)
         stem = spec.operator
         if stem is None:
             continue
@@ -349,9 +350,8 @@ def _compile(name: str) -> None:
 def attach_methods(kernels: Iterable[Callable[..., Any]]) -> None:
     """Give the classes the methods that kernels declare."""
     for kernel in kernels:
-        if kernel.__npdec__.method is not None:  # type: ignore[attr-defined]
-            for name in kernel.__npdec__.method.split():  # type: ignore[attr-defined]
-                _attach(ArrayMethods, name, _Method(kernel, name))
+        for name in (spec_of(kernel).method or "").split():
+            _attach(ArrayMethods, name, _Method(kernel, name))
 
 
 def _attach(cls: type, name: str, function: Any) -> None:

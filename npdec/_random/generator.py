@@ -51,7 +51,7 @@ class Generator(Distributions):
     @property
     def bit_generator(self) -> Any:
         """The bit generator of NumPy, or the torch.Generator, that this one draws from."""
-        source = self._stream.source  # type: ignore[attr-defined]
+        source = self._stream.source
         return source if isinstance(source, torch.Generator) else source.bit_generator
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Generator(Distributions):
         if isinstance(self._stream, TorchStream):
             seeds = self._stream.permuted(torch.arange(2**20), None)[:n_children].tolist()
             return [Generator(torch_generator([seed, i])) for i, seed in enumerate(seeds)]
-        return [Generator._of(child) for child in self._stream.source.spawn(n_children)]  # type: ignore[attr-defined]
+        return [Generator._of(child) for child in self._stream.source.spawn(n_children)]
 
     def random(self, size: Any = None, dtype: Any = float64, out: Any = None) -> Any:
         """Uniform numbers in [0, 1), float64 or float32; written into `out` if it is given.

@@ -104,6 +104,9 @@ def numpy_dtype(dtype: Any) -> Any:
 class Stream(Protocol):
     """A source of random numbers."""
 
+    @property
+    def source(self) -> Any: ...
+
     def draw(self, name: str, *parameters: Any, size: Any, **options: Any) -> Any:
         """Numbers from the distribution that is called `name` in numpy.random."""
 

@@ -19,6 +19,7 @@ from npdec._torch.tracing import constant_when_traced
 __all__ = ["in_their_places", "out_of_place"]
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+_OTHER_NAMES = _NUMPY_NAMES | {"self": "input"}  # as torch calls a number in the place of the first tensor
 _PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 
 
@@ -26,7 +27,7 @@ def out_of_place(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether tensors may be given by name, or arguments by NumPy's names."""
     if not args:
         return True
-    return any(isinstance(item, torch.Tensor) or name in _NUMPY_NAMES for name, item in kwargs.items())
+    return any(isinstance(item, torch.Tensor) or name in _OTHER_NAMES for name, item in kwargs.items())
 
 
 def in_their_places(
@@ -49,7 +50,7 @@ def _plan(
     known = {name for _, names in overloads for name in names}
     torchs: dict[str, str] = {}
     for name in given:
-        other = _NUMPY_NAMES.get(name)
+        other = _OTHER_NAMES.get(name)
         torchs[other if other in known and name not in known else name] = name
     for places, names in overloads:
         if count <= len(places) and names.issuperset(torchs) and torchs.keys().isdisjoint(places[:count]):

@@ -3,18 +3,17 @@ quantiles, differences, integrals by trapezoids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, value_of, with_numbers
-from npdec._rules.elementary import read
 from npdec._rules.rule import rule
 
 __all__ = []
@@ -110,11 +109,11 @@ def _cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any
     return made.squeeze()
 
 
-def _quantile(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("quantile nanquantile")
+def _quantile(
+    func: Function, x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
     """quantile, nanquantile: the order is the values', the parts follow it (residual included)."""
-    x, q, dim, keepdim, interpolation = read(
-        args or (kwargs["input"],), kwargs, q=None, dim=None, keepdim=False, interpolation="linear"
-    )
     if not isinstance(x, DecomposedTensor):
         x = torch.as_tensor(x)
     if isinstance(q, DecomposedTensor):
@@ -220,10 +219,10 @@ _IN_PLACE = {
 def _standing_for(name: str) -> Function:
     """An operator, answered by its method."""
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return getattr(torch, name)(*args, **kwargs)
+    def standing_for(func: Function, input: Any, other: Any) -> Any:
+        return getattr(torch, name)(input, other)
 
-    return Answer(rule, delegates=True)
+    return standing_for
 
 
 rule("lerp", traits=Trait.ELEMENTWISE)(by_formula(_lerp))
@@ -236,7 +235,6 @@ rule("column_stack", traits=Trait.MOVE)(by_formula(_column_stack))
 rule("diff")(by_formula(_diff))
 rule("trapezoid trapz")(by_formula(_trapezoid))
 rule("cumulative_trapezoid")(by_formula(_cumulative_trapezoid))
-rule("quantile nanquantile")(Answer(_quantile))
 rule("constant_pad_nd")(by_formula(_constant_pad_nd))
 rule("cov")(by_formula(_cov))
 rule("native_layer_norm")(by_formula(_native_layer_norm))
@@ -245,6 +243,6 @@ rule("slice_copy")(by_formula(_slice_copy))
 for _name, _copied in _COPIES.items():
     rule(_name, traits=Trait.MOVE if _name.startswith("unsafe") else 0)(by_formula(_copied))
 for _name, _operators in _OPERATORS.items():
-    rule(_operators, traits=_TRAITS.get(_name, 0))(_standing_for(_name))
+    rule(_operators, traits=_TRAITS.get(_name, 0), delegates=True)(_standing_for(_name))
 for _name, _operators in _IN_PLACE.items():
     rule(_operators)(inplace.method(_name))

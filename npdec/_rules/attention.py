@@ -14,14 +14,12 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl._util import working_dtype
 from npdec._law.overrides_scope import scope
 from npdec._rules.by_formula import same_draws, value_of, with_numbers
-from npdec._rules.elementary import by_position, read
 from npdec._rules.rule import rule
 from npdec._rules.softmax import SoftPath
 
@@ -30,19 +28,29 @@ Function = Callable[..., Any]
 _BLOCK = 2**24  # numbers of the components of the scores that are held together
 
 
-def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    q, k, v, mask, dropout_p, is_causal, scale, gqa = read(
-        args, kwargs, key=None, value=None, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-    )
+@rule("scaled_dot_product_attention")
+def _attention(
+    func: Function,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
     if scale is None:
-        scale = 1 / math.sqrt(q.shape[-1])
+        scale = 1 / math.sqrt(query.shape[-1])
+    given = [query, key, value, attn_mask]
     here = scope()
     if dropout_p or (here is not None and here.step_by_step):
-        numbers = same_draws(func, args, kwargs, value_of(q).device)
-        dropped = _with_dropout(q, k, v, mask, dropout_p, is_causal, scale, gqa)
+        options = {"scale": scale, "enable_gqa": enable_gqa}
+        numbers = same_draws(func, (*given, dropout_p, is_causal), options, value_of(query).device)
+        dropped = _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         frozen = settings("scaled_dot_product_attention").frozen_attention
         return dropped if numbers is None or frozen else with_numbers(*numbers, dropped)
-    given = [q, k, v, mask]
     parts = [t for t in given if isinstance(t, DecomposedTensor)]
     whole = parts[0].whole
     labels, aligned = align(parts)
@@ -52,21 +60,21 @@ def _attention(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in given]
     frozen = settings("scaled_dot_product_attention").frozen_attention
     with no_graph(whole):
-        value = func(*values, dropout_p, is_causal, scale=scale, enable_gqa=gqa)
-        residual = None if frozen else func(*residuals, dropout_p, is_causal, scale=scale, enable_gqa=gqa)
-    if not value.numel() or not labels:
-        nothing = value.new_zeros((len(labels), *value.shape))
-        return DecomposedTensor(value, value.clone() if residual is None else residual, nothing, labels, whole)
-    step = _Attention(values, residuals, components, is_causal, scale, gqa, whole, frozen)
-    if residual is not None and is_pulled(whole) and all(part.dtype is value.dtype for part in parts):
+        found = func(*values, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        residual = None if frozen else func(*residuals, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    if not found.numel() or not labels:
+        nothing = found.new_zeros((len(labels), *found.shape))
+        return DecomposedTensor(found, found.clone() if residual is None else residual, nothing, labels, whole)
+    step = _Attention(values, residuals, components, is_causal, scale, enable_gqa, whole, frozen)
+    if residual is not None and is_pulled(whole) and all(part.dtype is found.dtype for part in parts):
         carriers = [c for c in components if c is not None]
-        return DecomposedTensor(value, residual, pulled(value, residual, carriers, step.pull), labels, True)
+        return DecomposedTensor(found, residual, pulled(found, residual, carriers, step.pull), labels, True)
     if residual is None:
-        residual = step.frozen_residual().to(value.dtype)
+        residual = step.frozen_residual().to(found.dtype)
     made = step.contributions(len(labels))
     if made is None:  # weights that are held, and values without contributions
-        made = value.new_zeros((len(labels), *value.shape))
-    return DecomposedTensor(value, residual, made.to(value.dtype).reshape(-1, *value.shape), labels, whole)
+        made = found.new_zeros((len(labels), *found.shape))
+    return DecomposedTensor(found, residual, made.to(found.dtype).reshape(-1, *found.shape), labels, whole)
 
 
 class _Attention:
@@ -197,6 +205,3 @@ def _with_dropout(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
     return torch.matmul(F.dropout(torch.softmax(scores, -1), dropout_p), v)
-
-
-rule("scaled_dot_product_attention")(Answer(by_position(_attention)))

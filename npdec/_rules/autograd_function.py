@@ -22,7 +22,7 @@ from npdec._law.create_graph import wants_graph
 from npdec._law.frozen_choices import chosen_by
 from npdec._torch.tracing import mapped, tracing
 
-__all__ = ["Derivative", "has_own", "operator_rule", "rule_of"]
+__all__ = ["Derivative", "has_own", "name_as", "operator_rule", "rule_of"]
 
 Function = Callable[..., Any]
 Tensors = Sequence[torch.Tensor]
@@ -33,6 +33,13 @@ def has_own(cls: type[torch.autograd.Function], name: str) -> bool:
     return getattr(cls, name, None) is not getattr(torch.autograd.Function, name)
 
 
+def name_as(function: Any, name: str, target: Any) -> Function:
+    """The function, which stands for `target` (a class, an operator): users know it by that, and by the name."""
+    function.__name__, function.target = name, target
+    called: Function = function
+    return called
+
+
 def rule_of(cls: type[torch.autograd.Function]) -> Answer:
     """The rule that follows the Function's own derivative."""
     transforms = has_own(cls, "setup_context") and (cls.generate_vmap_rule or has_own(cls, "vmap"))
@@ -40,16 +47,14 @@ def rule_of(cls: type[torch.autograd.Function]) -> Answer:
     def apply(*args: Any, **kwargs: Any) -> Any:
         return cls.apply(*args, **kwargs)
 
-    apply.__name__ = cls.__name__
-    apply.target = cls  # type: ignore[attr-defined]
-    if not transforms:
-        apply.derivative = Derivative(has_own(cls, "jvp"))  # type: ignore[attr-defined]
+    name_as(apply, cls.__name__, cls)
+    own = None if transforms else Derivative(has_own(cls, "jvp"))
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         call = Call(apply, None, args, kwargs)
         if call.leaves and not transforms:
             _refuse_graphs(cls.__name__)
-        return law.quadrature(call) if call.leaves else apply(*call.args, **call.kwargs)
+        return law.quadrature(call, own=own) if call.leaves else apply(*call.args, **call.kwargs)
 
     return Answer(rule)
 
@@ -63,9 +68,8 @@ def operator_rule(operator: Any) -> Answer:
     def call(*args: Any, **kwargs: Any) -> Any:
         return operator(*args, **kwargs)
 
-    call.__name__ = str(operator)
-    call.target = operator  # type: ignore[attr-defined]
-    call.derivative = Derivative(forward_mode=False)  # type: ignore[attr-defined]
+    name_as(call, str(operator), operator)
+    own = Derivative(forward_mode=False)
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         made = Call(call, None, args, kwargs)
@@ -73,7 +77,7 @@ def operator_rule(operator: Any) -> Answer:
             _refuse_graphs(call.__name__)
             if not _has_derivative(operator):
                 return chosen_by(made, functools.partial(_refuse_numbers, call.__name__))
-        return law.quadrature(made) if made.leaves else call(*made.args, **made.kwargs)
+        return law.quadrature(made, own=own) if made.leaves else call(*made.args, **made.kwargs)
 
     return Answer(rule)
 

@@ -3,7 +3,7 @@ functions of a keyword's several forms; and what is refused, with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -18,8 +18,7 @@ from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
 from npdec._law import law
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
-from npdec._rules.elementary import read
-from npdec._rules.rule import rule
+from npdec._rules.rule import ClosedForm, rule
 from npdec._rules.transformer_layers import encoder_layer, linear_cross_entropy, native_attention
 from npdec._torch.tracing import mapped, tracing
 
@@ -29,27 +28,29 @@ Function = Callable[..., Any]
 # -- casts and layouts -------------------------------------------------------------------------------------------------
 
 
-def _formatted(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("to double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
+@rule("contiguous", traits=Trait.EACH | Trait.CAST, discrete=True)
+@rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH, discrete=True)
+@rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)
+def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     """Casts and copies: the layout in memory that is asked for is the value's."""
-    args = [args[0], *map(value_of, args[1:])] if args else [kwargs["input"]]
-    named = {key: item for key, item in kwargs.items() if key not in ("memory_format", "input")}
-    x = args[0]
+    given = tuple(map(value_of, rest))
     if not isinstance(x, DecomposedTensor):
-        return func(*args, **kwargs)
-    wanted = func(x.value, *args[1:], **named)
+        return func(x, *given, **named)
+    if given and isinstance(given[0], torch.memory_format):
+        named["memory_format"], given = given[0], given[1:]
+    memory_format = named.pop("memory_format", None)
+    wanted = func(x.value, *given, **named)
     if not isinstance(wanted, torch.Tensor):  # the name of its type
         return wanted
     if x.discrete or not carries(wanted.dtype):
         if wanted.dtype is x.value.dtype:
-            return _LINEAR(func, args, kwargs)
-        return cast(x, wanted, func(x.residual, *args[1:], **named))
-    named_format = kwargs.get("memory_format")
-    if len(args) > 1 and isinstance(args[1], torch.memory_format):
-        named_format, args = args[1], args[:1]
-    made = _LINEAR(func, args, named)
-    if named_format is None or not isinstance(made, DecomposedTensor):
+            return _LINEAR(func, (x, *given), named)
+        return cast(x, wanted, func(x.residual, *given, **named))
+    made = _LINEAR(func, (x, *given), named)
+    if memory_format is None or not isinstance(made, DecomposedTensor):
         return made
-    value = func(args[0].value, *args[1:], **named, memory_format=named_format)
+    value = func(x.value, *given, **named, memory_format=memory_format)
     return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
 
 
@@ -68,30 +69,25 @@ def _hermitian(a: torch.Tensor, upper: bool) -> torch.Tensor:
     return half + half.mH + torch.diag_embed(diagonal)
 
 
-def _reading_triangle(position: int, name: str, default: Any, hermitian: bool, flag: int = 1) -> Function:
-    """The rule of a function that reads one triangle of the argument at `position`: so does the path.
+# Functions that read one triangle of a matrix: so does the path.
 
-    `name` is the flag that chooses the triangle, which stands at position `flag`.
-    """
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        chosen = kwargs.get(name, args[flag] if len(args) > flag else default)
-        upper = chosen in (True, "U", "u")
+@rule("cholesky cholesky_ex")
+def _cholesky(func: Function, A: Any, upper: bool = False, **named: Any) -> Any:
+    call = Call(func, None, (A,), {"upper": upper, **named})
+    return law.quadrature(call, lambda A, **named: func(_hermitian(A, upper), **named))
 
-        def formula(*given: Any, **named: Any) -> Any:
-            given = tuple(
-                (_hermitian(g, upper) if hermitian else g.triu() if upper else g.tril()) if i == position else g
-                for i, g in enumerate(given)
-            )
-            return func(*given, **named)
 
-        if not args:
-            keys = [key for key in ("input", "A", "self", "B") if key in kwargs]
-            args, kwargs = [kwargs[keys[0]]], {k: v for k, v in kwargs.items() if k != keys[0]}
-        call = Call(func, None, args, kwargs)
-        return law.quadrature(call, formula)
+@rule("eigvalsh")
+def of_eigh(func: Function, A: Any, UPLO: str = "L") -> Any:
+    call = Call(func, None, (A, UPLO), {})
+    return law.quadrature(call, lambda A, UPLO: func(_hermitian(A, UPLO in ("U", "u")), UPLO))
 
-    return rule
+
+@rule("cholesky_solve")
+def _cholesky_solve(func: Function, input: Any, input2: Any, upper: bool = False) -> Any:
+    call = Call(func, None, (input, input2, upper), {})
+    return law.quadrature(call, lambda b, root, upper: func(b, root.triu() if upper else root.tril(), upper))
 
 
 def _cholesky_inverse(input: Any, upper: bool = False) -> Any:
@@ -113,40 +109,44 @@ def _by_triangles(a: torch.Tensor) -> torch.Tensor:
     return torch.linalg.solve_triangular(r, q.mH, upper=True)
 
 
-def _has_full_rank(a: torch.Tensor, kwargs: dict[str, Any]) -> bool:
+def _has_full_rank(a: torch.Tensor, tolerances: Iterable[Any]) -> bool:
     """Whether the matrices are far from having fewer singular values than they could have."""
     if not a.numel():
         return False
     sizes = torch.linalg.svdvals(a)
     least = torch.as_tensor(torch.finfo(sizes.dtype).eps ** 0.375, dtype=sizes.dtype, device=a.device)
-    for given in kwargs.values():
-        if given is not None:
-            least = torch.maximum(least, torch.as_tensor(value_of(given), dtype=sizes.dtype, device=a.device))
+    for given in tolerances:
+        least = torch.maximum(least, torch.as_tensor(value_of(given), dtype=sizes.dtype, device=a.device))
     return bool((sizes[..., -1] > least * sizes[..., 0]).all())
 
 
-def _pinv(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("pinv")
+def _pinv(
+    func: Function, A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
     """pinv: of matrices whose rank is full at both ends by triangular factors, of which a derivative takes a third of
     the time."""
-    if not args:
-        key = "A" if "A" in kwargs else "input"
-        args, kwargs = (kwargs[key],), {k: item for k, item in kwargs.items() if k != key}
-    x = args[0]
-    simple = len(args) == 1 and not set(kwargs) - {"rtol", "rcond"} and isinstance(x, DecomposedTensor)
-    simple = simple and not tracing() and not mapped()
-    full = simple and all(_has_full_rank(t.detach(), kwargs) for t in (x.value, x.residual))
+    named = {key: item for key, item in {"rcond": rcond, "atol": atol, "rtol": rtol}.items() if item is not None}
+    simple = not hermitian and atol is None and isinstance(A, DecomposedTensor) and not tracing() and not mapped()
+    full = simple and all(_has_full_rank(t.detach(), named.values()) for t in (A.value, A.residual))
 
-    def formula(A: torch.Tensor, *rest: Any, hermitian: bool = False, **named: Any) -> Any:
+    def formula(A: torch.Tensor, hermitian: bool = False, **named: Any) -> Any:
         if full:
             return _by_triangles(A) if A.shape[-2] >= A.shape[-1] else _by_triangles(A.mH).mH
         if hermitian:
-            return func(_hermitian(A, False), *rest, hermitian=True, **named)
-        return func(A, *rest, **named)
+            return func(_hermitian(A, False), hermitian=True, **named)
+        return func(A, **named)
 
-    return law.quadrature(Call(func, None, args, kwargs), formula)
+    options = {"hermitian": True, **named} if hermitian else named
+    return law.quadrature(Call(func, None, (A,), options), formula)
 
 
-def of_eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("pinverse")
+def _pinverse(func: Function, input: Any, rcond: float = 1e-15) -> Any:
+    return _pinv(func, input, rcond)
+
+
+def of_eig(func: Function, A: Any) -> Any:
     """Each eigenvector is turned so that its largest element is real, as LAPACK does: torch's derivative is of another
     choice."""
 
@@ -157,7 +157,7 @@ def of_eig(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
         return values, vectors * (sign * largest.conj() / largest.abs())
 
-    return law.quadrature(Call(func, None, args or (kwargs["A"],), {}), formula)
+    return law.quadrature(Call(func, None, (A,), {}), formula)
 
 
 def _lstsq(A: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:
@@ -181,31 +181,29 @@ def _heaviside(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     return torch.where(x == 0, values, (x > 0).to(values.dtype)) + 0 * x
 
 
-def _heaviside_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, values = read(args or (kwargs["input"],), kwargs, values=None)
-    return own_numbers(func, args, kwargs, _STEPPED(_heaviside, (x, values), {}))
-
-
 _STEPPED = law.TaggedRule.of("Stepwise", "Stepwise")
-_STEPPED.tags["values"] = "Stepwise"
+
+
+@rule("heaviside", tags=_STEPPED.tags)
+def _heaviside_rule(func: Function, input: Any, values: Any) -> Any:
+    return own_numbers(func, (input, values), {}, _STEPPED(_heaviside, (input, values), {}))
 
 
 def _special(f: Function) -> Function:
     return by_formula(lambda input: pointwise(f, input))
 
 
-def _polynomial(f: Function) -> Function:
+def _polynomial(f: Function) -> ClosedForm:
     def formula(input: Any, n: Any) -> Any:
         if not isinstance(input, torch.Tensor):
             input = torch.as_tensor(input, dtype=value_of(n).dtype, device=value_of(n).device)
         return pointwise(f, input, torch.as_tensor(value_of(n), device=input.device))
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def body(func: Function, x: Any, n: Any) -> Any:
         """Pointwise in x; the degree is looked at only."""
-        x, n = read(args or (kwargs["input"],), kwargs, n=None)
         return own_numbers(func, (x, value_of(n)), {}, formula(x, n)) if _has(x) else func(x, value_of(n))
 
-    made = Answer(rule)
+    made = ClosedForm(body)
     made.formula = formula
     return made
 
@@ -214,17 +212,18 @@ def _has(x: Any) -> bool:
     return isinstance(x, DecomposedTensor)
 
 
-def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("histogram histogramdd")
+def _histogram(
+    func: Function, x: Any, bins: Any = 100, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
     """How many elements (or how much of the weights) lie between the edges: linear in the weights."""
-    x = args[0] if args else kwargs["input"]
-    kwargs = {**dict(zip(("range", "weight", "density"), args[2:], strict=False)), **kwargs}
-    args = args[:2]
-    settings = {key: value_of(item) for key, item in kwargs.items()}
-    weight = kwargs.get("weight")
-    args = [_plain(a) for a in args]
-    made = func(*args, **settings)
+    settings: dict[str, Any] = {"weight": value_of(weight), "density": density}
+    if range is not None:  # which edges do not go with
+        settings["range"] = range
+    bins = _plain(bins)
+    made = func(value_of(x), bins, **settings)
     if isinstance(x, DecomposedTensor) and is_watched():
-        compare_choices(func.__name__, made, func(x.residual, *args[1:], **settings))
+        compare_choices(func.__name__, made, func(x.residual, bins, **settings))
     if not isinstance(weight, DecomposedTensor):
         return made
     edges = made.bin_edges if isinstance(made.bin_edges, (tuple, list)) else [made.bin_edges]
@@ -240,14 +239,15 @@ def _histogram(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         flat = flat * shape[axis] + place.clamp(0, shape[axis] - 1)
     zeros = torch.zeros(made.hist.numel(), dtype=made.hist.dtype, device=points.device)
     counts: Any = zeros.index_add(0, flat, torch.where(counted, weight.reshape(-1), 0)).reshape(shape)
-    if settings.get("density"):
+    if density:
         counts = counts / counts.sum()
         for axis, edge in enumerate(edges):
             width = [1] * len(edges)
             width[axis] = -1
             counts = counts / edge.diff().reshape(width)
-    return type(made)((own_numbers(lambda *a, **k: func(*a, **k)[0], args, {**settings, "weight": weight}, counts),
-                       made.bin_edges))  # fmt: skip
+    settings["weight"] = weight
+    hist = own_numbers(lambda *a, **k: func(*a, **k)[0], (value_of(x), bins), settings, counts)
+    return type(made)((hist, made.bin_edges))
 
 
 def _plain(item: Any) -> Any:
@@ -267,26 +267,12 @@ def _refusal(reason: str) -> Function:
     return made
 
 
-_T = torch.Tensor
-rule("to double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)(
-    Answer(_formatted)
-)
-rule("contiguous", traits=Trait.EACH | Trait.CAST, discrete=True)(Answer(_formatted))
-rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH, discrete=True)(Answer(_formatted))
-rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)(Answer(_formatted))
 rule("__rdiv__")(by_formula(_reciprocal_times))
-rule("heaviside")(Answer(_heaviside_rule, tags=_STEPPED.tags))
-rule("histogram histogramdd")(Answer(_histogram))
 rule("linear_cross_entropy")(by_formula(linear_cross_entropy))
 rule("_native_multi_head_attention")(by_formula(native_attention))
 rule("_transformer_encoder_layer_fwd")(by_formula(encoder_layer))
-rule("cholesky cholesky_ex")(Answer(_reading_triangle(0, "upper", False, True)))
-rule("pinv pinverse")(Answer(_pinv))
 rule(torch.linalg.lstsq)(by_formula(_lstsq))
-of_eigh = _reading_triangle(0, "UPLO", "L", True)
-rule("eigvalsh")(Answer(of_eigh))
 rule("cholesky_inverse")(by_formula(_cholesky_inverse))
-rule("cholesky_solve")(Answer(_reading_triangle(1, "upper", False, False, 2)))
 rule("triangular_solve")(by_formula(_triangular_solve))
 rule(*attributes("__cuda_array_interface__"))(
     _refusal("memory that others read has no place for contributions; take .value first")

@@ -19,7 +19,7 @@ from npdec._decomposed.batching_rules import indexed
 from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import handed_on, sparse
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
@@ -100,26 +100,20 @@ def _times(
     return torch.where(weight == 0, 0, components * weight).to(dtype)
 
 
-def _where(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    names = dict(zip(("condition", "input", "other"), args, strict=False)) | {
-        {"self": "input"}.get(key, key): item for key, item in kwargs.items()
-    }
-    if "input" not in names:  # of the condition alone: where it is true
-        return torch.nonzero(names["condition"], as_tuple=True)
-    return chosen_by(names["condition"], names["input"], names["other"])
+@rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
+def _where(func: Function, condition: Any, input: Any = None, other: Any = None) -> Any:
+    if input is None:  # of the condition alone: where it is true
+        return torch.nonzero(condition, as_tuple=True)
+    return chosen_by(condition, input, other)
 
 
-def _where_method(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    condition, other = _rest(args, kwargs, "condition", "other")
-    return chosen_by(condition, args[0], other)
+@rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
+def _where_method(func: Function, input: Any, condition: Any, other: Any) -> Any:
+    return chosen_by(condition, input, other)
 
 
-def _rest(args: Sequence[Any], kwargs: dict[str, Any], *names: str) -> list[Any]:
-    return [args[i] if len(args) > i else kwargs[name] for i, name in enumerate(names, 1)]
-
-
-def _masked_fill(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, mask, value = (args[0] if args else kwargs["input"], *_rest(args, kwargs, "mask", "value"))
+@rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
+def _masked_fill(func: Function, x: Any, mask: Any, value: Any) -> Any:
     if not isinstance(mask, DecomposedTensor):
         if isinstance(value, DecomposedTensor):
             return _LINEAR(torch.where, (mask, value.to(x.dtype), x), {})
@@ -210,16 +204,13 @@ def plain_indices(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
     return args, {key: chosen(name, arg) if key in places else arg for key, arg in kwargs.items()}
 
 
-def _getitem(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, index = args
+_KEY = Trait.INDEX | Trait.MOVE | Trait.SELECT | Trait.STRIDED
+
+
+@rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed, _KEY), discrete=True)
+def _getitem(func: Function, x: Any, index: Any) -> Any:
     index = plain_index("__getitem__", index)
     return _SELECTED(func, (x, index), {}) if isinstance(x, DecomposedTensor) else func(x, index)
 
 
 _SELECTED = law.TaggedRule.of("Linear")
-
-rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where))
-rule(torch.Tensor.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_where_method))
-rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)(Answer(_masked_fill))
-_KEY = Trait.INDEX | Trait.MOVE | Trait.SELECT | Trait.STRIDED
-rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed, _KEY), discrete=True)(Answer(_getitem))

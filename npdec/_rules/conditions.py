@@ -8,7 +8,7 @@ made of such tensors (logic, counts, masks) is made of them as of the numbers 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ import torch
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices
 from npdec._decomposed.kept_components import dtype_of_steps
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries
@@ -42,15 +42,19 @@ Function = Callable[..., Any]
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
-def _comparison(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
+    traits=Trait.ELEMENTWISE,
+    discrete=True,
+)
+def _comparison(func: Function, input: Any, other: Any) -> Any:
     """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
-    call = Call(func, None, args, kwargs)
+    call = Call(func, None, (input, other), {})
     value, residual = call.ends()
     if not isinstance(value, torch.Tensor) or conditions_are_frozen():
         return value
-    sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)]
     dtype = common_dtype(call.tensors)
-    a, b = (as_numbers(side, dtype) for side in sides[:2])
+    a, b = as_numbers(input, dtype), as_numbers(other, dtype)
     return stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
 
 
@@ -76,27 +80,26 @@ _LOGIC: dict[str, Function] = {
 def _logic(word: str, numeric: bool) -> Function:
     formula = _LOGIC[word]
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def logic(func: Function, input: Any, other: Any) -> Any:
         """and, or, xor of booleans; of numbers, where the function takes them, of whether they are zero."""
-        sides = [*args, *(kwargs[name] for name in ("input", "self", "other") if name in kwargs)][:2]
-        call = Call(func, None, args, kwargs)
+        call = Call(func, None, (input, other), {})
         value, residual = call.ends()
         if value.dtype is not torch.bool:  # bits of integers
             dropped(func, call)
             return value
-        a, b = map(truth, sides) if numeric else sides
+        a, b = (truth(input), truth(other)) if numeric else (input, other)
         if not any(isinstance(x, DecomposedTensor) for x in (a, b)):  # conditions are frozen
             return value
         dtype = common_dtype([x for x in (a, b) if isinstance(x, DecomposedTensor)])
         a, b = (as_numbers(x if isinstance(x, torch.Tensor) else torch.tensor(x), dtype) for x in (a, b))
         return with_numbers(value, residual, formula(a, b))
 
-    return rule
+    return logic
 
 
-def _not(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("logical_not bitwise_not __invert__", traits=Trait.ELEMENTWISE, discrete=True)
+def _not(func: Function, x: Any) -> Any:
     """Logical not, and the complement of booleans and of integers (−1 − x)."""
-    x = args[0] if args else kwargs["input"]
     if name_of(func).startswith("logical"):
         x = truth(x)
         if not isinstance(x, DecomposedTensor):
@@ -108,17 +111,13 @@ def _not(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _fold(everything: bool) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def folded(func: Function, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """all, any: the product of the conditions (of their complements), which is multilinear in them."""
-        x, *rest = args if args else (kwargs["input"],)
-        kwargs = {key: item for key, item in kwargs.items() if key != "input"}
         with no_graph(x.whole):
-            value, residual = func(x.value, *rest, **kwargs), func(x.residual, *rest, **kwargs)
-        named = dict(zip(("dim", "keepdim"), rest, strict=False)) | kwargs
+            value, residual = func(x.value, dim, keepdim), func(x.residual, dim, keepdim)
         x = truth(x)
         if not isinstance(x, DecomposedTensor):
             return value
-        dim, keepdim = named.get("dim"), named.get("keepdim", False)
         axes = tuple(range(x.ndim)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
         axes = tuple(a % max(x.ndim, 1) for a in axes)
         if not x.ndim or not axes:
@@ -128,7 +127,7 @@ def _fold(everything: bool) -> Function:
             weights = _weights_of_product(numbers.value, numbers.residual, axes)
         return with_numbers(value, residual, torch.sum(as_numbers(x) * weights, axes, keepdim))
 
-    return rule
+    return folded
 
 
 def _weights_of_product(x: torch.Tensor, r: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
@@ -145,41 +144,54 @@ def _weights_of_product(x: torch.Tensor, r: torch.Tensor, axes: tuple[int, ...])
     return torch.where(zeros > 0, torch.zeros_like(few), few)
 
 
-def _count(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("count_nonzero", discrete=True)
+def _count(func: Function, x: Any, dim: Any = None) -> Any:
     """count_nonzero: the sum of the conditions."""
-    x, *rest = args if args else (kwargs["input"],)
-    dim = rest[0] if rest else kwargs.get("dim")
     return torch.sum(truth(x)) if dim is None else torch.sum(truth(x), dim)
 
 
 # -- steps with plain thresholds ---------------------------------------------------------------------------------------
 
 
-def _signbit(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x = args[0] if args else kwargs["input"]
+@rule("signbit", traits=Trait.ELEMENTWISE, discrete=True)
+def _signbit(func: Function, x: Any) -> Any:
     with no_graph(x.whole):
         value, residual = func(x.value), func(x.residual)
     return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
 
 
-def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("bucketize", discrete=True)
+def _bucketize(func: Function, input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    call = Call(func, None, (input, boundaries), {"out_int32": out_int32, "right": right})
+    return _searched(call, input, boundaries, right)
+
+
+@rule("searchsorted", discrete=True)
+def _searchsorted(
+    func: Function,
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    named = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
+    bounds = sorted_sequence
+    if isinstance(bounds, DecomposedTensor) and sorter is not None:
+        bounds = torch.take_along_dim(bounds, value_of(sorter), -1)
+    return _searched(Call(func, None, (sorted_sequence, input), named), input, bounds, right or side == "right")
+
+
+def _searched(call: Call, x: Any, bounds: Any, right: bool) -> Any:
     """searchsorted, bucketize: how many bounds lie below, each of them a step."""
-    swapped = name_of(func) == "bucketize"
-    named = {
-        **dict(zip(("input", "boundaries") if swapped else ("sorted_sequence", "input"), args, strict=False)),
-        **kwargs,
-    }
-    x = named["input"] if "input" in named else named["self"]
-    bounds = named["boundaries"] if swapped else named["sorted_sequence"]
-    call = Call(func, None, args, kwargs)
+    name = name_of(call.func)
     value, residual = call.ends()
     if conditions_are_frozen():
         return value
     if not isinstance(bounds, DecomposedTensor):
-        return stepped(name_of(func), value, residual, as_numbers(x), _magnitude(as_numbers(x)))
-    right = kwargs.get("right", False) or kwargs.get("side") == "right"
-    sorter = kwargs.get("sorter")
-    bounds = bounds if sorter is None else torch.take_along_dim(bounds, value_of(sorter), -1)
+        return stepped(name, value, residual, as_numbers(x), _magnitude(as_numbers(x)))
     x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
     rows = bounds if bounds.ndim == 1 else bounds.unsqueeze(-2)
     below = rows <= x.unsqueeze(-1) if right else rows < x.unsqueeze(-1)
@@ -187,7 +199,7 @@ def _searched(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     counted = (made.value, made.residual) if isinstance(made, DecomposedTensor) else (made, made)
     ends = zip(counted, (value, residual), strict=True)
     if not tracing() and not all(torch.equal(count, end.to(count.dtype)) for count, end in ends):  # unordered bounds
-        compare_choices(name_of(func), value, residual)
+        compare_choices(name, value, residual)
         return value
     return with_numbers(value, residual, made)
 
@@ -217,33 +229,35 @@ def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> An
     return where_same(torch.Tensor.to, Call(torch.Tensor.to, None, (x,), {}), value, residual, made)
 
 
-def _like(form: Callable[[Any, Any], Any]) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """view_as, reshape_as, expand_as, type_as: of the other tensor, shape and dtype alone are looked at."""
-        return form(args[0], value_of(args[1] if len(args) > 1 else kwargs["other"]))
-
-    return Answer(rule, delegates=True)
+# -- of another tensor, shape and dtype alone are looked at ------------------------------------------------------------
 
 
-rule(
-    "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
-    traits=Trait.ELEMENTWISE,
-    discrete=True,
-)(Answer(_comparison))
-rule("logical_and", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("and", True)))
-rule("logical_or", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("or", True)))
-rule("logical_xor", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("xor", True)))
-rule("bitwise_and __and__ __rand__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("and", False)))
-rule("bitwise_or __or__ __ror__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("or", False)))
-rule("bitwise_xor __xor__ __rxor__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_logic("xor", False)))
-rule("logical_not bitwise_not __invert__", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_not))
-rule("all", discrete=True)(Answer(_fold(True)))
-rule("any", discrete=True)(Answer(_fold(False)))
-rule("count_nonzero", discrete=True)(Answer(_count))
-rule("signbit", traits=Trait.ELEMENTWISE, discrete=True)(Answer(_signbit))
+@rule("view_as", traits=Trait.RESHAPE | Trait.MOVE, discrete=True, delegates=True)
+def _view_as(func: Function, x: Any, other: Any) -> Any:
+    return x.view(value_of(other).shape)
+
+
+@rule("reshape_as", traits=Trait.MOVE, discrete=True, delegates=True)
+def _reshape_as(func: Function, x: Any, other: Any) -> Any:
+    return x.reshape(value_of(other).shape)
+
+
+@rule("expand_as", traits=Trait.MOVE | Trait.STRIDED, discrete=True, delegates=True)
+def _expand_as(func: Function, x: Any, other: Any) -> Any:
+    return x.expand(value_of(other).shape)
+
+
+@rule("type_as", traits=Trait.EACH | Trait.CAST, discrete=True, delegates=True)
+def _type_as(func: Function, x: Any, other: Any) -> Any:
+    return x.to(value_of(other).dtype)
+
+
+rule("logical_and", traits=Trait.ELEMENTWISE, discrete=True)(_logic("and", True))
+rule("logical_or", traits=Trait.ELEMENTWISE, discrete=True)(_logic("or", True))
+rule("logical_xor", traits=Trait.ELEMENTWISE, discrete=True)(_logic("xor", True))
+rule("bitwise_and __and__ __rand__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("and", False))
+rule("bitwise_or __or__ __ror__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("or", False))
+rule("bitwise_xor __xor__ __rxor__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("xor", False))
+rule("all", discrete=True)(_fold(True))
+rule("any", discrete=True)(_fold(False))
 rule("isclose", traits=Trait.ELEMENTWISE, discrete=True)(by_formula(_isclose))
-rule("searchsorted bucketize", discrete=True)(Answer(_searched))
-rule("view_as", traits=Trait.RESHAPE | Trait.MOVE, discrete=True)(_like(lambda x, other: x.view(other.shape)))
-rule("reshape_as", traits=Trait.MOVE, discrete=True)(_like(lambda x, other: x.reshape(other.shape)))
-rule("expand_as", traits=Trait.MOVE | Trait.STRIDED, discrete=True)(_like(lambda x, other: x.expand(other.shape)))
-rule("type_as", traits=Trait.EACH | Trait.CAST, discrete=True)(_like(lambda x, other: x.to(other.dtype)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -13,7 +13,7 @@ from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import compare_choices, is_watched, places_beside
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import entries, handed_on, weighted
-from npdec._decomposed.registry import Answer, Trait, attributes
+from npdec._decomposed.registry import Trait, attributes
 from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check, check_pairs
 from npdec._decomposed.size_warnings import STEEP, warn_infinite, warn_of_size
@@ -27,17 +27,18 @@ from npdec._law.ordinary import quotient
 from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, name_of, tracing
 
-__all__ = ["by_position", "read", "routed"]
+__all__ = ["routed"]
 
 Function = Callable[..., Any]
+_EACH = Trait.ELEMENTWISE
 
 
-def _divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)
+def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """x / y: linear in x; in y, and in both, the product of x with the reciprocal of y, whose slope is −1 / (x y)."""
-    rounding = kwargs.get("rounding_mode")
-    x, y = read(args, kwargs, other=None)
-    if rounding is not None:
-        return law.TaggedRule.of("Stepwise", "Stepwise")(torch.div, (x, y), {"rounding_mode": rounding})
+    x, y = input, other
+    if rounding_mode is not None:
+        return law.TaggedRule.of("Stepwise", "Stepwise")(torch.div, (x, y), {"rounding_mode": rounding_mode})
     if not isinstance(y, DecomposedTensor):
         made = law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
         if not tracing() and not mapped() and _is_small(y):
@@ -118,9 +119,8 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
 
 
 def _extremum_along(sign: int) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def extremum(func: Function, x: Any, dim: Any = (), keepdim: bool = False) -> Any:
         """amax, amin: over one axis, several, or all."""
-        x, dim, keepdim = read(args, kwargs, dim=(), keepdim=False)
         if not x.ndim:
             return x.clone()
         if dim is None or isinstance(dim, (tuple, list)):
@@ -131,20 +131,18 @@ def _extremum_along(sign: int) -> Function:
             flat = x.permute((*kept, *axes)).reshape([*shape, math.prod([x.value.shape[a] for a in axes])])
         else:
             flat = x.movedim(dim, -1)
-        value = func(x.value, *args[1:], **kwargs)
+        value = func(x.value, dim, keepdim)
         result = routed(flat, -1, sign, value if not keepdim else value.reshape(flat.value.shape[:-1]), False)
         return result.reshape(tuple(value.shape)) if keepdim else result
 
-    return rule
+    return extremum
 
 
 def _max_or_min(sign: int) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def extremum(func: Function, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """torch.max and torch.min in their three forms: of all elements, along an axis with indices, of two tensors."""
-        x, dim, keepdim = read(args, kwargs, dim=None, keepdim=False)
-        other = kwargs.get("other", dim)
-        if isinstance(other, torch.Tensor) or (isinstance(x, torch.Tensor) and not isinstance(x, DecomposedTensor)):
-            return (torch.maximum if sign > 0 else torch.minimum)(x, other)
+        if isinstance(dim, torch.Tensor):  # the other tensor
+            return (torch.maximum if sign > 0 else torch.minimum)(x, dim)
         if dim is None:
             value = func(x.value)
             return routed(x.reshape(-1), 0, sign, value, False)
@@ -156,13 +154,13 @@ def _max_or_min(sign: int) -> Function:
             indices = places_beside(name_of(func), indices, func(x.residual, dim, keepdim).indices)
         return type(made)((routed(x, dim, sign, made.values, keepdim), indices))
 
-    return rule
+    return extremum
 
 
 def _pairwise(sign: int) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def pairwise(func: Function, a: Any, other: Any) -> Any:
         """maximum, minimum, fmax, fmin: two lines, and the part of the path on which each one leads."""
-        a, b = read(args, kwargs, other=None)
+        b = other
         plain = [t.value if isinstance(t, DecomposedTensor) else t for t in (a, b)]
         with no_graph(_whole(a, b)):
             value = func(*plain)
@@ -172,7 +170,7 @@ def _pairwise(sign: int) -> Function:
         result.residual = base
         return result
 
-    return rule
+    return pairwise
 
 
 def _whole(*tensors: Any) -> bool:
@@ -184,38 +182,74 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-def _clamp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("clamp clip", traits=_EACH | Trait.PIECEWISE_LINEAR)
+def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
-    x, low, high = read(args, kwargs, min=None, max=None)
-    if not isinstance(low, DecomposedTensor) and not isinstance(high, DecomposedTensor):
-        return law.TaggedRule.of("Pointwise")(func, args, kwargs)
-    if low is not None:
-        x = torch.maximum(x, low if isinstance(low, torch.Tensor) else torch.full_like(_plain(x), low))
-    if high is not None:
-        x = torch.minimum(x, high if isinstance(high, torch.Tensor) else torch.full_like(_plain(x), high))
+    if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):
+        return law.TaggedRule.of("Pointwise")(func, (x, min, max), {})
+    if min is not None:
+        x = torch.maximum(x, min if isinstance(min, torch.Tensor) else torch.full_like(_plain(x), min))
+    if max is not None:
+        x = torch.minimum(x, max if isinstance(max, torch.Tensor) else torch.full_like(_plain(x), max))
     return x
+
+
+@rule("clamp_min", traits=_EACH | Trait.PIECEWISE_LINEAR)
+def _clamp_min(func: Function, x: Any, min: Any) -> Any:
+    return torch.clamp(x, min=min)
+
+
+@rule("clamp_max", traits=_EACH | Trait.PIECEWISE_LINEAR)
+def _clamp_max(func: Function, x: Any, max: Any) -> Any:
+    return torch.clamp(x, max=max)
 
 
 def _plain(x: torch.Tensor) -> torch.Tensor:
     return x.value if isinstance(x, DecomposedTensor) else x
 
 
-def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """sort, topk, kthvalue, median, mode: the order is the values'; the parts follow it (residual included)."""
-    x = args[0]
-    made = func(x.value, *args[1:], **kwargs)
+@rule("sort")
+def _sort(func: Function, x: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
+    return _ordered(func, x, dim, lambda t: func(t, dim=dim, descending=descending, stable=stable))
+
+
+@rule("topk")
+def _topk(func: Function, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    return _ordered(func, x, dim, lambda t: func(t, k, dim, largest, sorted))
+
+
+@rule("kthvalue")
+def _kthvalue(func: Function, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    return _ordered(func, x, dim, lambda t: func(t, k, dim, keepdim))
+
+
+@rule("mode")
+def _mode(func: Function, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    return _ordered(func, x, dim, lambda t: func(t, dim, keepdim))
+
+
+@rule("median nanmedian")
+def _median(func: Function, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Along an axis, with indices, or of all elements."""
+    if dim is not None:
+        return _ordered(func, x, dim, lambda t: func(t, dim, keepdim))
     if not x.ndim:
-        return x.clone() if isinstance(made, torch.Tensor) else type(made)((x.clone(), made.indices))
-    name = func.__name__
-    base = func(x.residual, *args[1:], **kwargs) if is_watched() else None
-    if isinstance(made, torch.Tensor) and name != "msort":  # median of all elements
-        flat = x.reshape(-1)
-        _, index = func(flat.value, 0)
-        found = flat[index]
-        compare_choices(name, found.residual, found.residual if base is None else base)
-        return found
-    position = {"sort": 0, "msort": 0, "median": 0, "nanmedian": 0, "topk": 1, "kthvalue": 1, "mode": 0}[name]
-    dim = kwargs.get("dim", args[position + 1] if len(args) > position + 1 else -1)
+        return x.clone()
+    flat = x.reshape(-1)
+    _, index = func(flat.value, 0)
+    found = flat[index]
+    if is_watched():
+        compare_choices(name_of(func), found.residual, func(x.residual))
+    return found
+
+
+def _ordered(func: Function, x: Any, dim: int, call: Callable[[torch.Tensor], Any]) -> Any:
+    """The order along an axis is the values'; the parts follow it (residual included)."""
+    made = call(x.value)
+    if not x.ndim:
+        return type(made)((x.clone(), made.indices))
+    name = name_of(func)
+    base = call(x.residual) if is_watched() else None
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
     axis = dim % x.value.ndim
@@ -233,27 +267,26 @@ def _ordered(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     return type(made)((DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.whole), indices))
 
 
-def read(args: Sequence[Any], kwargs: dict[str, Any], **names: Any) -> list[Any]:
-    """The first argument and the named ones after it, wherever they stand."""
-    found = [args[0]]
-    for i, (name, default) in enumerate(names.items(), 1):
-        found.append(args[i] if len(args) > i else kwargs.get(name, default))
-    return found
-
-
-def _detach(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED)
+def _detach(func: Function, x: Any) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
-    x = args[0]
     components = x.components if x.whole or wants_graph() else handed_on(x)
     if not x.whole and not wants_graph() and getattr(components, "requires_grad", False):
         components = x.components.detach()
     return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.whole)
 
 
-def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+_SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
+_SCATTERED.tags["src"] = "Linear"
+
+
+@rule("scatter", traits=Trait.MOVE, tags=_SCATTERED.tags)
+def _scatter(
+    func: Function, x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Any:
     """Numbers put at places, added to what is there (linear), or multiplied with it."""
-    x, dim, index, src, reduce = read(args, kwargs, dim=None, index=None, src=kwargs.get("value"), reduce=None)
-    index = index.value if isinstance(index, DecomposedTensor) else index
+    src = given = value if src is None else src
+    index = _plain(index)
     if not isinstance(src, torch.Tensor):
         src = torch.full(tuple(index.shape), src, dtype=x.dtype, device=x.device)
     elif not src.ndim:
@@ -265,43 +298,38 @@ def _scatter(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         factor = torch.scatter_reduce(torch.ones_like(x.value), dim, index, src, "prod")
         components = cast(DecomposedTensor, torch.mul(x, factor)).components
         with no_graph(x.whole):
-            value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
-        return DecomposedTensor(value, residual, components, x.labels, x.whole)
-    function = torch.scatter if reduce is None and not name_of(func).startswith("scatter_add") else torch.scatter_add
-    return _SCATTERED(function, (x, dim, index, src), {})
+            found, residual = (func(t, dim, index, given, reduce=reduce) for t in (x.value, x.residual))
+        return DecomposedTensor(found, residual, components, x.labels, x.whole)
+    return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
 
-_SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
-_SCATTERED.tags["src"] = "Linear"
+@rule("scatter_add", traits=Trait.ADD_AT, tags=_SCATTERED.tags)
+def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter(func, x, dim, index, src, reduce="add")
 
 
-def _floor_divide(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return _divide(torch.div, args, {**kwargs, "rounding_mode": "floor"})  # floor_divide itself has no derivative
+@rule("floor_divide", traits=_EACH)
+def _floor_divide(func: Function, input: Any, other: Any) -> Any:
+    return _divide(torch.div, input, other, rounding_mode="floor")  # floor_divide itself has no derivative
 
 
-def _remainder(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, y = read(args, kwargs, other=None)
-    if not isinstance(x, torch.Tensor):
-        x = torch.as_tensor(x, dtype=y.dtype, device=y.device)  # of a number, remainder has no derivative
-    return law.TaggedRule.of("Stepwise", "Stepwise")(torch.remainder, (x, y), {})
+@rule("remainder", traits=_EACH)
+def _remainder(func: Function, input: Any, other: Any) -> Any:
+    if not isinstance(input, torch.Tensor):  # of a number, remainder has no derivative
+        input = torch.as_tensor(input, dtype=other.dtype, device=other.device)
+    return law.TaggedRule.of("Stepwise", "Stepwise")(torch.remainder, (input, other), {})
 
 
-def _clamp_one(name: str) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """clamp_min, clamp_max."""
-        x, bound = read(args, kwargs, **{name: None})
-        return torch.clamp(x, **{name: bound})
-
-    return rule
+_MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-def _abs(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("abs absolute __abs__", traits=_EACH | Trait.PIECEWISE_LINEAR)
+def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
-    x = args[0]
     if not x.value.is_complex():
-        return _MAGNITUDE(func, args, kwargs)
+        return _MAGNITUDE(func, (x,), {})
     with no_graph(x.whole):
-        value, base = func(x.value, *args[1:]), func(x.residual, *args[1:])
+        value, base = func(x.value), func(x.residual)
         start, step = (torch.view_as_real(t.resolve_conj()) for t in (x.residual, x.value - x.residual))
         mean = mean_direction(start, step)
     parts = torch.view_as_real(x.components.resolve_conj()).unbind(-1)
@@ -309,36 +337,9 @@ def _abs(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.whole)
 
 
-_MAGNITUDE = law.TaggedRule.of("Pointwise")
-
-
-def by_position(rule: Function) -> Function:
-    """The rule, with the first argument always the first."""
-
-    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if not args:
-            kwargs = dict(kwargs)
-            args = (kwargs.pop("input"),)
-        return rule(func, args, kwargs)
-
-    return applied
-
-
-_EACH = Trait.ELEMENTWISE
-rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)(Answer(by_position(_divide)))
-rule("amax")(Answer(by_position(_extremum_along(1))))
-rule("amin")(Answer(by_position(_extremum_along(-1))))
-rule("max")(Answer(by_position(_max_or_min(1))))
-rule("min")(Answer(by_position(_max_or_min(-1))))
-rule("maximum fmax", traits=_EACH)(Answer(by_position(_pairwise(1))))
-rule("minimum fmin", traits=_EACH)(Answer(by_position(_pairwise(-1))))
-rule("clamp clip", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp)))
-rule("clamp_min", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp_one("min"))))
-rule("clamp_max", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_clamp_one("max"))))
-rule("abs absolute __abs__", traits=_EACH | Trait.PIECEWISE_LINEAR)(Answer(by_position(_abs)))
-rule("floor_divide", traits=_EACH)(Answer(by_position(_floor_divide)))
-rule("remainder", traits=_EACH)(Answer(by_position(_remainder)))
-rule("sort topk kthvalue median nanmedian mode")(Answer(by_position(_ordered)))
-rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED)(Answer(by_position(_detach)))
-rule("scatter", traits=Trait.MOVE)(Answer(by_position(_scatter), tags=_SCATTERED.tags))
-rule("scatter_add", traits=Trait.ADD_AT)(Answer(by_position(_scatter), tags=_SCATTERED.tags))
+rule("amax")(_extremum_along(1))
+rule("amin")(_extremum_along(-1))
+rule("max")(_max_or_min(1))
+rule("min")(_max_or_min(-1))
+rule("maximum fmax", traits=_EACH)(_pairwise(1))
+rule("minimum fmin", traits=_EACH)(_pairwise(-1))

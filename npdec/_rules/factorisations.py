@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,14 +10,12 @@ import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices, is_watched
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._law import law
 from npdec._rules.by_formula import with_numbers
 from npdec._rules.casts_and_special import of_eig, of_eigh
-from npdec._rules.elementary import read
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
@@ -226,32 +225,30 @@ def _aligned(func: Function, signs: Function, like: Any) -> Function:
 
 
 def _with_signs(signs: Function, inner: Function) -> Function:
-    """The rule of a factorisation of real matrices; `inner` answers the call of a function in its place."""
+    """The closed form of a factorisation of real matrices; `inner` is that of a function in its place."""
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if not args:
-            args, kwargs = (kwargs["A"],), {key: item for key, item in kwargs.items() if key != "A"}
-        x = args[0]
+    @functools.wraps(inner)
+    def signed(func: Function, x: Any, *options: Any, **named: Any) -> Any:
         if not isinstance(x, DecomposedTensor) or tracing() or not x.value.numel():
-            return inner(func, args, kwargs)
+            return inner(func, x, *options, **named)
         if x.value.is_complex():
             if name_of(func) in _APART and func is not torch.linalg.svd:  # of which the phases are free
-                func = _away_from_equal(func, *_ends(func, x, args[1:], kwargs))
-            return inner(func, args, kwargs)
-        found, base = _ends(func, x, args[1:], kwargs)
+                func = _away_from_equal(func, *_ends(func, x, options, named))
+            return inner(func, x, *options, **named)
+        found, base = _ends(func, x, options, named)
         like = _kept(found, x.whole)
         _compare(name_of(func), signs, base, like)
         func = _away_from_equal(func, found, base)
-        made = inner(_aligned(func, signs, like), args, kwargs)
+        made = inner(_aligned(func, signs, like), x, *options, **named)
         # The value as it lies in memory where nothing was turned or put in another order.
         residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
         return with_numbers(found, residual, made)
 
-    return rule
+    return signed
 
 
-def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return law.quadrature(Call(func, None, args, kwargs))
+def _by_quadrature(func: Function, A: Any, *options: Any, **named: Any) -> Any:
+    return law.quadrature(Call(func, None, (A, *options), named))
 
 
 def _thin(made: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -259,17 +256,18 @@ def _thin(made: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     return u[..., : s.shape[-1]], s, vh[..., : s.shape[-1], :]
 
 
-def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(torch.linalg.svd)
+def _svd(func: Function, x: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """svd: of the vectors that complete a basis torch has no derivative, and any will do."""
-    x, full = read(args or (kwargs["A"],), kwargs, full_matrices=True)
-    if not full or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
-        return _svd_reduced(func, (x, full), {})
-    value, base = _ends(func, x, (), {})
+    named = {} if driver is None else {"driver": driver}  # which CUDA alone has
+    if not full_matrices or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
+        return _svd_reduced(func, x, full_matrices, **named)
+    value, base = _ends(func, x, (), named)
     like, small = _kept(value, x.whole), _away_from_equal(func, value, base)
     _compare(name_of(func), lambda made, like: _svd_signs(_thin(made), like), base, like)
     thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, like)
     thin.__name__ = func.__name__
-    made = _by_quadrature(thin, (x,), {})
+    made = _by_quadrature(thin, x)
     return type(value)(
         [
             DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
@@ -278,27 +276,25 @@ def _svd(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _qr(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(torch.linalg.qr)
+def _qr(func: Function, x: Any, mode: str = "reduced") -> Any:
     """qr: of the columns that complete a basis torch has no derivative, and the reflections have; nor has it any of R
     alone."""
-    x, mode = read(args or (kwargs["A"],), kwargs, mode="reduced")
     if mode == "r":
         with no_graph(x.whole):
             value = func(x.value, mode)
-        upper = _qr_reduced(func, (x, "reduced"), {})[1]
+        upper = _qr_reduced(func, x, "reduced")[1]
         return type(value)(
             (value[0], DecomposedTensor(value[1], upper.residual, upper.components, upper.labels, upper.whole))
         )
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
         return law.quadrature(Call(func, None, (x, mode), {}), lambda a, mode: _reflections(a))
-    return _qr_reduced(func, (x, mode), {})
+    return _qr_reduced(func, x, mode)
 
 
 _qr_reduced = _with_signs(_qr_signs, _by_quadrature)
 _svd_reduced = _with_signs(_svd_signs, _by_quadrature)
 
-rule(torch.linalg.qr)(Answer(_qr))
-rule(torch.linalg.eig)(Answer(_with_signs(_eig_order, of_eig)))
-rule("eigvals")(Answer(_with_signs(_eigvals_order, _by_quadrature)))
-rule("eigh")(Answer(_with_signs(_eigh_signs, of_eigh)))
-rule(torch.linalg.svd)(Answer(_svd))
+rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig))
+rule("eigvals")(_with_signs(_eigvals_order, _by_quadrature))
+rule("eigh")(_with_signs(_eigh_signs, of_eigh))

@@ -188,8 +188,8 @@ def _fitting(target: torch.Tensor, source: Any) -> Any:
     return source.to(target.dtype)
 
 
-def _setitem(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    target, index, source = args
+@rule("__setitem__", discrete=True, writes=True)
+def _setitem(_: Function, target: Any, index: Any, source: Any) -> None:
     if isinstance(source, torch.Tensor) and source.dtype is not target.dtype:
         _value(target).detach().clone()[_values_in(index)] = _value(source).detach()  # torch refuses some
     found = masked(target, index, source)
@@ -236,40 +236,34 @@ def _values_in(index: Any) -> Any:
     return tuple(map(_value, index)) if isinstance(index, tuple) else _value(index)
 
 
-def _copy(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return assign(args[0], args[1])
+@rule("copy_", discrete=True, writes=True)
+def _copy(_: Function, target: Any, src: Any, non_blocking: bool = False) -> Any:
+    """(Whether it waits for another device is about time.)"""
+    return assign(target, src)
 
 
-def _fill(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    value = args[1] if len(args) > 1 else kwargs["value"]
-    return assign(args[0], value if isinstance(value, torch.Tensor) else torch.full_like(_value(args[0]), value))
+@rule("fill_", discrete=True, writes=True)
+def _fill(_: Function, target: Any, value: Any) -> Any:
+    return assign(target, value if isinstance(value, torch.Tensor) else torch.full_like(_value(target), value))
 
 
 def _value(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 
-def _zero(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return assign(args[0], torch.zeros_like(args[0].value))
+@rule("zero_", discrete=True, writes=True)
+def _zero(_: Function, target: Any) -> Any:
+    return assign(target, torch.zeros_like(target.value))
 
 
-def _requires_grad(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("requires_grad_", discrete=True, writes=True)
+def _requires_grad(_: Function, target: Any, requires_grad: bool = True) -> Any:
     """Of the value: contributions do not depend on it."""
-    args[0].value.requires_grad_(*args[1:], **kwargs)
-    return args[0]
+    target.value.requires_grad_(requires_grad)
+    return target
 
 
-def _fill_diagonal(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    def fill(target: Any, fill_value: Any, wrap: bool = False) -> Any:
-        mask = torch.zeros(target.shape, dtype=torch.bool, device=target.device).fill_diagonal_(True, wrap)
-        return assign(target, torch.masked_fill(target, mask, fill_value))
-
-    return fill(*args, **kwargs)
-
-
-rule("__setitem__", discrete=True, writes=True)(Answer(_setitem))
-rule("copy_", discrete=True, writes=True)(Answer(_copy))
-rule("fill_", discrete=True, writes=True)(Answer(_fill))
-rule("zero_", discrete=True, writes=True)(Answer(_zero))
-rule("fill_diagonal_", discrete=True, writes=True)(Answer(_fill_diagonal))
-rule("requires_grad_", discrete=True, writes=True)(Answer(_requires_grad))
+@rule("fill_diagonal_", discrete=True, writes=True)
+def _fill_diagonal(_: Function, target: Any, fill_value: Any, wrap: bool = False) -> Any:
+    mask = torch.zeros(target.shape, dtype=torch.bool, device=target.device).fill_diagonal_(True, wrap)
+    return assign(target, torch.masked_fill(target, mask, fill_value))

@@ -14,13 +14,11 @@ from npdec._decomposed.aliasing import is_unmade
 from npdec._decomposed.block_sparse import Windows
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import handed_on
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.shared_storage import seen_alike
 from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._decomposed.vjp_components import Pulled
 from npdec._law import law
-from npdec._rules.elementary import by_position, read
 from npdec._rules.rule import rule
 from npdec._torch.interrupts import Step, commit
 from npdec._torch.tracing import mapped, tracing
@@ -32,13 +30,12 @@ _set_data: Any = torch.Tensor.data
 
 
 def _in_place(name: str) -> Function:
-    """The rule of an in-place method that makes the tensor a view of what it was: that of the function `name`."""
+    """The closed form of an in-place method that makes the tensor a view of what it was: of the method `name`."""
 
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        target, *rest = args
-        return _become(func.__name__, target, getattr(torch.Tensor, name)(target, *rest, **kwargs))
+    def become(func: Function, target: DecomposedTensor, *args: Any, **kwargs: Any) -> Any:
+        return _become(func.__name__, target, getattr(torch.Tensor, name)(target, *args, **kwargs))
 
-    return Answer(rule, delegates=True)
+    return become
 
 
 def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> DecomposedTensor:
@@ -134,25 +131,25 @@ def restrided(
     )
 
 
-def _as_strided(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, size, steps, offset = read(args, kwargs, size=None, stride=None, storage_offset=None)
+@rule("as_strided")
+def _as_strided(func: Function, x: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     if tracing() or mapped():
-        return _LINEAR(func, args, kwargs)
+        return _LINEAR(func, (x, size, stride, storage_offset), {})
     if not is_laid_out_alike(x):
         x = seen_alike([x], x)
-    return restrided(x, size, steps, offset)
+    return restrided(x, size, stride, storage_offset)
 
 
 _LINEAR = law.TaggedRule.of("Linear")
 
 
-def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("resize_ resize_as_")
+def _resize(func: Function, target: Any, *sizes: Any, memory_format: torch.memory_format | None = None) -> Any:
     """The first elements in memory in another shape. There have to be so many."""
-    target, *sizes = args
     size = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     size = size.shape if isinstance(size, torch.Tensor) else tuple(size)
     held = target.value.untyped_storage().nbytes() // target.element_size() - target.storage_offset()
-    if kwargs.get("memory_format", torch.contiguous_format) is not torch.contiguous_format:
+    if memory_format not in (None, torch.contiguous_format):
         raise NotImplementedError(f"{func.__name__}: a decomposed tensor is resized in row-major order only")
     if math.prod(size) > held:
         raise RuntimeError(
@@ -163,8 +160,5 @@ def _resize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _become(func.__name__, target, torch.Tensor.as_strided(target, size, steps))  # type: ignore[arg-type]
 
 
-_T = torch.Tensor
-rule("as_strided")(Answer(by_position(_as_strided)))
-rule("resize_ resize_as_")(Answer(_resize))
 for _name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split():
-    rule(f"{_name}_")(_in_place(_name))
+    rule(f"{_name}_", delegates=True)(_in_place(_name))

@@ -4,30 +4,32 @@ recurrent layers' inputs, and what draws random numbers."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.choices import is_watched, places_beside
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, copy_of
 from npdec._law import law
 from npdec._law.half_precision import widened
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
-from npdec._rules.elementary import by_position, read, routed
+from npdec._rules.elementary import routed
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
+_N = torch._C._nn
 
 
 # -- embeddings --------------------------------------------------------------------------------------------------------
 
 
+@rule(F.embedding)
 def _embedding(
+    func: Function,
     input: Any,
     weight: Any,
     padding_idx: int | None = None,
@@ -38,21 +40,17 @@ def _embedding(
 ) -> Any:
     """Rows of the weight. (What the other arguments say of gradients is not about contributions.)"""
     index = value_of(input)
+    if not isinstance(weight, DecomposedTensor):  # contributions of an index
+        return func(index, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if max_norm is not None:
         _shrink(weight, index, max_norm, norm_type)
-    return weight.index_select(0, index.reshape(-1)).reshape((*index.shape, weight.shape[-1]))
-
-
-def _embedding_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    weight = args[1] if len(args) > 1 else kwargs["weight"]
-    if not isinstance(weight, DecomposedTensor):  # contributions of an index
-        return func(*map(value_of, args), **{key: value_of(item) for key, item in kwargs.items()})
-    return _embedding(*args, **kwargs)
+    return _looked_up(weight, index)
 
 
 def _looked_up(weight: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
     """torch.embedding: the weight comes first, and the rest is about gradients."""
-    return _embedding(indices, weight)
+    index = value_of(indices)
+    return weight.index_select(0, index.reshape(-1)).reshape((*index.shape, weight.shape[-1]))
 
 
 def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float) -> Any:
@@ -66,8 +64,8 @@ def _shrink(weight: Any, index: torch.Tensor, max_norm: float, norm_type: float)
     return inplace.assign(weight, with_numbers(value, residual, shrunk))
 
 
-def _embedding_renorm_(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    weight, indices, max_norm, norm_type = args
+@rule("embedding_renorm_")
+def _embedding_renorm_(func: Function, weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     return _shrink(weight, value_of(indices), max_norm, norm_type)
 
 
@@ -123,14 +121,15 @@ def _cubic(u: torch.Tensor) -> torch.Tensor:
     return torch.where(d <= 1, near, torch.where(d < 2, far, torch.zeros_like(d)))
 
 
-def _grid_rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("grid_sampler grid_sampler_2d grid_sampler_3d")
+def _grid_rule(
+    func: Function, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Any:
     """Linear in the input; in the grid, a product of one function of the distance to each pixel for each axis."""
-    input, grid, mode, padding, corners = read(
-        args, kwargs, grid=None, interpolation_mode=0, padding_mode=0, align_corners=False
-    )
+    options = (interpolation_mode, padding_mode, align_corners)
     if not isinstance(grid, DecomposedTensor):
-        return law.TaggedRule.of("Linear")(func, (input, grid, mode, padding, corners), {})
-    return own_numbers(func, args, kwargs, _sampled(widened(input), widened(grid), mode, padding, corners))
+        return law.TaggedRule.of("Linear")(func, (input, grid, *options), {})
+    return own_numbers(func, (input, grid, *options), {}, _sampled(widened(input), widened(grid), *options))
 
 
 def _sampled(input: Any, grid: DecomposedTensor, mode: int, padding: int, corners: bool) -> Any:
@@ -207,19 +206,19 @@ def _here(u: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
 # -- pooling -----------------------------------------------------------------------------------------------------------
 
 
-def _fractional_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(_N.fractional_max_pool2d, _N.fractional_max_pool3d)
+def _fractional_pool(func: Function, x: Any, kernel_size: Any, output_size: Any, random_samples: Any) -> Any:
     """The maximum of each window; the windows are drawn, and are the same for all parts."""
-    x, kernel, outputs, samples = read(args, kwargs, kernel_size=None, output_size=None, random_samples=None)
-    samples = value_of(samples)
+    samples = value_of(random_samples)
     if not isinstance(x, DecomposedTensor):
-        return func(x, kernel, outputs, samples)
+        return func(x, kernel_size, output_size, samples)
     with no_graph(x.whole):
-        value, indices = func(x.value, kernel, outputs, samples)
+        value, indices = func(x.value, kernel_size, output_size, samples)
         if is_watched():
-            indices = places_beside(func.__name__, indices, func(x.residual, kernel, outputs, samples)[1])
+            indices = places_beside(func.__name__, indices, func(x.residual, kernel_size, output_size, samples)[1])
     count = int(func.__name__[-2])
     batched = x if x.ndim == count + 2 else x.unsqueeze(0)
-    kernels = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel] * count
+    kernels = list(kernel_size) if isinstance(kernel_size, (tuple, list)) else [kernel_size] * count
     windows: Any = batched
     for i in range(count):
         n, size, k = batched.shape[i + 2], value.shape[i - count], kernels[i]
@@ -240,22 +239,23 @@ def _fractional_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     return result.reshape(tuple(value.shape)), indices
 
 
-def _max_unpool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Numbers put back to where they were taken from; the last one of those that go to one place stays."""
-    x, indices, *rest = args
+@rule(_N.max_unpool2d, _N.max_unpool3d)
+def _max_unpool(func: Function, x: Any, indices: Any, *options: Any, **named: Any) -> Any:
+    """Numbers put back to where they were taken from; the last one of those that go to one place stays. (The options
+    are the size of the result, and in three dimensions the strides and padding that it was made with.)"""
     indices = value_of(indices)
     numbers = torch.arange(1, x.numel() + 1, dtype=torch.float64, device=x.device).reshape(tuple(x.shape))
-    source = func(numbers, indices, *rest, **kwargs).long()
+    source = func(numbers, indices, *options, **named).long()
     made = x.reshape(-1)[(source - 1).clamp(min=0)]
-    return own_numbers(func, args, kwargs, torch.where(source > 0, made, 0))
+    return own_numbers(func, (x, indices, *options), named, torch.where(source > 0, made, 0))
 
 
 # -- sequences of several lengths --------------------------------------------------------------------------------------
 
 
-def _pack_padded(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("_pack_padded_sequence")
+def _pack_padded(func: Function, x: Any, lengths: Any, batch_first: bool) -> Any:
     """The elements of padded sequences, step by step."""
-    x, lengths, batch_first = read(args, kwargs, lengths=None, batch_first=False)
     steps, batch = (x.shape[1], x.shape[0]) if batch_first else x.shape[:2]
     numbers = torch.arange(steps * batch, device=x.device).reshape(steps, batch, 1)
     index, sizes = func(numbers, lengths, False)
@@ -263,14 +263,16 @@ def _pack_padded(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return flat.index_select(0, index.squeeze(-1)), sizes
 
 
-def _pad_packed(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    data, sizes, batch_first, padding, total = args
+@rule("_pad_packed_sequence")
+def _pad_packed(
+    func: Function, data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int
+) -> Any:
     numbers = torch.arange(data.shape[0], device=data.device).unsqueeze(-1)
-    index, lengths = func(numbers, sizes, batch_first, -1, total)
+    index, lengths = func(numbers, batch_sizes, batch_first, -1, total_length)
     index = index.squeeze(-1)
     made = data[index.clamp(min=0)]
     outside = (index < 0).reshape(*index.shape, *[1] * (data.ndim - 1))
-    return made.masked_fill(outside, padding), lengths
+    return made.masked_fill(outside, padding_value), lengths
 
 
 def _pad_sequence(
@@ -288,21 +290,27 @@ def _pad_sequence(
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
 
-def _masked(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(F.dropout)
+def _dropout(func: Function, x: Any, p: float = 0.5, training: bool = True) -> Any:
+    return _masked(func, x, p, training)
+
+
+@rule("feature_dropout native_dropout", torch.dropout)
+def _masked(func: Function, x: Any, p: float, train: bool | None) -> Any:
     """One mask for all parts: it is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
-    x, p, train = read(args, kwargs, p=0.5, train=True)
+    mask_too = func is torch.native_dropout
+    if not mask_too and not (train and p):
+        return x
     drawn = func(torch.ones_like(x.value), p, train)
-    if isinstance(drawn, tuple):  # native_dropout gives the mask as well
-        return torch.mul(x, drawn[0]), drawn[1]
-    return torch.mul(x, drawn) if train and p else x
+    return (torch.mul(x, drawn[0]), drawn[1]) if mask_too else torch.mul(x, drawn)
 
 
-def _alpha_dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(torch.alpha_dropout, torch.feature_alpha_dropout)
+def _alpha_dropout(func: Function, x: Any, p: float, train: bool) -> Any:
     """What is dropped takes the number that keeps mean and variance (Klambauer et al., "Self-normalizing neural
     networks", 2017, appendix)."""
-    x, p, train = read(args, kwargs, p=0.5, train=True)
     if not train or p in (0, 1):
-        return _masked(func, (x, p, train), {})
+        return _masked(func, x, p, train)
     depth = 1.7580993408473766
     a = 1 / math.sqrt((depth * depth * p + 1) * (1 - p))
     drawn = func(torch.ones_like(x.value), p, train)
@@ -311,14 +319,14 @@ def _alpha_dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) 
     return x * noise.mul(a) + shift
 
 
-def _normal(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("normal")
+def _normal(func: Function, mean: Any, std: Any = 1.0, *, generator: torch.Generator | None = None) -> Any:
     """mean + std · z for normal numbers z, which depend on no input."""
-    mean, std = (args[0] if args else kwargs["mean"]), (args[1] if len(args) > 1 else kwargs.get("std", 1.0))
     like = value_of(mean if isinstance(mean, torch.Tensor) else std)
     given = [t for t in (mean, std) if isinstance(t, torch.Tensor)]
     shape = torch.broadcast_shapes(*[tuple(t.shape) for t in given])
-    numbers = same_draws(func, args, kwargs, like.device)
-    z = torch.normal(torch.zeros(shape, dtype=like.dtype, device=like.device), 1.0, generator=kwargs.get("generator"))
+    numbers = same_draws(func, (mean, std), {"generator": generator}, like.device)
+    z = torch.normal(torch.zeros(shape, dtype=like.dtype, device=like.device), 1.0, generator=generator)
     made = z * std + mean
     return made if numbers is None else with_numbers(*numbers, made)
 
@@ -341,16 +349,24 @@ def _cross_map_lrn(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.7
     return input * (sums * (alpha / size) + k).pow(-beta)
 
 
-def _native_batch_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("native_batch_norm")
+def _native_batch_norm(
+    func: Function,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     """The normalised numbers, and in training the means and the inverse deviations of the channels."""
-    names = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    x, training, eps = given["input"], given["training"], given["eps"]
     whole: Any = torch.batch_norm
-    made = whole(x, *[given[name] for name in names[1:]], False)
+    made = whole(x, weight, bias, running_mean, running_var, training, momentum, eps, False)
     with no_graph(made.whole):
         values, residuals = (
-            func(*[pick(given[name]) for name in names[:3]], None, None, True, given["momentum"], eps)
+            func(pick(x), pick(weight), pick(bias), None, None, True, momentum, eps)
             if training
             else (made.value, made.value.new_empty(0), made.value.new_empty(0))
             for pick in (value_of, residual_of)
@@ -362,20 +378,7 @@ def _native_batch_norm(func: Function, args: Sequence[Any], kwargs: dict[str, An
     return made, *with_numbers(tuple(values[1:]), tuple(residuals[1:]), (torch.mean(x, axes), spread))
 
 
-_V = torch._C._VariableFunctions
-_N = torch._C._nn
-rule("native_batch_norm")(Answer(_native_batch_norm))
 rule(torch.nn.modules._functions.CrossMapLRN2d)(by_formula(_cross_map_lrn))
-rule(F.embedding)(Answer(_embedding_rule))
 rule(torch.embedding)(by_formula(_looked_up))
-rule("embedding_renorm_")(Answer(_embedding_renorm_))
 rule("_embedding_bag", torch.embedding_bag)(by_formula(_embedding_bag))
-rule("grid_sampler grid_sampler_2d grid_sampler_3d")(Answer(_grid_rule))
-rule(_N.fractional_max_pool2d, _N.fractional_max_pool3d)(Answer(_fractional_pool))
-rule(_N.max_unpool2d, _N.max_unpool3d)(Answer(_max_unpool))
-rule("_pack_padded_sequence")(Answer(_pack_padded))
-rule("_pad_packed_sequence")(Answer(_pad_packed))
 rule("pad_sequence")(by_formula(_pad_sequence))
-rule("feature_dropout native_dropout", torch.dropout)(Answer(by_position(_masked)))
-rule(torch.alpha_dropout, torch.feature_alpha_dropout)(Answer(by_position(_alpha_dropout)))
-rule("normal")(Answer(_normal))

@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Answer
 from npdec._law import law
 from npdec._rules.by_formula import by_formula, pointwise, value_of
 from npdec._rules.rule import rule
@@ -256,12 +255,24 @@ class _Spelled(torch.autograd.Function):
         return slopes * grad.unsqueeze(-1), None
 
 
-def _ctc_rule(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+@rule(torch.ctc_loss)
+def _ctc_rule(
+    func: Function,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = _NONE,
+    zero_infinity: bool = False,
+) -> Any:
     """By quadrature; where the contributions themselves are differentiated, of the recursion."""
-    call = Call(func, {0: "Smooth", "log_probs": "Smooth"}, args, kwargs)
+    args = (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+    call = Call(func, {0: "Smooth"}, args, {})
     (x,) = call.tensors
     graph = torch.is_grad_enabled() and not x.whole and (x.value.requires_grad or x.residual.requires_grad)
-    return law.quadrature(call, _DIFFERENTIABLE if graph else _FAST)
+    # torch has no batched kernel.
+    return law.quadrature(call, _DIFFERENTIABLE) if graph else law.quadrature(call, _FAST, one_by_one=True)
 
 
 def _ctc(losses: Function) -> Function:
@@ -329,7 +340,6 @@ def _by_recursion(
 
 
 _FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
-_FAST.one_by_one = True  # type: ignore[attr-defined]  # torch has no batched kernel
 
 rule(torch._C._nn.l1_loss)(by_formula(_l1_loss))
 rule(torch._C._nn.mse_loss)(by_formula(_mse_loss))
@@ -348,4 +358,3 @@ rule(torch._C._nn.multilabel_margin_loss)(by_formula(_multilabel_margin_loss))
 rule(torch.triplet_margin_loss)(by_formula(_triplet_margin_loss))
 rule("nll_loss_nd")(by_formula(_nll_loss))
 rule("cross_entropy_loss")(by_formula(_cross_entropy_loss))
-rule(torch.ctc_loss)(Answer(_ctc_rule))

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
 from npdec._law import law
-from npdec._rules.by_formula import own_numbers
-from npdec._rules.elementary import by_position, read
+from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
 from npdec._rules.rule import rule
-
-
-def _plain(t: Any) -> Any:
-    return t.value if isinstance(t, DecomposedTensor) else t
 
 
 def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
@@ -28,41 +21,58 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
     return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
 
 
-def _layer_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, shape, weight, bias, eps = read(args, kwargs, normalized_shape=None, weight=None, bias=None, eps=1e-5)
+@rule(F.layer_norm, torch.layer_norm)
+def _layer_norm(
+    func: Function,
+    x: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    shape = tuple(normalized_shape)
 
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.layer_norm(x, shape, weight, bias, eps)
+        return torch.layer_norm(x, shape, weight, bias, eps, cudnn_enable)
 
-    rows, shaped = _flat(tuple(shape))
-    layer = Layer("layer_norm", call, call, rows, shaped, tuple(shape), eps, True, x.ndim - len(shape))
+    rows, shaped = _flat(shape)
+    layer = Layer("layer_norm", call, call, rows, shaped, shape, eps, True, x.ndim - len(shape))
     return normalise(layer, x, weight, bias)
 
 
-def _rms_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, shape, weight, eps = read(args, kwargs, normalized_shape=None, weight=None, eps=None)
+@rule(F.rms_norm, torch.rms_norm)
+def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if x.is_complex():  # torch's mean square of complex numbers is no length
-        return law.quadrature(Call(func, None, args, kwargs))
+        return law.quadrature(Call(func, None, (x, normalized_shape, weight, eps), {}))
+    shape = tuple(normalized_shape)
 
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
         return torch.rms_norm(x, shape, weight, eps)
 
-    rows, shaped = _flat(tuple(shape))
+    rows, shaped = _flat(shape)
     floor = torch.finfo(working_dtype(x.dtype)).eps if eps is None else eps
-    layer = Layer("rms_norm", call, call, rows, shaped, tuple(shape), floor, False, x.ndim - len(shape))
+    layer = Layer("rms_norm", call, call, rows, shaped, shape, floor, False, x.ndim - len(shape))
     return normalise(layer, x, weight, None)
 
 
-def _group_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, groups, weight, bias, eps = read(args, kwargs, num_groups=None, weight=None, bias=None, eps=1e-5)
-
+@rule(F.group_norm, torch.group_norm)
+def _group_norm(
+    func: Function,
+    x: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
     def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.group_norm(x, groups, weight, bias, eps)
+        return torch.group_norm(x, num_groups, weight, bias, eps, cudnn_enabled)
 
     shape = tuple(x.shape)
 
     def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
-        return t.reshape((*t.shape[:lead], shape[0], groups, -1))
+        return t.reshape((*t.shape[:lead], shape[0], num_groups, -1))
 
     def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
         return t.reshape((*t.shape[:lead], *shape))
@@ -76,75 +86,116 @@ def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (shape[1], *[1] * (len(shape) - 2))
 
 
-_STATISTICS: dict[str, Any] = {"running_mean": None, "running_var": None}
+@rule(F.batch_norm)
+def _batch_norm(
+    func: Function,
+    x: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    options = {"training": training, "momentum": momentum, "eps": eps}
+    return _with_statistics(func, x, weight, bias, running_mean, running_var, training, options)
 
 
-_WEIGHTS: dict[str, Any] = {"weight": None, "bias": None}
+@rule(torch.batch_norm)
+def _torch_batch_norm(
+    func: Function,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    options = {"training": training, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}
+    return _with_statistics(func, x, weight, bias, running_mean, running_var, training, options)
 
 
-def _with_statistics(function: Function, by_channel: bool) -> Function:
-    """The rule of batch_norm or instance_norm, as torch or as torch.nn.functional orders the arguments."""
-    own = "training" if by_channel else "use_input_stats"
-    name = function.__name__
-    functional = function in (F.batch_norm, F.instance_norm)
-    order = {**_STATISTICS, **_WEIGHTS} if functional else {**_WEIGHTS, **_STATISTICS}
-    order |= {own: name == "instance_norm", "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True}
-
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """batch_norm, instance_norm: of the input's statistics, or of given ones, which makes them affine."""
-        x, *rest = read(args, kwargs, **order)
-        given = dict(zip(order, rest, strict=True))
-        if functional:
-            del given["cudnn_enabled"]
-        weight, bias, eps = given["weight"], given["bias"], given["eps"]
-        if not given[own] and any(isinstance(given[key], DecomposedTensor) for key in _STATISTICS):
-            return own_numbers(func, args, kwargs, _scaled(x, given))
-        given |= {key: _plain(given[key]) for key in _STATISTICS}
-        once = {**given, **_STATISTICS} if given[own] else given  # the running statistics see the value alone
-        shape = tuple(x.shape)
-
-        def call(x: torch.Tensor, weight: Any, bias: Any) -> Any:
-            return function(x, **{**given, "weight": weight, "bias": bias})
-
-        def again(x: torch.Tensor, weight: Any, bias: Any) -> Any:
-            return function(x, **{**once, "weight": weight, "bias": bias})
-
-        def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
-            return (t.transpose(lead, lead + 1) if by_channel else t).flatten(lead + (1 if by_channel else 2))
-
-        def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
-            if not by_channel:
-                return t.reshape((*t.shape[:lead], *shape))
-            return t.reshape((*t.shape[:lead], shape[1], shape[0], *shape[2:])).transpose(lead, lead + 1)
-
-        if not any(isinstance(t, DecomposedTensor) for t in (x, weight, bias)):
-            return call(x, weight, bias)
-        layer = Layer(name, call, again, rows, shaped, _channels(shape), eps, True)
-        if not given[own]:
-            scale = (given["running_var"].double() + eps).rsqrt().reshape(layer.weight_shape)
-            layer = layer._replace(rows=_same, shaped=_same, centred=False, scale=scale)
-        return normalise(layer, x, weight, bias)
-
-    return rule
+@rule(F.instance_norm)
+def _instance_norm(
+    func: Function,
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    options = {"use_input_stats": use_input_stats, "momentum": momentum, "eps": eps}
+    return _with_statistics(func, x, weight, bias, running_mean, running_var, use_input_stats, options)
 
 
-def _scaled(x: Any, given: dict[str, Any]) -> Any:
+@rule(torch.instance_norm)
+def _torch_instance_norm(
+    func: Function,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    options = {"use_input_stats": use_input_stats, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}
+    return _with_statistics(func, x, weight, bias, running_mean, running_var, use_input_stats, options)
+
+
+def _with_statistics(
+    func: Function, x: Any, weight: Any, bias: Any, mean: Any, var: Any, own: bool, options: dict[str, Any]
+) -> Any:
+    """batch_norm, instance_norm: of the input's statistics, if these are its `own`, or of given ones, which makes them
+    affine."""
+    name, eps, shape = func.__name__, options["eps"], tuple(x.shape)
+    by_channel = name == "batch_norm"
+    if not own and (isinstance(mean, DecomposedTensor) or isinstance(var, DecomposedTensor)):
+        named = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": var, **options}
+        return own_numbers(func, (x,), named, _scaled(x, mean, var, weight, bias, eps))
+    mean, var = value_of(mean), value_of(var)
+
+    def call(x: torch.Tensor, weight: Any, bias: Any) -> Any:
+        return func(x, weight=weight, bias=bias, running_mean=mean, running_var=var, **options)
+
+    def again(x: torch.Tensor, weight: Any, bias: Any) -> Any:
+        return func(x, weight=weight, bias=bias, running_mean=None, running_var=None, **options)
+
+    def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
+        return (t.transpose(lead, lead + 1) if by_channel else t).flatten(lead + (1 if by_channel else 2))
+
+    def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
+        if not by_channel:
+            return t.reshape((*t.shape[:lead], *shape))
+        return t.reshape((*t.shape[:lead], shape[1], shape[0], *shape[2:])).transpose(lead, lead + 1)
+
+    if not any(isinstance(t, DecomposedTensor) for t in (x, weight, bias)):
+        return call(x, weight, bias)
+    # The running statistics see the value alone.
+    layer = Layer(name, call, again if own else call, rows, shaped, _channels(shape), eps, True)
+    if not own:
+        scale = (var.double() + eps).rsqrt().reshape(layer.weight_shape)
+        layer = layer._replace(rows=_same, shaped=_same, centred=False, scale=scale)
+    return normalise(layer, x, weight, bias)
+
+
+def _scaled(x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Normalisation by statistics that carry contributions themselves."""
     shape = [1, -1, *[1] * (x.ndim - 2)]
-    made = (x - given["running_mean"].reshape(shape)) * torch.rsqrt(given["running_var"].reshape(shape) + given["eps"])
-    if given["weight"] is not None:
-        made = made * given["weight"].reshape(shape)
-    return made if given["bias"] is None else made + given["bias"].reshape(shape)
+    made = (x - mean.reshape(shape)) * torch.rsqrt(var.reshape(shape) + eps)
+    if weight is not None:
+        made = made * weight.reshape(shape)
+    return made if bias is None else made + bias.reshape(shape)
 
 
 def _same(t: torch.Tensor, lead: int) -> torch.Tensor:
     return t
-
-
-rule(F.layer_norm, torch.layer_norm)(Answer(by_position(_layer_norm)))
-rule(F.rms_norm, torch.rms_norm)(Answer(by_position(_rms_norm)))
-rule(F.group_norm, torch.group_norm)(Answer(by_position(_group_norm)))
-rule(F.batch_norm)(Answer(by_position(_with_statistics(F.batch_norm, True))))
-rule(torch.batch_norm)(Answer(by_position(_with_statistics(torch.batch_norm, True))))
-rule(F.instance_norm)(Answer(by_position(_with_statistics(F.instance_norm, False))))
-rule(torch.instance_norm)(Answer(by_position(_with_statistics(torch.instance_norm, False))))

@@ -7,6 +7,7 @@ maximum of the lines u and −u; other orders go by quadrature of the gradient.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +18,6 @@ import torch.nn.functional as F
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import entries, handed_on
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl._util import single, working_dtype
@@ -26,7 +26,6 @@ from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segmen
 from npdec._law import law
 from npdec._law.discrete import with_numbers
 from npdec._law.mean_gradient import mean_gradients
-from npdec._rules.elementary import by_position, read
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, name_of, tracing
@@ -79,18 +78,20 @@ def _handed_on(made: DecomposedTensor, dtype: torch.dtype) -> Any:
     return handed_on(made) if made.dtype is dtype else made.components.to(dtype)
 
 
-def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def _ends(x: DecomposedTensor, call: Callable[[torch.Tensor], Any]) -> tuple[Any, Any]:
     with no_graph(x.whole):
-        return func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+        return call(x.value), call(x.residual)
 
 
-def _of_numbers(rule: Function) -> Function:
-    """The rule, with the arguments behind the first (the order of a norm, eps) by their values, which it looks at."""
+def _of_numbers(body: Function) -> Function:
+    """The closed form, with the arguments behind the first (the order of a norm, eps) by their values, which it looks
+    at."""
 
-    def applied(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    @functools.wraps(body)
+    def applied(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
         name = name_of(func)
-        looked = {key: chosen(name, item) for key, item in kwargs.items()}
-        return rule(func, (args[0], *[chosen(name, item) for item in args[1:]]), looked)
+        looked = {key: chosen(name, item) for key, item in named.items()}
+        return body(func, x, *[chosen(name, item) for item in rest], **looked)
 
     return applied
 
@@ -115,26 +116,30 @@ def _largest(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return up - down
 
 
-def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, order, dim, _keepdim, dtype = read(args, kwargs, ord=2, dim=None, keepdim=False, dtype=None)
-    if dtype is not None:
-        kwargs = {k: v for k, v in kwargs.items() if k != "dtype"}
-        args, x = (x.to(dtype), *args[1:]), x.to(dtype)
-    if x.value.is_complex() and order == 2 and x.value.numel():  # the length of the real and the imaginary parts
-        value, residual = _ends(func, x, args, kwargs)
+@rule("vector_norm")
+@_of_numbers
+def _vector_norm(
+    func: Function, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Any:
+    x = x if dtype is None else x.to(dtype)
+
+    def call(t: torch.Tensor) -> Any:
+        return func(t, ord, dim, keepdim)
+
+    if x.value.is_complex() and ord == 2 and x.value.numel():  # the length of the real and the imaginary parts
+        value, residual = _ends(x, call)
         pairs: Any = torch.view_as_real(x)
         return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
-    if x.value.is_complex() or not x.value.numel() or order == 0:
-        return law.quadrature(Call(func, None, args, kwargs))
-    gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(order)
-    if gradient is None and (tracing() or mapped()):
-        return law.quadrature(Call(func, None, args, kwargs))
-    value, residual = _ends(func, x, args, kwargs)
+    gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(ord)
+    by_quadrature = x.value.is_complex() or not x.value.numel() or ord == 0
+    if by_quadrature or (gradient is None and (tracing() or mapped())):
+        return law.quadrature(Call(func, None, (x, ord, dim, keepdim), {}))
+    value, residual = _ends(x, call)
     if gradient is None:
 
         def gradient(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
             def norm(u: torch.Tensor) -> torch.Tensor:
-                return torch.linalg.vector_norm(u, order, -1)
+                return torch.linalg.vector_norm(u, ord, -1)
 
             same = x.dtype is value.dtype  # half precision is rows of single
             ends = [value.reshape(-1), residual.reshape(-1)] if same else [norm(x), norm(r)]
@@ -143,32 +148,50 @@ def _vector_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return _by_gradient(x, _axes(dim, x.ndim), value, residual, gradient)
 
 
-def _matrix_norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, order, dim, keepdim, dtype = read(args, kwargs, ord="fro", dim=(-2, -1), keepdim=False, dtype=None)
+@rule("matrix_norm")
+@_of_numbers
+def _matrix_norm(
+    func: Function,
+    x: Any,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
     rows, columns = (a % x.ndim for a in dim)
     wide = single(x)
-    if order == "fro":
+    if ord == "fro":
         made = torch.linalg.vector_norm(wide, 2, (rows, columns), keepdim, dtype=dtype)
-    elif order in (1, -1, math.inf, -math.inf):  # sums of magnitudes, and the largest or smallest of them
-        summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
+    elif ord in (1, -1, math.inf, -math.inf):  # sums of magnitudes, and the largest or smallest of them
+        summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = torch.linalg.vector_norm(wide, 1, summed, True, dtype=dtype)
-        made = (torch.amax if order > 0 else torch.amin)(sums, compared, True)
+        made = (torch.amax if ord > 0 else torch.amin)(sums, compared, True)
         made = made if keepdim else made.squeeze((rows, columns))
     else:
-        return law.quadrature(Call(func, None, args, kwargs))
-    value, residual = _ends(func, x, args, kwargs)
+        return law.quadrature(Call(func, None, (x, ord, dim, keepdim), {"dtype": dtype}))
+    value, residual = _ends(x, lambda t: func(t, ord, dim, keepdim, dtype=dtype))
     return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
 
 
-def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule(torch.linalg.norm)
+@_of_numbers
+def _norm(
+    func: Function,
+    x: Any,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
     """torch.linalg.norm: of vectors or of matrices, by the number of axes; without an order, of all as one vector."""
-    x, order, dim, keepdim, dtype = read(args, kwargs, ord=None, dim=None, keepdim=False, dtype=None)
     axes, wide = _axes(dim, x.ndim), single(x)
-    if order is None or len(axes) == 1:
-        made = torch.linalg.vector_norm(wide, 2 if order is None else order, axes, keepdim, dtype=dtype)
+    if ord is None or len(axes) == 1:
+        made = torch.linalg.vector_norm(wide, 2 if ord is None else ord, axes, keepdim, dtype=dtype)
     else:
-        made = torch.linalg.matrix_norm(wide, order, axes, keepdim, dtype=dtype)
-    value, residual = _ends(func, x, args, kwargs)
+        made = torch.linalg.matrix_norm(wide, ord, axes, keepdim, dtype=dtype)
+    value, residual = _ends(x, lambda t: func(t, ord, dim, keepdim, dtype=dtype))
     return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
 
 
@@ -176,19 +199,18 @@ def _norm(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _spread(root: bool) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def spread(
+        func: Function, x: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
         """var and std, with the mean beside them or not. A variance is a quadratic: its slope is that at the middle."""
-        x, rest = args[0], list(args[1:])
-        names = ["unbiased"] if rest and isinstance(rest[0], bool) else ["dim", "unbiased", "keepdim"]
-        given = {**dict(zip(names, rest, strict=False)), **kwargs}
-        unbiased = given.get("unbiased")
-        correction = given.get("correction")
+        if isinstance(dim, bool):  # in the place of `unbiased`, of all elements
+            dim, unbiased = None, dim
         if correction is None:
-            correction = 1 if unbiased is None else int(unbiased)
-        axes = _axes(given.get("dim"), x.ndim)
+            correction = int(unbiased)
+        axes = _axes(dim, x.ndim)
         count = math.prod([x.shape[a] for a in axes])  # torch.compile traces no generator here
         if x.value.is_complex() or not x.value.numel() or count <= correction:
-            return law.quadrature(Call(func, None, args, kwargs))
+            return law.quadrature(Call(func, None, (x, dim), {"correction": correction, "keepdim": keepdim}))
 
         def gradient(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
             d = (x - r).double()
@@ -200,29 +222,38 @@ def _spread(root: bool) -> Function:
             direction = mean_direction(r, d)
             return (direction - direction.mean(-1, keepdim=True)) / math.sqrt(freedom)
 
-        value, residual = _ends(func, x, args, kwargs)
+        value, residual = _ends(x, lambda t: func(t, dim, correction=correction, keepdim=keepdim))
         if isinstance(value, torch.Tensor):
             return _by_gradient(x, axes, value, residual, gradient)
-        spread = _by_gradient(x, axes, value[0], residual[0], gradient)
-        mean: Any = torch.mean(x, axes, bool(given.get("keepdim", False))) if axes else x.clone()
-        return spread, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.whole)
+        made = _by_gradient(x, axes, value[0], residual[0], gradient)
+        mean: Any = torch.mean(x, axes, keepdim) if axes else x.clone()
+        return made, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.whole)
 
-    return rule
+    return spread
+
+
+rule("var var_mean")(_spread(False))
+rule("std std_mean")(_spread(True))
 
 
 # -- unit vectors ------------------------------------------------------------------------------------------------------
 
 
-def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("normalize")
+@_of_numbers
+def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12, out: None = None) -> Any:
     """Vectors over their length, or over eps where that is larger."""
-    x, order, dim, eps, _out = read(args, kwargs, p=2.0, dim=1, eps=1e-12, out=None)
-    if order == 2 and x.value.is_complex():  # a real vector of both parts of its numbers has its length
+
+    def call(t: torch.Tensor) -> Any:
+        return func(t, p, dim, eps)
+
+    if p == 2 and x.value.is_complex():  # a real vector of both parts of its numbers has its length
         axes = [*_axes(dim, x.ndim), -1] if x.ndim else [-1]
         made = torch.view_as_complex(F.normalize(torch.view_as_real(x), 2.0, axes, eps))  # type: ignore[arg-type]
-        return with_numbers(*_ends(func, x, args, kwargs), made)
-    if order != 2 or not carries(x.value.dtype) or not x.value.numel():
-        return x / torch.linalg.vector_norm(x, order, dim, True).clamp_min(eps).expand_as(x)
-    value, residual = _ends(func, x, args, kwargs)
+        return with_numbers(*_ends(x, call), made)
+    if p != 2 or not carries(x.value.dtype) or not x.value.numel():
+        return x / torch.linalg.vector_norm(x, p, dim, True).clamp_min(eps).expand_as(x)
+    value, residual = _ends(x, call)
     axes = _axes(dim, x.ndim)
     dtype = working_dtype(x.value.dtype)
     with no_graph(x.whole):
@@ -240,12 +271,9 @@ def _normalize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     return DecomposedTensor(value, residual, _back(made, x.shape, axes), x.labels, x.whole)
 
 
-def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("cosine_similarity")
+def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The inner product of unit vectors."""
-    if not args:
-        kwargs = dict(kwargs)
-        args = (kwargs.pop("x1"),)
-    x1, x2, dim, eps = read(args, kwargs, x2=None, dim=1, eps=1e-8)
     if x1.shape != x2.shape:  # the axis is one of the common shape
         x1, x2 = torch.broadcast_tensors(x1, x2)
     made: Any = (F.normalize(single(x1), 2.0, dim, eps) * F.normalize(single(x2), 2.0, dim, eps)).sum(dim)
@@ -255,15 +283,3 @@ def _cosine_similarity(func: Function, args: Sequence[Any], kwargs: dict[str, An
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
     return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.whole)
-
-
-_T = torch.Tensor
-_OF_VAR, _OF_STD = by_position(_spread(False)), by_position(_spread(True))
-
-rule("vector_norm")(Answer(by_position(_of_numbers(_vector_norm))))
-rule("matrix_norm")(Answer(by_position(_of_numbers(_matrix_norm))))
-rule(torch.linalg.norm)(Answer(by_position(_of_numbers(_norm))))
-rule("var var_mean")(Answer(_OF_VAR))
-rule("std std_mean")(Answer(_OF_STD))
-rule("normalize")(Answer(by_position(_of_numbers(_normalize))))
-rule("cosine_similarity")(Answer(_cosine_similarity))

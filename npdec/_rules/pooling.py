@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,12 +15,11 @@ from npdec._decomposed.block_sparse import Windows
 from npdec._decomposed.block_sparse_convolutions import fitted, reach
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on, known
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait, functions
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
-from npdec._rules.elementary import by_position, read
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
@@ -28,30 +28,86 @@ Function = Callable[..., Any]
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 
-def _dropout(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """One mask for all parts: the mask is drawn by dropping out ones."""
-    x, p, training = read(args, kwargs, p=0.5, training=True)
-    return torch.mul(x, func(torch.ones_like(x.value), p, training)) if training and p else x
-
-
 def _each(setting: Any, count: int) -> list[int]:
     """A setting of a pool for each of its axes."""
     numbers = list(setting) if isinstance(setting, (tuple, list)) else [setting]
     return numbers * count if len(numbers) == 1 else numbers
 
 
-def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """max_pool and adaptive_max_pool, with indices or without: the maximum of each window."""
+def _max_pool(
+    func: Function,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    options = (padding, dilation, ceil_mode)
+    return _pooled_by(func, x, kernel_size, stride or kernel_size, *options, {"return_indices": return_indices})
+
+
+def _max_pool_kernel(
+    func: Function,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Any:
+    """The functions in C++, which say by their names whether they give indices."""
+    return _pooled_by(func, x, kernel_size, stride or kernel_size, padding, dilation, ceil_mode, {})
+
+
+def _adaptive_max_pool(func: Function, x: Any, output_size: Any, return_indices: bool = False) -> Any:
+    return _pooled(func, x, [], False, lambda t: func(t, output_size, return_indices))
+
+
+def _adaptive_max_pool_kernel(func: Function, x: Any, output_size: Any) -> Any:
+    return _pooled(func, x, [], False, lambda t: func(t, output_size))
+
+
+def _pooled_by(
+    func: Function,
+    x: DecomposedTensor,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    options: dict[str, bool],
+) -> Any:
     name = name_of(func)
-    count = int(name.partition("pool")[2][0])
-    x, kernel, stride, padding, dilation, *more = read(
-        args, kwargs, kernel_size=None, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    count = _axes(name)
+    settings = [_each(setting, count) for setting in (kernel, stride, padding, dilation)]
+    plain = not (ceil_mode or any(options.values()) or any(settings[2])) and set(settings[3]) == {1}
+    plain = plain and name == f"max_pool{count}d"
+    return _pooled(
+        func, x, settings, plain, lambda t: func(t, kernel, stride, padding, dilation, ceil_mode=ceil_mode, **options)
     )
-    settings = [_each(setting, count) for setting in (kernel or 1, stride or kernel or 1, padding, dilation)]
-    plain = name == f"max_pool{count}d" and not any(more) and not any(settings[2]) and set(settings[3]) == {1}
+
+
+def _axes(name: str) -> int:
+    """How many axes a pool has, by its name."""
+    return int(name.partition("pool")[2][0])
+
+
+def _pooled(
+    func: Function,
+    x: DecomposedTensor,
+    settings: Sequence[list[int]],
+    plain: bool,
+    call: Callable[[torch.Tensor], Any],
+) -> Any:
+    """max_pool and adaptive_max_pool, with indices or without: the maximum of each window. `plain` is one without
+    indices, whose windows neither hang over nor are dilated."""
+    name = name_of(func)
+    count = _axes(name)
     with no_graph(x.whole):
         high = _seen_at_once(x.value, *settings[:2]) if plain else None
-        made = func(x.value, *args[1:], **kwargs) if high is None else high.amax(0)
+        made = call(x.value) if high is None else high.amax(0)
         value = made if isinstance(made, torch.Tensor) else made[0]
         places = []  # for each axis, and each place in a window, what the windows look at
         for i in range(count):
@@ -77,7 +133,7 @@ def _max_pool(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     indices = made[1]
     if is_watched():
         with no_graph(x.whole):
-            indices = places_beside(name, indices, func(x.residual, *args[1:], **kwargs)[1])
+            indices = places_beside(name, indices, call(x.residual)[1])
     return result, indices
 
 
@@ -193,9 +249,9 @@ def _adaptive_windows(length: int, outputs: int) -> list[list[int]]:
     return [[min(first + k, last) for first, last in zip(firsts, lasts, strict=True)] for k in range(longest)]
 
 
-def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("pad", traits=Trait.MOVE)
+def _pad(func: Function, x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Padding is linear but for the constant that it pads with, which is no component's."""
-    x, pad, mode, value = read(args, kwargs, pad=None, mode="constant", value=None)
     made = law.TaggedRule.of("Linear")(F.pad, (x, pad, mode), {})
     if isinstance(value, DecomposedTensor) and mode == "constant":
         inside = F.pad(torch.ones_like(x.value, dtype=torch.bool), pad)
@@ -208,23 +264,33 @@ def _pad(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return made
 
 
-def _rrelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("rrelu")
+def _rrelu(
+    func: Function,
+    x: Any,
+    lower: Any = 1 / 8,
+    upper: Any = 1 / 3,
+    training: bool = False,
+    generator: torch.Generator | None = None,
+) -> Any:
     """rrelu outside training has the slope in the middle; in training it draws one for each negative element."""
-    x, lower, upper, training = read(args, kwargs, lower=1 / 8, upper=1 / 3, training=False)
     lower, upper = chosen("rrelu", lower), chosen("rrelu", upper)
     if not training:
         return F.leaky_relu(x, (lower + upper) / 2)
     with no_graph(x.whole):
-        value = func(x.value, lower, upper, True)
+        drawn = {} if generator is None else {"generator": generator}  # which F.rrelu does not have
+        value = func(x.value, lower, upper, True, **drawn)
     slope = torch.where(x.value < 0, value / x.value, torch.ones_like(value))
     compare_choices("rrelu", x.value < 0, x.residual < 0)  # whose slopes are drawn
     made: Any = torch.mul(x, slope)
     return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
 
 
-for _kind in ("", "adaptive_"):
+for _kind, _written, _kernel in (
+    ("", _max_pool, _max_pool_kernel),
+    ("adaptive_", _adaptive_max_pool, _adaptive_max_pool_kernel),
+):
     for _n in "123":
-        rule(f"{_kind}max_pool{_n}d {_kind}max_pool{_n}d_with_indices")(Answer(by_position(_max_pool)))
-rule(F.dropout)(Answer(by_position(_dropout)))
-rule("pad", traits=Trait.MOVE)(Answer(by_position(_pad)))
-rule("rrelu")(Answer(by_position(_rrelu)))
+        _found = functions(f"{_kind}max_pool{_n}d {_kind}max_pool{_n}d_with_indices")
+        rule(*[f for f in _found if isinstance(f, types.FunctionType)])(_written)
+        rule(*[f for f in _found if not isinstance(f, types.FunctionType)])(_kernel)

@@ -9,21 +9,19 @@ which no factor of zero disturbs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import weighted
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import change, is_large, warn_of_factors
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law, pack
 from npdec._law.mean_gradient import gradients, mean_gradients
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._rules.elementary import by_position, read
 from npdec._rules.rule import rule
 from npdec._torch.tracing import tracing
 
@@ -74,13 +72,12 @@ def _cast(x: DecomposedTensor, dtype: torch.dtype | None) -> Any:
     return x if dtype is None else x.to(dtype)
 
 
-def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("prod")
+def _prod(
+    func: Function, input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Any:
     """prod: of all elements, or along an axis."""
-    given, dim, keepdim = read(args, kwargs, dim=None, keepdim=False)
-    dtype = kwargs.get("dtype")
-    if isinstance(dim, torch.dtype):
-        dim, dtype = None, dim
-    x = _cast(given, dtype)
+    x = _cast(input, dtype)
     if not isinstance(x, DecomposedTensor):
         return torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)
     factors = _moving(x, dim)
@@ -114,17 +111,17 @@ def _prod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     else:  # step by step, so that nothing leaves the range on the way
         components = ((factors.components * shrink) * multiplier).sum(-1) * grown[0] * grown[1]
     result = DecomposedTensor(value, base, components.reshape((len(x.labels), *value.shape)), x.labels, x.whole)
-    return result.unsqueeze(dim) if keepdim and dim is not None and given.ndim else result
+    return result.unsqueeze(dim) if keepdim and dim is not None and input.ndim else result
 
 
 def _most(like: torch.Tensor) -> float:
     return math.log2(torch.finfo(like.dtype).max) - 1
 
 
-def _cumprod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("cumprod")
+def _cumprod(func: Function, input: Any, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     """cumprod: each result is a product of its own. One matrix for each row of factors says how they contribute."""
-    given, dim = read(args, kwargs, dim=None)
-    x = _cast(given, kwargs.get("dtype"))
+    x = _cast(input, dtype)
     if not isinstance(x, DecomposedTensor) or not x.ndim:
         return x.clone() if isinstance(x, DecomposedTensor) else torch.cumprod(x, dim)
     factors = _moving(x, dim)
@@ -152,12 +149,12 @@ def _cumprod(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
 # -- determinants ------------------------------------------------------------------------------------------------------
 
 
-def _det(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("det")
+def _det(func: Function, x: Any) -> Any:
     """det: the derivatives by the elements are the cofactors, polynomials of degree n − 1 along the path."""
-    x = args[0]
     n = x.value.shape[-1]
     if tracing() or not n:
-        return law.quadrature(Call(func, None, args, kwargs))
+        return law.quadrature(Call(func, None, (x,), {}))
     with no_graph(x.whole):
         value, base = func(x.value), func(x.residual)
         if n <= _MOST_FACTORS:
@@ -171,13 +168,13 @@ def _det(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.whole)
 
 
-def _slogdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("slogdet")
+def _slogdet(func: Function, x: Any) -> Any:
     """slogdet of real matrices whose determinants keep their signs: the gradient is the inverse, transposed."""
-    x = args[0]
     with no_graph(x.whole):
         value, base = func(x.value), func(x.residual)
     if tracing() or x.value.is_complex() or not bool((value[0] == base[0]).all()):
-        return law.quadrature(Call(func, None, args, kwargs))
+        return law.quadrature(Call(func, None, (x,), {}))
     with no_graph(x.whole):
         n = x.value.shape[-1]
         rows = [t.reshape(-1, n, n) for t in (x.value, x.residual)]
@@ -187,19 +184,13 @@ def _slogdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     return pack.pack(value, base, [torch.zeros_like(components), components], x.labels, x.whole)
 
 
-def _logdet(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("logdet")
+def _logdet(func: Function, x: Any) -> Any:
     """logdet of real matrices whose determinants stay positive; NaN otherwise."""
-    if args[0].is_complex():  # the logarithm of a determinant, which has a phase
-        return law.quadrature(Call(func, None, args, kwargs))
-    made = torch.linalg.slogdet(args[0])
-    result = made[1]
+    if x.is_complex():  # the logarithm of a determinant, which has a phase
+        return law.quadrature(Call(func, None, (x,), {}))
+    made = torch.linalg.slogdet(x)
+    result: Any = made[1]
     with no_graph(result.whole):
-        value, base = func(args[0].value), func(args[0].residual)
+        value, base = func(x.value), func(x.residual)
     return DecomposedTensor(value, base, result.components, result.labels, result.whole)
-
-
-rule("prod")(Answer(by_position(_prod)))
-rule("cumprod")(Answer(by_position(_cumprod)))
-rule("det")(Answer(by_position(_det)))
-rule("slogdet")(Answer(by_position(_slogdet)))
-rule("logdet")(Answer(by_position(_logdet)))

@@ -19,6 +19,7 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._law.named_rules import is_affine
 from npdec._law.overrides_scope import scope
+from npdec._law.pointwise_call import Known
 from npdec._law.secant import secant
 from npdec._torch.tracing import mapped, tracing
 
@@ -76,11 +77,7 @@ def _middle(both: torch.Tensor) -> torch.Tensor:
 
 
 def _slope(f: Function, before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
-    def function(u: torch.Tensor) -> Any:
-        return f(u)
-
-    function.function = f  # type: ignore[attr-defined]
-    found = secant(function, before[:, :1], before[:, 1:], after[:, :1], after[:, 1:])
+    found = secant(Known(f), before[:, :1], before[:, 1:], after[:, :1], after[:, 1:])
     if found.extreme is not None or found.singular is not None:
         raise _Unfit
     return found.multiplier

@@ -3,7 +3,7 @@ functions that are others in disguise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -12,7 +12,7 @@ from npdec._decomposed.batching_rules import of_axes, reshaped
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor, carries
@@ -20,7 +20,6 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
 from npdec._law.ordinary import of_one
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
-from npdec._rules.elementary import read
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
@@ -28,7 +27,7 @@ from npdec._torch.tracing import name_of, tracing
 Function = Callable[..., Any]
 _LARGE = 2**22  # pairs of numbers of which a matrix is made
 _MOST_PAIRS = 2**28
-_NO_DERIVATIVE = "torch has no derivative by it"
+_V: Any = torch._C._VariableFunctions
 
 
 # -- distances ---------------------------------------------------------------------------------------------------------
@@ -66,9 +65,8 @@ def _aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tu
 
 
 def _running(sign: int) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def running(func: Function, x: Any, dim: int) -> Any:
         """cummax, cummin: each number is the extremum of those up to it."""
-        x, dim = read(args, kwargs, dim=0) if args else (kwargs["input"], kwargs["dim"])
         with no_graph(x.whole):
             made = func(x.value, dim)
             base = func(x.residual, dim)
@@ -89,7 +87,7 @@ def _running(sign: int) -> Function:
         components = torch.matmul(shares, moved.unsqueeze(-1)).squeeze(-1).movedim(-1, dim % x.ndim + 1)
         return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), indices))
 
-    return rule
+    return running
 
 
 def _each_leads_alone(x: DecomposedTensor, made: Any, dim: int) -> bool:
@@ -128,52 +126,61 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
 # -- selections --------------------------------------------------------------------------------------------------------
 
 
-def _unique(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What is equal is decided at the value: a distinct number has the parts of the first one that is equal to it."""
-    x, *rest = args if args else (kwargs["input"],)
-    kwargs = {key: item for key, item in kwargs.items() if key != "input"}
-    names = {"_unique2": 1, "unique_dim": 2, "unique_consecutive": 0}
-    place = names[func.__name__]
-    wanted = dict(kwargs)
-    if len(rest) > place:
-        rest[place] = True
-    else:
-        wanted["return_inverse"] = True
-    made = func(x.value, *rest, **wanted)
-    dim = {"_unique2": None, "unique_dim": rest[0] if rest else kwargs.get("dim")}.get(
-        func.__name__, kwargs.get("dim", rest[2] if len(rest) > 2 else None)
-    )
+@rule("_unique2")
+def _unique(
+    func: Function, x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
+    return _distinct(func.__name__, x, None, return_inverse, lambda t: func(t, sorted, True, return_counts))
+
+
+@rule(_V.unique_dim)
+def _unique_dim(
+    func: Function, x: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
+    return _distinct(func.__name__, x, dim, return_inverse, lambda t: func(t, dim, sorted, True, return_counts))
+
+
+@rule(_V.unique_consecutive)
+def _unique_consecutive(
+    func: Function, x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    return _distinct(func.__name__, x, dim, return_inverse, lambda t: func(t, True, return_counts, dim))
+
+
+def _distinct(name: str, x: Any, dim: int | None, asked: bool, call: Callable[[torch.Tensor], Any]) -> Any:
+    """What is equal is decided at the value: a distinct number has the parts of the first one that is equal to it.
+    `call` gives the inverse, whether it is `asked` for or not."""
+    made = call(x.value)
     values, inverse = made[0], made[1]
     axis = 0 if dim is None else dim
     flat = x.reshape(-1) if dim is None else x
     places = inverse.reshape(-1)
     first = torch.full((values.shape[axis],), len(places), dtype=torch.int64, device=places.device)
     first = first.scatter_reduce(0, places, torch.arange(len(places), device=places.device), "amin")
-    asked = args[place + 1] if len(args) > place + 1 else kwargs.get("return_inverse", False)
     picked = cast(DecomposedTensor, flat.index_select(axis, first))
     given = [inverse if asked else inverse.new_empty(0), *made[2:]]  # and the counts
     if is_watched():
-        base, *others = func(x.residual, *rest, **wanted)
-        compare_choices(func.__name__, picked.residual, base)
+        base, *others = call(x.residual)
+        compare_choices(name, picked.residual, base)
         others = others if asked else [given[0], *others[1:]]
-        given = [places_beside(func.__name__, one, other) for one, other in zip(given, others, strict=True)]
+        given = [places_beside(name, one, other) for one, other in zip(given, others, strict=True)]
     picked = DecomposedTensor(values, picked.residual, handed_on(picked), x.labels, x.whole)
     return (picked, *given)
 
 
-def _msort(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x = args[0] if args else kwargs["input"]
+@rule("msort")
+def _msort(func: Function, x: Any) -> Any:
     return torch.sort(x, 0).values
 
 
-def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("prelu")
+def _prelu(func: Function, x: Any, weight: Any) -> Any:
     """max(0, x) + w · min(0, x), of which the law's integral is taken over the part of the path on which x < 0."""
-    x, weight = read(args, kwargs, weight=None)
     w = weight
     if weight.numel() > 1 and x.ndim > 1:
         w = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.ndim)])
     if not isinstance(weight, DecomposedTensor):
-        return own_numbers(func, args, kwargs, pointwise(_leaky, x, w))
+        return own_numbers(func, (x, weight), {}, pointwise(_leaky, x, w))
     x1, x0, w1, w0 = value_of(x), residual_of(x), w.value, w.residual
     with no_graph(w.whole):
         low, high = torch.minimum(x1, x0), torch.maximum(x1, x0)
@@ -185,7 +192,7 @@ def _prelu(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     # Both are linear with these multipliers, whatever the values.
     parts = cast(DecomposedTensor, w.expand_as(x) if w.shape != x.shape else w) * below
     made = parts if not isinstance(x, DecomposedTensor) else parts + x * slope
-    return own_numbers(func, args, kwargs, made)
+    return own_numbers(func, (x, weight), {}, made)
 
 
 def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -195,13 +202,13 @@ def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 # -- the same numbers otherwise ----------------------------------------------------------------------------------------
 
 
-def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped, short=of_one(reshaped, 0))
+def _view(func: Function, x: Any, *shape: Any, **named: Any) -> Any:
     """A view of another shape is linear, and so is one of complex numbers as pairs of real ones, or back; the bits read
     as integers are something that is looked at, and bits read as other numbers are no function of these."""
-    x = args[0] if args else kwargs["input"]
-    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    dtype = named.get("dtype", shape[0] if shape else None)
     if not isinstance(dtype, torch.dtype) or dtype is x.dtype:
-        return law.TaggedRule.of("Linear")(func, args, kwargs)
+        return law.TaggedRule.of("Linear")(func, (x, *shape), named)
     if not carries(dtype):
         if x.discrete and torch.bool not in (dtype, x.dtype) and dtype.itemsize == x.dtype.itemsize:  # signs aside
             return DecomposedTensor(func(x.value, dtype), func(x.residual, dtype), x.components, x.labels, x.whole)
@@ -221,26 +228,37 @@ def _view(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return DecomposedTensor(func(x.value, dtype), seen(x.residual), seen(x.components), x.labels, x.whole)
 
 
-def _lu_unpack(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("lu_unpack")
+def _lu_unpack(
+    func: Function, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
     """The factors; without them, the permutation alone, which contributes nothing."""
-    data, pivots, wanted, permuted = read(
-        args or (kwargs["LU_data"],), kwargs, LU_pivots=None, unpack_data=True, unpack_pivots=True
-    )
-    if not wanted or not isinstance(data, DecomposedTensor):
-        return func(value_of(data), pivots, wanted, permuted)
-    made = law.quadrature(Call(func, None, (data, pivots, True, True), {}))
-    return made if permuted else type(made)((func(data.value, pivots, wanted, permuted)[0], *made[1:]))
+    options = (LU_pivots, unpack_data, unpack_pivots)
+    if not unpack_data or not isinstance(LU_data, DecomposedTensor):
+        return func(value_of(LU_data), *options)
+    made = law.quadrature(Call(func, None, (LU_data, LU_pivots, True, True), {}))
+    return made if unpack_pivots else type(made)((func(LU_data.value, *options)[0], *made[1:]))
 
 
-def _fake_quantize(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("fake_quantize_per_tensor_affine")
+def _fake_quantize(func: Function, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
+    return _quantized(func, input, scale, zero_point, quant_min, quant_max)
+
+
+@rule("fake_quantize_per_channel_affine")
+def _fake_quantize_channels(
+    func: Function, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
+) -> Any:
+    return _quantized(func, input, scale, zero_point, axis, quant_min, quant_max)
+
+
+def _quantized(func: Function, x: Any, *grid: Any) -> Any:
     """Rounded to a grid, element by element: the slope of the steps, not the one that torch trains with."""
-    x, *rest = args if args else (kwargs["input"],)
-    kwargs = {key: value_of(item) for key, item in kwargs.items() if key != "input"}
-    rest = [value_of(item) for item in rest]
+    grid = tuple([value_of(item) for item in grid])
     if not isinstance(x, DecomposedTensor):
-        return func(x, *rest, **kwargs)
+        return func(x, *grid)
     with no_graph(x.whole):
-        value, residual = func(x.value, *rest, **kwargs), func(x.residual, *rest, **kwargs)
+        value, residual = func(x.value, *grid), func(x.residual, *grid)
         step = x.value - x.residual
         slope = torch.where(step == 0, 0, (value - residual) / torch.where(step == 0, 1, step))
     return DecomposedTensor(value, residual, x.components * slope, x.labels, x.whole)
@@ -272,40 +290,41 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: An
     return torch.pow(base, _linspace(start, end, steps))
 
 
-def _narrow(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    x, dim, start, length = (
-        read(args, kwargs, dim=0, start=0, length=0)
-        if args
-        else [kwargs[name] for name in ("input", "dim", "start", "length")]
-    )
+@rule("narrow", traits=Trait.MOVE | Trait.STRIDED)
+def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
     start = int(value_of(start)) if isinstance(start, torch.Tensor) else start
     return law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
 
 
-def _with_index(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """index_select, index_add, index_copy; torch.vmap takes an index of no axes for a number."""
-    index = value_of(args[2] if len(args) > 2 else kwargs["index"])
-    if isinstance(index, torch.Tensor) and not index.ndim:
-        kwargs = dict(zip(("input", "dim", "index", "source"), args, strict=False)) | kwargs
-        source = kwargs.get("source")
-        if isinstance(source, torch.Tensor) and not source.ndim:
-            kwargs["source"] = source.reshape(1)
-        kwargs["index"] = index.reshape(1)
-        args = (kwargs.pop("input"), kwargs.pop("dim"), kwargs.pop("index"))
-    return _INDEXED(func, args, kwargs)
-
-
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
-_INDEXED.tags["source"] = "Linear"
 
 
-def _tensor_split(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    args = [a.tolist() if isinstance(a, torch.Tensor) and i else a for i, a in enumerate(args)]
-    by_tensor = kwargs.get("tensor_indices_or_sections")
-    if by_tensor is not None:
-        kwargs = {k: a for k, a in kwargs.items() if k != "tensor_indices_or_sections"}
-        kwargs["indices" if by_tensor.ndim else "sections"] = by_tensor.tolist()
-    return law.TaggedRule.of("Linear")(func, args, kwargs)
+@rule("index_select", traits=Trait.MOVE | Trait.STRIDED, batch=of_axes(0, 1), tags=_INDEXED.tags)
+def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
+    return _INDEXED(func, (x, dim, _with_axis(index, index)), {})
+
+
+@rule("index_copy", traits=Trait.MOVE, tags=_INDEXED.tags)
+def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> Any:
+    return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {})
+
+
+@rule("index_add", traits=Trait.ADD_AT, tags=_INDEXED.tags)
+def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {"alpha": alpha})
+
+
+def _with_axis(t: Any, index: Any) -> Any:
+    """What has no axes, with one, if the index has none: torch.vmap takes that for a number."""
+    return t if index.ndim or t.ndim else t.reshape(1)
+
+
+@rule("tensor_split", traits=Trait.MOVE)
+def _tensor_split(func: Function, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
+    """Into so many pieces, or before these places: numbers, or a tensor of them."""
+    cut = sections if indices is None else indices
+    cut = cut.tolist() if isinstance(cut, torch.Tensor) else cut
+    return law.TaggedRule.of("Linear")(func, (x, cut, dim), {})
 
 
 def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
@@ -332,47 +351,34 @@ def _bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     return zeros.index_add(0, places, weights.double())
 
 
-def _first_only(reason: str, *, position: int, name: str) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Pointwise in its other argument."""
-        refused = args[position] if len(args) > position else kwargs.get(name)
-        if isinstance(refused, DecomposedTensor):
-            raise NotImplementedError(f"{func.__name__}: contributions do not pass through {name}: {reason}")
-        tags: list[str | None] = ["Pointwise", "Pointwise"]
-        tags[position] = None
-        return law.TaggedRule.of(*tags)(func, args, kwargs)
-
-    return rule
+@rule("igamma igammac gammainc gammaincc zeta")
+def _of_the_second(func: Function, input: Any, other: Any) -> Any:
+    """Pointwise in its other argument."""
+    if isinstance(input, DecomposedTensor):
+        raise NotImplementedError(
+            f"{func.__name__}: contributions do not pass through input: torch has no derivative by it"
+        )
+    return _SECOND(func, (input, other), {})
 
 
-_V: Any = torch._C._VariableFunctions
+_SECOND = law.TaggedRule.of(None, "Pointwise")
+
+
 rule("cdist")(by_formula(_cdist))
 rule("pairwise_distance")(by_formula(_pairwise_distance))
 rule("pdist")(by_formula(_pdist))
 rule(torch.renorm, torch.Tensor.renorm)(by_formula(_renorm))
 rule(torch.aminmax, torch.Tensor.aminmax)(by_formula(_aminmax))
-rule("cummax")(Answer(_running(1)))
-rule("cummin")(Answer(_running(-1)))
+rule("cummax")(_running(1))
+rule("cummin")(_running(-1))
 rule("logcumsumexp")(by_formula(_logcumsumexp))
 rule("scatter_reduce")(by_formula(scatter_reduce, "input", "src"))
 rule("index_reduce")(by_formula(index_reduce, "input", "source"))
 rule("segment_reduce")(by_formula(segment_reduce))
-rule("_unique2", _V.unique_dim, _V.unique_consecutive)(Answer(_unique))
-rule("msort")(Answer(_msort))
-rule("prelu")(Answer(_prelu))
 rule("addcdiv", traits=Trait.ELEMENTWISE)(by_formula(_addcdiv))
 rule("linspace")(by_formula(_linspace))
 rule("logspace")(by_formula(_logspace))
-rule("narrow", traits=Trait.MOVE | Trait.STRIDED)(Answer(_narrow))
-rule("tensor_split", traits=Trait.MOVE)(Answer(_tensor_split))
 rule(torch.as_strided_scatter, torch.Tensor.as_strided_scatter)(by_formula(_as_strided_scatter))
 rule("index_fill", traits=Trait.MOVE)(by_formula(_index_fill))
-rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped, short=of_one(reshaped, 0))(Answer(_view))
-rule("lu_unpack")(Answer(_lu_unpack))
-rule("fake_quantize_per_tensor_affine fake_quantize_per_channel_affine")(Answer(_fake_quantize))
 rule(torch.linalg.cond)(by_formula(_cond))
 rule(torch.bincount, torch.Tensor.bincount)(by_formula(_bincount))
-rule("igamma igammac gammainc gammaincc zeta")(Answer(_first_only(_NO_DERIVATIVE, position=0, name="input")))
-rule("index_select", traits=Trait.MOVE | Trait.STRIDED, batch=of_axes(0, 1))(Answer(_with_index, tags=_INDEXED.tags))
-rule("index_add", traits=Trait.ADD_AT)(Answer(_with_index, tags=_INDEXED.tags))
-rule("index_copy", traits=Trait.MOVE)(Answer(_with_index, tags=_INDEXED.tags))

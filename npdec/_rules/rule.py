@@ -7,7 +7,7 @@ the function that it answers for and the arguments of the call, as Python binds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from npdec._core.signatures import is_bodyless, read_parameters
@@ -18,19 +18,13 @@ from npdec._law.ordinary import form_of
 __all__ = ["ClosedForm", "rule"]
 
 Function = Callable[..., Any]
-Tags = Mapping[int | str, str]
 
 
 class ClosedForm(Rule):
     """A function that answers a call: it takes the function that was called, and its arguments."""
 
-    def __init__(
-        self, body: Function, tags: Tags | None = None, delegates: bool = False, discrete: bool = False
-    ) -> None:
+    def __init__(self, body: Function) -> None:
         self.body = body
-        self.tags = tags
-        self.delegates = delegates
-        self.discrete = discrete
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.body(func, *args, **kwargs)
@@ -47,7 +41,7 @@ def rule(
     **kind: Any,
 ) -> Callable[[Any], Any]:
     """Decorator: enter a rule for functions of torch, given as they are or by names (`registry.functions`), and what
-    else their row holds. `kind` are the attributes of a closed form: `tags`, `delegates`, `discrete`.
+    else their row holds. `kind` are attributes of the rule: `tags`, `delegates`, `discrete`, `writes`, `formula`.
 
     Raises ValueError if a function has a rule that this one does not say that it `replaces`, AttributeError for a name
     that torch does not have.
@@ -59,10 +53,9 @@ def rule(
     def enter(made: Any) -> Any:
         answers: Any = made
         if not isinstance(made, Rule):
-            answers = TaggedRule(read_parameters(made)) if is_bodyless(made) else ClosedForm(made, **kind)
-        else:
-            for name, item in kind.items():
-                setattr(made, name, item)
+            answers = TaggedRule(read_parameters(made)) if is_bodyless(made) else ClosedForm(made)
+        for name, item in kind.items():
+            setattr(answers, name, item)
         tags = set(answers.tags.values()) if isinstance(answers, TaggedRule) else ()
         add(found, Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, batch)), replaces)
         return made

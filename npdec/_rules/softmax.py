@@ -22,7 +22,6 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Answer
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
@@ -31,7 +30,6 @@ from npdec._impl._util import working_dtype
 from npdec._law import law
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._rules.elementary import by_position, read
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._torch.tracing import mapped, tracing
@@ -312,43 +310,54 @@ def _along(x: torch.Tensor, dim: int) -> list[int]:
     return [dim % x.ndim] if x.ndim else []
 
 
-def _softmax(name: str, log: bool) -> Function:
-    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """softmax and log_softmax, along one axis."""
-        functional = func in (F.softmax, F.log_softmax)
-        order = {"dim": None, "_stacklevel": 3, "dtype": None} if functional else {"dim": None, "dtype": None}
-        x, dim, *_ = read(args, kwargs, **order)
+@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax)
+def _softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
+    return _of_axis("softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
+
+
+@rule(torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax)
+def _log_softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
+    return _of_axis("log_softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
+
+
+@rule(F.softmax, F.log_softmax)
+def _functional(
+    func: Function, x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> Any:
+    axis = (0 if x.ndim in (0, 1, 3) else 1) if dim is None else dim
+    return _of_axis(func.__name__, x, axis, lambda t: func(t, dim, _stacklevel, dtype))
+
+
+def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """softmax and log_softmax, along one axis."""
+    log = name == "log_softmax"
+    with no_graph(x.whole):
+        value = call(x.value)
+        if not log and settings(name).frozen_attention:
+            return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.whole)
+        axes = _along(value, dim)
+        residual = row_by_row(call, x.residual, axes[0] if axes else 0)
+    if not value.numel() or not x.labels:
+        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
+    if not log and x.dtype is value.dtype and is_pulled(x.whole):
+        with no_graph(True):
+            path = _path(name, x, axes, value.dtype)
+
+        def pull(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
+            made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
+            return _shaped(made, axes, value.shape).to(grad.dtype)
+
+        return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), x.labels, True)
+    path, components = _prepare(name, x, axes, value.dtype)
+    if log:
         with no_graph(x.whole):
-            value = func(x.value, *args[1:], **kwargs)
-            if not log and settings(name).frozen_attention:
-                return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.whole)
-            if dim is None:
-                dim = 0 if value.ndim in (0, 1, 3) else 1
-            axes = _along(value, dim)
-            residual = row_by_row(lambda row: func(row, *args[1:], **kwargs), x.residual, axes[0] if axes else 0)
-        if not value.numel() or not x.labels:
-            return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
-        if not log and x.dtype is value.dtype and is_pulled(x.whole):
-            with no_graph(True):
-                path = _path(name, x, axes, value.dtype)
-
-            def pull(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
-                made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
-                return _shaped(made, axes, value.shape).to(grad.dtype)
-
-            return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), x.labels, True)
-        path, components = _prepare(name, x, axes, value.dtype)
-        if log:
-            with no_graph(x.whole):
-                mean = path.mean()
-            components, _ = _relative(components, mean)
-            made = components - _dots(components, mean).unsqueeze(-1)
-        else:
-            made = path.softmax(components)
-        made = _shaped(made, axes, value.shape)
-        return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
-
-    return rule
+            mean = path.mean()
+        components, _ = _relative(components, mean)
+        made = components - _dots(components, mean).unsqueeze(-1)
+    else:
+        made = path.softmax(components)
+    made = _shaped(made, axes, value.shape)
+    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
 
 
 def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
@@ -360,13 +369,13 @@ def _dots(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
     return torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
 
 
-def _logsumexp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+@rule("logsumexp")
+def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """logsumexp, along one axis or several."""
-    x, dim, _ = read(args, kwargs, dim=None, keepdim=False)
     if x.value.is_complex():  # the largest is what complex numbers have not
-        return law.quadrature(Call(func, None, args, kwargs))
+        return law.quadrature(Call(func, None, (x, dim, keepdim), {}))
     with no_graph(x.whole):
-        value, residual = func(x.value, *args[1:], **kwargs), func(x.residual, *args[1:], **kwargs)
+        value, residual = func(x.value, dim, keepdim), func(x.residual, dim, keepdim)
     if not x.value.numel() or not x.labels:
         return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
     dims = [dim] if isinstance(dim, int) else list(dim)
@@ -377,12 +386,3 @@ def _logsumexp(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> A
     components, top = _relative(components, mean)
     made = (top.squeeze(-1) + _dots(components, mean)).reshape((len(components), *value.shape))
     return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
-
-
-_OF_SOFTMAX = by_position(_softmax("softmax", False))
-_OF_LOG_SOFTMAX = by_position(_softmax("log_softmax", True))
-_OF_LOGSUMEXP = by_position(_logsumexp)
-
-rule("softmax")(Answer(_OF_SOFTMAX))
-rule("log_softmax")(Answer(_OF_LOG_SOFTMAX))
-rule("logsumexp")(Answer(_OF_LOGSUMEXP))

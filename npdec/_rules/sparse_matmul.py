@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
@@ -56,19 +56,20 @@ def _with_sparse(func: Function, left: Any, right: Any) -> Any:
     return DecomposedTensor(value, residual, made, x.labels, x.whole)
 
 
-def _added(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """beta · input + alpha · mat1 @ mat2."""
-    if len(args) < 3 or not (_is_sparse(args[1]) or _is_sparse(args[2])):
-        return _ADDED(func, args, kwargs)
-    input, mat1, mat2 = args
-    made = input * kwargs.get("beta", 1) + torch.matmul(mat1, mat2) * kwargs.get("alpha", 1)
-    return own_numbers(func, args, kwargs, made)
-
-
 _ADDED = law.TaggedRule.of("Linear", "Multilinear", "Multilinear")
+
+
+@rule("addmm", traits=Trait.ADDMM, tags=_ADDED.tags)
+@rule(torch.sparse.addmm, tags=_ADDED.tags)
+def _added(func: Function, input: Any, mat1: Any, mat2: Any, **scales: Any) -> Any:
+    """beta · input + alpha · mat1 @ mat2. (Without scales it is a product that is known.)"""
+    if not (_is_sparse(mat1) or _is_sparse(mat2)):
+        return _ADDED(func, (input, mat1, mat2), scales)
+    made = input * scales.get("beta", 1) + torch.matmul(mat1, mat2) * scales.get("alpha", 1)
+    return own_numbers(func, (input, mat1, mat2), scales, made)
+
+
 _PRODUCT = _Product.of("Multilinear", "Multilinear")
 _T = torch.Tensor
 rule("__rmatmul__ smm", torch.sparse.mm)(_PRODUCT)
 rule("mm mv", torch.matmul, _T.matmul, traits=Trait.MATMUL)(_PRODUCT)
-rule("addmm", traits=Trait.ADDMM)(Answer(_added, tags=_ADDED.tags))
-rule(torch.sparse.addmm)(Answer(_added, tags=_ADDED.tags))

@@ -69,7 +69,8 @@ def constant_when_traced(function: Function) -> Function:
     def constant(*args: Any) -> Any:
         return function(*args)
 
-    constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    marked: Any = constant
+    marked._dynamo_marked_constant = True
     return cast(Function, constant)
 
 

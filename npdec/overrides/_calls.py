@@ -113,14 +113,13 @@ def _forward(module: torch.nn.Module) -> Function:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return module.forward(*args, **kwargs)
 
-    forward.__name__ = type(module).__name__
-    forward.target = type(module)  # type: ignore[attr-defined]
-    return forward
+    return autograd_function.name_as(forward, type(module).__name__, type(module))
 
 
 # -- autograd Functions ------------------------------------------------------------------------------------------------
 
-_plain_apply = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+_Applied: Any = torch.autograd.Function.apply
+_plain_apply = _Applied.__func__
 
 
 @functools.wraps(_plain_apply)
@@ -145,9 +144,7 @@ def _application(cls: Any) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         return cls.apply(*args, **kwargs)
 
-    apply.__name__ = cls.__name__
-    apply.target = cls  # type: ignore[attr-defined]
-    return apply
+    return autograd_function.name_as(apply, cls.__name__, cls)
 
 
 def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:

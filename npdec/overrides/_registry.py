@@ -270,14 +270,16 @@ def _tags(signature: Function, skip: bool) -> Sequence[Parameter]:
     shape = inspect.signature(signature)
     parameters = list(shape.parameters.values())[1 if skip else 0 :]
 
-    def named() -> None: ...
+    def nameless() -> None: ...
+
+    named: Any = nameless
 
     # Where annotations are text, a tag may be written with the module that it is taken from.
     bare = [
         p.replace(annotation=re.sub(r"[\w.]+\.(\w+)", r"\1", p.annotation)) if isinstance(p.annotation, str) else p
         for p in parameters
     ]
-    named.__signature__ = shape.replace(parameters=bare)  # type: ignore[attr-defined]
+    named.__signature__ = shape.replace(parameters=bare)
     named.__module__, named.__qualname__ = signature.__module__, signature.__qualname__
     return read_parameters(named)
 

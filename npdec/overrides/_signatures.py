@@ -49,7 +49,7 @@ def originals(target: Any) -> list[Original]:
     operators of their name.
     """
     if isinstance(target, type):
-        forward = target.forward  # type: ignore[attr-defined]
+        forward = getattr(target, "forward")  # noqa: B009  (a module's, or that of an autograd Function)
         if issubclass(target, torch.autograd.Function):
             older = target.setup_context is torch.autograd.Function.setup_context  # its forward begins with ctx
             return [Original(list(inspect.signature(forward).parameters.values())[older:], True)]

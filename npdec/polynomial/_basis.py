@@ -105,7 +105,7 @@ def series(name: str) -> Callable[[Generic], Generic]:
 
     def declare(function: Generic) -> Generic:
         doc = inspect.cleandoc(function.__doc__ or "")
-        function.__series__ = Declared(name, doc)  # type: ignore[attr-defined]
+        vars(function)["__series__"] = Declared(name, doc)
         function.__doc__ = doc.partition("\n")[0]  # the examples are those of the public functions
         return function
 

@@ -13,7 +13,9 @@ import torch
 
 import npdec as np
 from npdec._decomposed.registry import rows
+from npdec._law.law import innermost
 from npdec._rules import dispatch
+from npdec._rules.rule import ClosedForm
 from torch_arguments import EXEMPT, UNTOLD, all_arguments, covering, given, small, target
 from torch_checks import carries, check, check_forward, flat, is_decomposed, marked, size_of, worst
 from torch_samples import BY_MEMORY, FREEZES, LOOKS, NO_GRADIENT, OPERATORS, REFUSES, Sample, samples
@@ -199,15 +201,17 @@ def test_every_argument_is_given() -> None:
     assert len(full) >= 0.9 * len(lacking)
 
 
-# -- formulas ----------------------------------------------------------------------------------------------------------
+# -- formulas and closed forms -----------------------------------------------------------------------------------------
 
-# How torch computes, or what is gone: formulas need not take it.
-NO_MATTER = frozenset({"size_average", "reduce", "out"})
+# How torch computes, or what is gone: formulas need not take it. (`inplace` and `out` are seen to before.)
+NO_MATTER = frozenset({"size_average", "reduce", "out", "inplace", "cudnn_enabled", "cudnn_enable"})
 dispatch.default_rule(torch.add)  # the rules are there
 FORMULAS = {f: row.rule.formula for f, row in rows.items() if row.rule.formula is not None}
+CLOSED = {f: innermost(row.rule).body for f, row in rows.items() if isinstance(innermost(row.rule), ClosedForm)}
 # Defaults that are written otherwise, and mean the same.
-# torch's own bindings do not reduce where their schemas say that the mean is the default.
-OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None), "reduction": (1, 0)}
+OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None), "reduction": (1, 0)}  # schemas say Mean, kernels do not
+# Of these torch tells another signature than they have: what it tells TorchScript, or the names in C++.
+MISTOLD = {"where", "max_pool3d", "copy_", "__div__", "type"}
 
 
 @pytest.mark.parametrize("function", list(FORMULAS), ids=lambda f: getattr(f, "__qualname__", str(f)))
@@ -215,27 +219,55 @@ def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
     """In the same places, by the same names (but the first, which is always in its place), of the same kinds, with the
     same defaults; the others that they have are of another overload."""
     formula = FORMULAS[function]
-    if not isinstance(formula, types.FunctionType):
-        return  # another function of torch, which is called with the same arguments
-    own = list(inspect.signature(formula).parameters.values())
+    if isinstance(formula, types.FunctionType):  # or another function of torch, called with the same arguments
+        _check_arguments(function, list(inspect.signature(formula).parameters.values()), [function])
+
+
+@pytest.mark.parametrize("function", list(CLOSED), ids=lambda f: getattr(f, "__qualname__", str(f)))
+def test_closed_forms_take_the_arguments_of_the_function(function: Any) -> None:
+    """As formulas do; several functions may have one closed form."""
+    if not (function.__name__.startswith("__") or getattr(torch.nn.functional, "max_pool3d", None) is function):
+        _, *own = inspect.signature(CLOSED[function]).parameters.values()
+        _check_arguments(function, own, [f for f, body in CLOSED.items() if body is CLOSED[function]])
+
+
+def _check_arguments(function: Any, own: list[inspect.Parameter], alike: list[Any]) -> None:
     by_key = {p.name: p for p in own}
     open_ended = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-    overloads = signatures(function)
+    if function.__name__ in MISTOLD:
+        return
+    told = signatures(function)
+    overloads = [overload for overload in told if overload[0].type == told[0][0].type] if len(told) > 1 else told
     assert overloads, "nothing tells its arguments"
     for overload in overloads:
         for place, parameter in enumerate(overload):
             if place == 0 or parameter.name in NO_MATTER:
                 continue
             if parameter.name not in by_key:
-                assert open_ended, f"{parameter.name} is not there"
+                assert open_ended or _is_moved(overload, place), f"{parameter.name} is not there"
                 continue
             mine = by_key[parameter.name]
-            assert (mine.kind is mine.KEYWORD_ONLY) <= (parameter.kind == KEYWORD), f"{mine.name} has a place"
-            assert parameter.kind == KEYWORD or own.index(mine) == place, f"{mine.name} has another place"
+            places = {i for o in overloads for i, p in enumerate(o) if p.name == mine.name and p.kind != KEYWORD}
+            if mine.kind is mine.KEYWORD_ONLY:  # the place, if it has one, is also that of another
+                assert parameter.kind == KEYWORD or place < len(own), f"{mine.name} has a place"
+                assert parameter.kind == KEYWORD or own[place].kind is not mine.KEYWORD_ONLY, f"{mine.name} has a place"
+            else:
+                assert parameter.kind == KEYWORD or own.index(mine) in places, f"{mine.name} has another place"
             required = any(p.default is NOTHING for o in overloads for p in o if p.name == mine.name)
             if not required:
                 pair = (parameter.default, mine.default)
-                assert pair[0] == pair[1] or pair == OTHER_DEFAULTS.get(mine.name), f"{mine.name}: {pair}"
-    names = {parameter.name for overload in overloads for parameter in overload}
+                assert _is_same_default(*pair) or pair == OTHER_DEFAULTS.get(mine.name), f"{mine.name}: {pair}"
+    names = {parameter.name for f in alike for overload in signatures(f) for parameter in overload}
     extra = {p.name for p in own[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - names
     assert not extra, f"{sorted(extra)} are no arguments of it"
+
+
+def _is_moved(overload: Signature, place: int) -> bool:
+    """Whether a tensor is always given by position: nothing before it is left out, so that it finds its place."""
+    return overload[place].type == "Tensor" and all(p.default is NOTHING for p in overload[:place])
+
+
+def _is_same_default(told: Any, mine: Any) -> bool:
+    if isinstance(told, list):
+        return tuple(told) == mine or (bool(told) and all(item == mine for item in told))
+    return bool(told == mine)
