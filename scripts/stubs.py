@@ -210,6 +210,11 @@ class Stub:
                 getattr(base, name, None)  # compiles a method that nobody has asked for yet
             members |= vars(base)
         shown = {name: item for name, item in members.items() if name not in SKIPPED and self._is_shown(name)}
+        # Operators that a public base has, a scalar makes faster, and no more.
+        above = [c for base in cls.__mro__[1:] if base in CLASSES for c in base.__mro__ if c not in PYTHON]
+        shown = {
+            n: i for n, i in shown.items() if n == "__new__" or not (n[:2] == "__" and any(n in vars(c) for c in above))
+        }
         native = [base.__name__ for base in cls.__bases__ if base in PYTHON and base is not object]
         head = f"class {CLASSES[cls]}({', '.join(direct + native)}):" if direct else f"class {CLASSES[cls]}:"
         note = "  # type: ignore[misc]" * bool(native)  # Python's methods are of other types
