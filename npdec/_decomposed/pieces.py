@@ -27,7 +27,8 @@ _ALIGNED = 64  # elements: vector instructions meet the same ones together as in
 
 def _is_elementwise(func: Any, rule: Any) -> bool:
     rule = rule.inner or rule  # that of a function with an argument `inplace` is within another
-    return bool(traits_of(func) & Trait.ELEMENTWISE) or rule.elementwise
+    traits = traits_of(func)  # sums and casts take no memory but their own
+    return rule.elementwise or bool(traits & Trait.ELEMENTWISE and not traits & (Trait.ARITHMETIC | Trait.EACH))
 
 
 def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from npdec._impl._joining import at_once, join
 
 def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: str) -> list[torch.Tensor]:
     """The arrays in their common dtype, or in the given one if `casting` allows it. Raises TypeError, ValueError."""
-    if dtype is None and len({a.dtype for a in arrays}) == 1:
+    if dtype is None and casting == "same_kind" and len({a.dtype for a in arrays}) == 1:
         return list(arrays)
     wanted = dtypes_impl.result_type(*arrays) if dtype is None else dtype
     for a in arrays:

@@ -57,7 +57,7 @@ rule(
     """,
     traits=Trait.BLIND,
 )(_OPAQUE)
-rule("_is_view", traits=Trait.BLIND)(Answer(_look_for_compiler, opaque=True))
+rule("_is_view")(Answer(_look_for_compiler, opaque=True))
 rule(torch.Tensor.numpy, torch.Tensor.__array__, refused="memory that others read has no place for contributions")(
     Answer(_refuse_numpy)
 )

@@ -286,11 +286,15 @@ def _rrelu(
     return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
 
 
+def _enter_pools(found: Sequence[Function], written: Function, kernel: Function) -> None:
+    """Give the functions that are written in Python the one rule, and those in C++ the other."""
+    rule(*[f for f in found if isinstance(f, types.FunctionType)])(written)
+    rule(*[f for f in found if not isinstance(f, types.FunctionType)])(kernel)
+
+
 for _kind, _written, _kernel in (
     ("", _max_pool, _max_pool_kernel),
     ("adaptive_", _adaptive_max_pool, _adaptive_max_pool_kernel),
 ):
     for _n in "123":
-        _found = functions(f"{_kind}max_pool{_n}d {_kind}max_pool{_n}d_with_indices")
-        rule(*[f for f in _found if isinstance(f, types.FunctionType)])(_written)
-        rule(*[f for f in _found if not isinstance(f, types.FunctionType)])(_kernel)
+        _enter_pools(functions(f"{_kind}max_pool{_n}d {_kind}max_pool{_n}d_with_indices"), _written, _kernel)

@@ -311,7 +311,8 @@ def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> An
 
 @rule("index_add", traits=Trait.ADD_AT, tags=_INDEXED.tags)
 def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {"alpha": alpha})
+    more = {} if type(alpha) is int and alpha == 1 else {"alpha": alpha}
+    return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), more)
 
 
 def _with_axis(t: Any, index: Any) -> Any:

@@ -173,7 +173,8 @@ def test_what_a_number_cannot_carry(dtype: str) -> None:
 
 def test_public_types_are_those_that_are_seen() -> None:
     for base in (np.generic, np.floating, np.integer, np.float64, np.float32):
-        assert all(vars(np).get(cls.__name__.replace("bool", "bool_")) is cls for cls in base.__subclasses__())
+        own = [cls for cls in base.__subclasses__() if cls.__module__ == base.__module__]  # tests make some, too
+        assert all(vars(np).get(cls.__name__.replace("bool", "bool_")) is cls for cls in own)
     carried = np.decompose(np.array([1.0]))[0]
     assert type(type(carried)(2.0)) is np.float64
     assert type(carried).__name__ == "float64"
