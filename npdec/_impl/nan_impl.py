@@ -26,7 +26,8 @@ _INEXACT = _reduce.INEXACT
 
 
 def _without_nan(a: torch.Tensor, fill: float) -> torch.Tensor:
-    if a.dtype not in _INEXACT or _util.are_without_nan(a):
+    # The copy that torch.where makes is summed in its own order.
+    if a.dtype not in _INEXACT or (a.is_contiguous() and _util.are_without_nan(a)):
         return a
     return torch.where(torch.isnan(a), fill, a)
 

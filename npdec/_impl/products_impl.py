@@ -239,7 +239,7 @@ def cross(
     if sizes == (2, 2):
         return widened(_cross_third, a, b)
     axisc = normalize_axis(axisc, len(stack) + 1, "axisc")
-    if sizes == (3, 3) and axisc == len(stack) and a.dtype in DIRECT and are_numbers(a, b):
+    if sizes == (3, 3) and axisc == len(stack) and a.dtype in DIRECT and not a.is_complex() and are_numbers(a, b):
         return _cross_of_three(a, b)
     return torch.movedim(widened(_cross, a, b), -1, axisc)
 

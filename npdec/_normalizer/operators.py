@@ -22,6 +22,7 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
 from npdec._core.tags import spec_of
+from npdec._impl._storage import shares_memory
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
@@ -115,6 +116,8 @@ def operator(self, other):
     else:
         return _slow(self, other)
     t = self._t
+    if kind is _Array and (_shares(t, given) or (t.is_complex() and not t.is_contiguous())):
+        return _slow(self, other)  # what is read may have been written; strided complex products round otherwise
     if type(t) is _Tensor and not t.requires_grad and _is_free(self):
         try:
             _torch(t, given)
@@ -277,6 +280,7 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         _slow=slow,
         _torch=method,
         _is_free=is_free,
+        _shares=shares_memory,
     )
 
 

@@ -17,6 +17,7 @@ from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._impl import dtypes_impl
 from npdec._impl._promotion import RANGES
+from npdec._impl._storage import shares_memory
 
 __all__ = ["computed", "written"]
 
@@ -86,9 +87,9 @@ def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:
     for x in operands:
         if x.requires_grad:
             return False
-        alike = alike and x.shape == shape
+        alike = alike and x.shape == shape and not shares_memory(x, target)  # what is read may have been written
     try:
-        if alike:
+        if alike and (target.is_contiguous() or not target.is_complex()):
             call(*operands, out=target)
             return True
         result = call(*operands)

@@ -41,25 +41,6 @@ def _complex_single(number: complex) -> complex:
     return complex(*_pack_pair.unpack(_pack_pair.pack(number.real, number.imag)))
 
 
-def _complex_single_product(a: complex, b: complex) -> complex:
-    """In single precision each product is rounded, and each sum of two."""
-    ar, ai, br, bi = a.real, a.imag, b.real, b.imag
-    rr, ii, ri, ir = _pack_products.unpack(_pack_products.pack(ar * br, ai * bi, ar * bi, ai * br))
-    return complex(*_pack_pair.unpack(_pack_pair.pack(rr - ii, ri + ir)))
-
-
-def _complex_quotient(a: complex, b: complex) -> complex:
-    """As NumPy divides: the larger part of the divisor is divided by, once."""
-    ar, ai, br, bi = a.real, a.imag, b.real, b.imag
-    if abs(br) >= abs(bi):
-        ratio = bi / br
-        scale = 1.0 / (br + bi * ratio)
-        return complex((ar + ai * ratio) * scale, (ai - ar * ratio) * scale)
-    ratio = br / bi
-    scale = 1.0 / (bi + br * ratio)
-    return complex((ar * ratio + ai) * scale, (ai * ratio - ar) * scale)
-
-
 # --- the source of an operator ----------------------------------------------------------------------------------------
 
 _ROUNDING = {
@@ -102,13 +83,13 @@ def _expression(stem: str, dtype: torch.dtype) -> str | None:
     if boolean:
         return {**_BITS, "invert": "not a"}.get(stem)
     if stem in _ARITHMETIC:
+        if stem == "mul" and dtype.is_complex:
+            return None  # torch rounds products of complex numbers otherwise, and so the value of a decomposed one
         found = _ARITHMETIC[stem]
-        if stem == "mul" and dtype is torch.complex64:
-            return "_complex_single_product(a, b)"
     elif stem == "truediv":
         if whole:
             return "float(a) / float(b)"
-        found = {torch.complex64: None, torch.complex128: "_complex_quotient(a, b)"}.get(dtype, "a / b")
+        found = None if dtype.is_complex else "a / b"
     elif stem in _DIVISION and (whole or dtype is torch.float64):
         found = _DIVISION[stem]
     elif whole and stem in _BITS:
@@ -172,8 +153,6 @@ def _compiled(stem: str, dtype: torch.dtype, lines: list[str], **more: Any) -> C
         "_half_pack": _pack_half.pack,
         "_half_unpack": _pack_half.unpack,
         "_complex_single": _complex_single,
-        "_complex_single_product": _complex_single_product,
-        "_complex_quotient": _complex_quotient,
         "_beyond": 2**64,  # is out of range in all dtypes
         "struct_error": struct.error,
         **more,

@@ -201,3 +201,21 @@ def test_running_results_and_those_of_slices(name, dtype):
 def _signs(name, numbers):
     """The numbers, with the signs of zeros but where two zeros are compared, of which either is the greater one."""
     return repr((numbers + 0.0 if name in ("maximum", "minimum") else numbers).tolist())
+
+
+def test_operands_over_the_memory_that_is_written_are_read_before():
+    for dtype in ("float64", "int64", "complex128"):
+        x = numpy.arange(1, 10).reshape(3, 3).astype(dtype)
+        for write in (
+            lambda lib, a: lib.add(a.T, a, out=a.T),
+            lambda lib, a: lib.multiply(a, a.T, out=a),
+            lambda lib, a: a.T.__iadd__(a),
+            lambda lib, a: a[1:].__imul__(a[:-1]),
+            lambda lib, a: a[::2].__isub__(a[0]),
+            lambda lib, a: a[:, ::-1].__iadd__(a),
+            lambda lib, a: a.__imul__(a),
+        ):
+            theirs, ours = x.copy(), npdec.array(x)
+            write(numpy, theirs)
+            write(npdec, ours)
+            assert numpy.array_equal(ours.to_numpy(), theirs)
