@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sys
 from typing import Any
-from weakref import ref
 
 import torch
 from torch.utils import _python_dispatch as _dispatch
@@ -193,7 +192,7 @@ class ElementAccess(NDArrayBase):
             if type(key) is slice:
                 step = key.step
                 if step is None or (type(step) is int and step > 0):
-                    return _view(self, self._t[key])
+                    return memory.seen(self, self._t[key])
             place, count = _place(key)
             if place is None:
                 return _by_mask(self, key)
@@ -293,21 +292,6 @@ def _again(array: Any, count: int, cls: Any) -> None:
             _open(array)
     elif cls is not None:  # the array has other memory now
         del array._w
-
-
-def _view(array: Any, tensor: torch.Tensor) -> Any:
-    result = _new(wrap.ARRAY)
-    result._t = tensor
-    result._d = array._d
-    try:
-        family = array._m
-    except AttributeError:
-        family = family_of(array)
-    result._m = family
-    family.append(ref(result))
-    if len(family) > family.limit:
-        memory.settle(array, result)
-    return result
 
 
 def _by_mask(array: Any, key: Any) -> Any:

@@ -29,20 +29,27 @@ def view(source: Any, tensor: torch.Tensor) -> Any:
     cls = wrap.ARRAY
     if type(source) is not cls and isinstance(source, ArrayBase):
         tensor = tensor.clone()
-    result = _new(cls)
+    if type(source) is not cls:
+        return wrap.wrap_array(tensor)
+    result = seen(source, tensor)
+    if type(tensor) is DecomposedTensor and type(source._t) is DecomposedTensor and not tracing():
+        aliasing.link(tensor, source._t)
+    return result
+
+
+def seen(array: Any, tensor: torch.Tensor) -> Any:
+    """A view of an array, where both carry nothing: `view`, which does not ask."""
+    result = _new(wrap.ARRAY)
     result._t = tensor
     result._d = tensor.dtype
-    if type(source) is cls:
-        try:
-            family = source._m
-        except AttributeError:
-            family = family_of(source)
-        result._m = family
-        family.append(ref(result))
-        if len(family) > family.limit:
-            settle(source, result)
-        if type(tensor) is DecomposedTensor and type(source._t) is DecomposedTensor and not tracing():
-            aliasing.link(tensor, source._t)
+    try:
+        family = array._m
+    except AttributeError:
+        family = family_of(array)
+    result._m = family
+    family.append(ref(result))
+    if len(family) > family.limit:
+        settle(array, result)
     return result
 
 

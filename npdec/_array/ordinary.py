@@ -5,21 +5,19 @@ same as NumPy. Whatever else there may be, and whatever torch refuses, is left t
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
 
 import torch
 from torch.autograd import forward_ad
 
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
-from npdec._array.family import family_of
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
-__all__ = ["is_free", "read", "seen", "write"]
+__all__ = ["is_free", "read", "write"]
 
-_new, _Tensor = object.__new__, torch.Tensor
+_Tensor = torch.Tensor
 _transform, _is_transformed = transforms.current.get, torch._C._are_functorch_transforms_active
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
@@ -41,29 +39,6 @@ def is_free(array: Any) -> bool:
     if family is not None and (family.mirrors or family.origin is not None or family.mixed):
         return False
     return _transform() is None and not _is_transformed() and forward_ad._current_level < 0
-
-
-def seen(array: Any, tensor: torch.Tensor) -> Any:
-    """A view of a plain array: `memory.view`, of what is known to be an array and to carry nothing."""
-    result = _new(wrap.ARRAY)
-    result._t = tensor
-    result._d = tensor.dtype
-    try:
-        family = array._m
-    except AttributeError:
-        family = family_of(array)
-    result._m = family
-    family.append(ref(result))
-    if len(family) > family.limit:
-        memory.settle(array, result)
-    return result
-
-
-def _array(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
-    result = _new(wrap.ARRAY)
-    result._t = tensor
-    result._d = dtype
-    return result
 
 
 def _plain_index(item: Any) -> Any:
@@ -126,16 +101,16 @@ def read(array: Any, key: Any) -> Any:
             if items is None or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
             if arrays:  # an accelerator ends the process over an index that is out of bounds
-                return _array(tensor[tuple(items)], array._d) if tensor.is_cpu else NoValue
+                return wrap.wrap_array(tensor[tuple(items)]) if tensor.is_cpu else NoValue
             found = tensor[key]
-            return seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
+            return memory.seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
-            return NoValue if index is None or not tensor.is_cpu else _array(_selected(tensor, index), array._d)
+            return NoValue if index is None or not tensor.is_cpu else wrap.wrap_array(_selected(tensor, index))
         if key is None or key is Ellipsis:
-            return seen(array, tensor[key])
+            return memory.seen(array, tensor[key])
         if kind is slice and key == _BACKWARDS and tensor.dim():
-            made = _array(_reversed(tensor), array._d)
+            made = wrap.wrap_array(_reversed(tensor))
             memory.mirror(array, made, _reversed)
             return made
     except _REFUSALS:

@@ -67,8 +67,8 @@ class Trait:
     PIECEWISE_LINEAR: Final = 1 << 23  # pointwise: between points of one straight piece the secant is the slope
     COARSE: Final = 1 << 24  # its rounding errors are those of its argument, though the value be small
     POWER: Final = 1 << 25  # a base and an exponent
-    BLIND: Final = 1 << 27  # looks at no number: shapes, dtypes, memory
     HIDES_WRITES: Final = 1 << 26  # torch does not notice that a factor was written to before gradients go back
+    BLIND: Final = 1 << 27  # looks at no number: shapes, dtypes, memory
     SELECT: Final = 1 << 28  # each element of the result is an element of the first argument
 
     SCALE: Final = MULTIPLY | DIVIDE
@@ -102,16 +102,12 @@ class Answer(Rule):
         self,
         function: Callable[..., Any],
         *,
-        tags: Mapping[int | str, str] | None = None,
         delegates: bool = False,
         opaque: bool = False,
-        discrete: bool = False,
     ) -> None:
         self.function = function
-        self.tags = tags
         self.delegates = delegates
         self.opaque = opaque
-        self.discrete = discrete
 
     def __call__(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.function(func, args, kwargs)
@@ -124,8 +120,8 @@ class Row:
     `rule` answers a call: `rule(function, args, kwargs)`. `slope` and `mean` are closed forms of a pointwise function's
     slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`); `batch` makes of a function of
     one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers
-    ordinary calls in the shortest way (`npdec._law.ordinary`), and gives None of others. `found` says that the rule was
-    not declared, but found when the function was met.
+    ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented. `found` says that the
+    rule was not declared, but found when the function was met.
     """
 
     rule: Rule

@@ -152,7 +152,7 @@ class DecomposedTensor(torch.Tensor):
                     return NotImplemented
         if (not kwargs or kwargs == _NOT_IN_PLACE) and not tracing():
             made = ordinary[0](func, args)
-            if made is not None:
+            if made is not NotImplemented:
                 return made
         if tracing():
             with Nested(cls, dispatch[0]):
@@ -213,7 +213,7 @@ class DecomposedTensor(torch.Tensor):
 # nothing waits for the rules of torch's functions, or finds a class of torch's changed.
 dispatch: list[Any] = []
 first_use: list[Callable[[], Any]] = []
-ordinary: list[Any] = []  # the short way of dispatch, which answers ordinary calls, and others with None
+ordinary: list[Any] = []  # the short way of dispatch, which answers ordinary calls, and others with NotImplemented
 _NOT_IN_PLACE = {"inplace": False}  # what torch.nn.functional hands on
 
 

@@ -1,10 +1,10 @@
 """The law of ordinary calls, by the shortest way: sums, products, layers and pointwise functions of real tensors with a
 few dense components under the same labels.
 
-Each form answers a call by the closed form that the general way comes to, with the same calls of torch, and gives None
-where anything is not ordinary: other labels or shapes, half precision, blocks and entries, reverse mode, factors or
-slopes so large that something has to be said of them. Then the general way is gone. Which form a function has follows
-from its tags and traits; the registry keeps it in the function's row.
+Each form answers a call by the closed form that the general way comes to, with the same calls of torch, and gives
+NotImplemented where anything is not ordinary: other labels or shapes, half precision, blocks and entries, reverse mode,
+factors or slopes so large that something has to be said of them. Then the general way is gone. Which form a function
+has follows from its tags and traits; the registry keeps it in the function's row.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import torch
 from npdec._decomposed import lazy_products, size_limits
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
+from npdec._decomposed.batching_rules import is_basic
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
@@ -56,25 +57,23 @@ def form_of(tags: Collection[str], traits: int, slope: Function | None, batch: F
 
 
 def _is_ordinary(x: Any) -> bool:
-    """Whether a tensor is a decomposed one of real numbers in single or double precision, with a few dense components,
-    and all parts lie in memory alike."""
+    """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
     if type(x) is not DecomposedTensor or x.whole or x.windows is not None or len(x.labels) >= size_limits.MANY:
         return False
     value = x.value
     return (
         type(value) is torch.Tensor
         and value.dtype in (torch.float64, torch.float32)
+        and not value.is_meta
         and x.components.dtype is value.dtype
         and x.origin is None
     )
 
 
-def _made(
-    value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, like: DecomposedTensor
-) -> DecomposedTensor | None:
+def _made(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, like: DecomposedTensor) -> Any:
     """The decomposed tensor of parts that fit together."""
     if not value.dtype is like.value.dtype is components.dtype:
-        return None
+        return NotImplemented
     made: Any = _as_subclass(value, DecomposedTensor)
     made.value, made.components, made.labels = value, components, like.labels
     made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
@@ -96,20 +95,22 @@ def _is_moderate(factor: torch.Tensor) -> bool:
 
 def _of_the_value(func: Function, args: Sequence[Any]) -> Any:
     """What looks at no number: shapes, dtypes, memory."""
-    return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else None
+    return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else NotImplemented
 
 
-def _sum(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _sum(func: Function, args: Sequence[Any]) -> Any:
     """Of two, or of one and a number."""
     if len(args) != 2 or not _is_ordinary(args[0]):
-        return None
+        return NotImplemented
     a, b = args
     if type(b) is float or type(b) is int:
         return _made(func(a.value, b), func(_rows(a), b), func(a.components, type(b)(0)), a)
     if not _is_ordinary(b) or a.labels != b.labels or a.components.shape != b.components.shape:
-        return None
+        return NotImplemented
     residual = _of_both(func, a, b)
-    return None if residual is None else _made(func(a.value, b.value), residual, func(a.components, b.components), a)
+    if residual is None:
+        return NotImplemented
+    return _made(func(a.value, b.value), residual, func(a.components, b.components), a)
 
 
 def _of_both(func: Function, a: DecomposedTensor, b: DecomposedTensor) -> torch.Tensor | None:
@@ -120,82 +121,91 @@ def _of_both(func: Function, a: DecomposedTensor, b: DecomposedTensor) -> torch.
     return made
 
 
-def _product(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _product(func: Function, args: Sequence[Any]) -> Any:
     """Of two, each times the other's midpoint, or of one and a number."""
     if len(args) != 2 or not _is_ordinary(args[0]):
-        return None
+        return NotImplemented
     a, b = args
     if type(b) is float or type(b) is int:
         if not abs(b) <= STEEP:
-            return None
+            return NotImplemented
         return _made(func(a.value, b), func(_rows(a), b), func(a.components, b), a)
     if not _is_ordinary(b) or a.labels != b.labels or a.components.shape != b.components.shape:
-        return None
+        return NotImplemented
     residual = _of_both(func, a, b)
     if residual is None:
-        return None
+        return NotImplemented
     middle_a = torch.add(a.value / 2, a.residual, alpha=0.5)
     middle_b = middle_a if b is a else torch.add(b.value / 2, b.residual, alpha=0.5)
     if not _is_moderate(middle_a) or not (b is a or _is_moderate(middle_b)):
-        return None
+        return NotImplemented
     components = func(a.components, middle_b) + func(middle_a, b.components)
     return _made(func(a.value, b.value), residual, components, a)
 
 
-def quotient(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def quotient(func: Function, args: Sequence[Any]) -> Any:
     """Of one, by a number that is neither so small that something has to be said, nor infinite."""
     if len(args) != 2 or not _is_ordinary(args[0]):
-        return None
+        return NotImplemented
     x, divisor = args
     if (type(divisor) is not float and type(divisor) is not int) or not 1 / STEEP <= abs(divisor) < math.inf:
-        return None
+        return NotImplemented
     return _made(func(x.value, divisor), func(_rows(x), divisor), func(x.components, divisor), x)
 
 
 def of_one(batch: Function, traits: int) -> Form:
     """The form of a linear function of one, which has a rule for one more leading axis."""
-    return partial(_of_one, batch, bool(traits & Trait.STRIDED))
+    return partial(_of_one, batch, traits)
 
 
-def _each(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _each(func: Function, args: Sequence[Any]) -> Any:
     """A linear function of each element."""
     x = args[0]
     if len(args) != 1 or not _is_ordinary(x):
-        return None
-    made = _made(func(x.value), func(_rows(x)), func(x.components), x)
-    if made is not None:
-        link(made, x)
-    return made
+        return NotImplemented
+    return _linked(_made(func(x.value), func(_rows(x)), func(x.components), x), x)
 
 
-def joined(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def joined(func: Function, args: Sequence[Any]) -> Any:
     """Tensors joined along an axis."""
     tensors, dim = args if len(args) == 2 else (args[0], 0)
     if type(dim) is not int or type(tensors) not in (list, tuple) or not tensors or not all(map(_is_ordinary, tensors)):
-        return None
+        return NotImplemented
     first = tensors[0]
-    if any(t.labels != first.labels or t.value.dtype is not first.value.dtype for t in tensors):
-        return None
+    ndim = first.value.ndim  # torch takes an empty vector beside others
+    if any(t.labels != first.labels or t.value.dtype is not first.value.dtype or t.value.ndim != ndim for t in tensors):
+        return NotImplemented
     value, residual = func([t.value for t in tensors], dim), func([t.residual for t in tensors], dim)
     return _made(value, residual, func([t.components for t in tensors], dim + 1 if dim >= 0 else dim), first)
 
 
-def _of_one(batch: Function, strided: bool, func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
-    if not _is_ordinary(x) or (0 in x.residual.stride() and not strided):
-        return None
+    if not _is_ordinary(x) or (0 in x.residual.stride() and not traits & Trait.STRIDED):
+        return NotImplemented
+    if traits & Trait.INDEX and not is_basic(args[1]):
+        return NotImplemented
     value = func(x.value, *args[1:])
-    front = batch(func, x.value.ndim, args[1:], {}, value) if type(value) is torch.Tensor else None
-    made = None if front is None else _made(value, func(x.residual, *args[1:]), front(x.components), x)
-    if made is not None:
+    front = batch(func, x.value.ndim, args[1:], {}, value)
+    if front is None:
+        return NotImplemented
+    residual, components = func(x.residual, *args[1:]), front(x.components)
+    if type(value) is torch.Tensor:
+        return _linked(_made(value, residual, components, x), x)
+    return tuple(_linked(_made(*parts, x), x) for parts in zip(value, residual, components, strict=True))
+
+
+def _linked(made: Any, x: DecomposedTensor) -> Any:
+    """What was made of x, which may look at its memory."""
+    if made is not NotImplemented:
         link(made, x)
     return made
 
 
-def _matmul(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _matmul(func: Function, args: Sequence[Any]) -> Any:
     """Of decomposed rows with a constant vector or matrix."""
     if len(args) != 2 or not _is_ordinary(args[0]) or type(args[1]) not in _MATRICES:
-        return None
+        return NotImplemented
     x, other = args
     if (
         other.layout is not torch.strided
@@ -203,49 +213,49 @@ def _matmul(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
         or x.value.ndim < 1
         or (x.value.ndim > 2 and other.numel() >= lazy_products.LARGE)
     ):
-        return None
-    if 0 in x.residual.stride() or not _is_moderate(other):
-        return None
+        return NotImplemented
+    if 0 in x.residual.stride() or other.dtype is not x.value.dtype or not _is_moderate(other):
+        return NotImplemented
     return _made(func(x.value, other), func(x.residual, other), torch.matmul(x.components, other), x)
 
 
-def _layer(func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _layer(func: Function, args: Sequence[Any]) -> Any:
     """Of decomposed rows, with a constant weight and bias."""
     if not 2 <= len(args) <= 3:
-        return None
+        return NotImplemented
     x, weight, bias = args if len(args) == 3 else (*args, None)
     if not _is_ordinary(x) or type(weight) not in _MATRICES or not (bias is None or type(bias) in _MATRICES):
-        return None
+        return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
-        return None
-    if weight.layout is not torch.strided or not _is_moderate(weight):
-        return None
+        return NotImplemented
+    if weight.layout is not torch.strided or weight.dtype is not x.value.dtype or not _is_moderate(weight):
+        return NotImplemented
     value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
     return _made(value, func(row, weight, bias), func(x.components, weight), x)
 
 
-def _pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> DecomposedTensor | None:
+def _pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:
     """Of one, by the secant slope."""
     x = args[0]
     if len(args) != 1 or not _is_ordinary(x) or settings.get().rule != "affine":
-        return None
+        return NotImplemented
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
-        return None
+        return NotImplemented
     fx, fr = func(value), func(_rows(x)).expand(value.shape)
     if fx.dtype is not value.dtype or not fx.numel():
-        return None
+        return NotImplemented
     step = value - residual
     if slope is not None:
         multiplier = slope(step, fx, fr)
         info = torch.finfo(multiplier.dtype)
         if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
-            return None
+            return NotImplemented
     else:
         found = undisturbed(quick_slope, func, func, traits, value, residual, fx, fr, step, None, ())
         if found is None or found.steep or found.extreme is not None or found.singular is not None:
-            return None
+            return NotImplemented
         multiplier = found.multiplier
     if not math.isfinite(float(multiplier.amax())):
-        return None
+        return NotImplemented
     return _made(fx, fr, components * multiplier, x)

@@ -9,7 +9,7 @@ import torch
 
 from npdec._array import element_order, memory
 from npdec._array import wrap as _wrap
-from npdec._array.ordinary import seen
+from npdec._array.memory import seen
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class

@@ -134,14 +134,14 @@ def _in_autograd_function() -> bool:
 
 
 def answer_ordinary(func: Function, args: Sequence[Any]) -> Any:
-    """An ordinary call, where nobody looks on, and no context changes the law; None of all others."""
+    """An ordinary call, where nobody looks on, and no context changes the law; NotImplemented of all others."""
     row = rows.get(func)
     if row is None or row.short is None:
-        return None
+        return NotImplemented
     if watched.get() is not None or completeness.current.get() is not None or graph_wanted.get():
-        return None
+        return NotImplemented
     if torch._C._are_functorch_transforms_active() or not torch._C._is_fwd_grad_enabled():
-        return None
+        return NotImplemented
     return row.short(func, args)
 
 

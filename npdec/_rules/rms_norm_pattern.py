@@ -217,4 +217,4 @@ def watch() -> None:
 def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:
     """The short way of a product, which may be a square."""
     made = short(func, args)
-    return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not None else made
+    return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made

@@ -43,9 +43,11 @@ def rule(
     """Decorator: enter a rule for functions of torch, given as they are or by names (`registry.functions`), and what
     else their row holds. `kind` are attributes of the rule: `tags`, `delegates`, `discrete`, `writes`, `formula`.
 
-    Raises ValueError if a function has a rule that this one does not say that it `replaces`, AttributeError for a name
-    that torch does not have.
+    Raises TypeError for an attribute that rules do not have, AttributeError for a name that torch does not have, and
+    ValueError if a function has a rule that this one does not say that it `replaces`.
     """
+    if unknown := [name for name in kind if not hasattr(Rule, name)]:
+        raise TypeError(f"rule() has no argument {', '.join(unknown)}, and rules have no such attribute")
     found: list[Function] = []
     for target in targets:
         found += functions(target) if isinstance(target, str) else [target]
