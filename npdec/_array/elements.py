@@ -22,6 +22,7 @@ from npdec._array.element_memory import FORMATS, items_of
 from npdec._array.family import family_of
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
+from npdec._torch.functorch import is_wrapped
 
 __all__ = ["ElementAccess", "close"]
 
@@ -74,7 +75,7 @@ def _open(array: Any) -> tuple[Any, ...]:
         and not (tensor.is_conj() or tensor.is_neg() or tensor.is_inference())
         and (address := tensor.data_ptr())
         and _is_private(array, tensor)
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not is_wrapped(tensor)
     ):
         if dtype not in _TAKEN:
             _TAKEN[dtype] = _taken(dtype)

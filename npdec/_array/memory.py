@@ -17,6 +17,7 @@ from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
 from npdec._impl import _storage, _util
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import Step, commit
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -268,7 +269,7 @@ def _carries_with(copy: NDArrayBase, array: NDArrayBase) -> bool:
 
 def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
     tensor = array._t
-    if torch._C._functorch.is_functorch_wrapped_tensor(plain(array)):
+    if is_wrapped(plain(array)):
         return shared_storage.ready(
             tensor, like
         )  # within torch.vmap and its like a tensor has no memory to be looked at

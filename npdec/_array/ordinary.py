@@ -14,11 +14,12 @@ from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
+from npdec._torch.functorch import is_transformed
 
 __all__ = ["is_free", "read", "write"]
 
 _Tensor = torch.Tensor
-_transform, _is_transformed = transforms.current.get, torch._C._are_functorch_transforms_active
+_transform, _is_transformed = transforms.current.get, is_transformed
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})

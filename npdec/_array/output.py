@@ -14,6 +14,7 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries, under_labels_of
 from npdec._dtypes.spelling import dtype_name
 from npdec._impl import _util, dtypes_impl
+from npdec._torch.functorch import is_transformed
 from npdec._torch.interrupts import each
 from npdec.exceptions import DecompositionWarning
 
@@ -117,7 +118,7 @@ def write(
         _look(value, array._d, mask, found)
     if mask is not None:
         value = torch.where(mask, value.to(array._d), target)
-    elif value.dtype is not array._d and torch._C._are_functorch_transforms_active():
+    elif value.dtype is not array._d and is_transformed():
         value = value.to(array._d)  # what torch copies with a cast keeps a tangent of the dtype that it had
     try:
         target.copy_(value)

@@ -21,10 +21,9 @@ from npdec._array.family import Family, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost, shares_memory
+from npdec._torch.functorch import batched_level, is_wrapped, unwrapped
 
 __all__ = ["current", "differentiated", "mapped", "renew"]
-
-_functorch = torch._C._functorch
 
 
 class _Run:
@@ -113,10 +112,10 @@ def renew(name: str, array: NDArrayBase, written: Iterable[Any]) -> None:
 
 
 def _has_graph(tensor: torch.Tensor) -> bool:
-    while _functorch.is_functorch_wrapped_tensor(tensor):
+    while is_wrapped(tensor):
         if tensor.requires_grad:
             return True
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = unwrapped(tensor)
     return tensor.requires_grad
 
 
@@ -134,10 +133,11 @@ def _plain(items: Iterable[Any]) -> Iterator[torch.Tensor]:
 def _levels(tensor: torch.Tensor) -> set[int]:
     """The transforms by which the tensor is batched."""
     found = set()
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        if _functorch.is_batchedtensor(tensor):
-            found.add(_functorch.maybe_get_level(tensor))
-        tensor = _functorch.get_unwrapped(tensor)
+    while is_wrapped(tensor):
+        level = batched_level(tensor)
+        if level >= 0:
+            found.add(level)
+        tensor = unwrapped(tensor)
     return found
 
 

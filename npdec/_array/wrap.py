@@ -18,6 +18,7 @@ from npdec._core.base import NDArrayBase
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._torch.functorch import is_transformed
 
 __all__ = [
     "ARRAY", "BOOLS", "CARRIERS", "INTEGERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "reduced",
@@ -32,7 +33,7 @@ CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor
 
 _new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__
 _BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, torch.Tensor
-_is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, torch._C._are_functorch_transforms_active
+_is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transformed
 
 
 def register_array(cls: type[NDArrayBase]) -> None:

@@ -17,6 +17,7 @@ from npdec._decomposed.parts import Views
 from npdec._decomposed.size_limits import has_many, is_large
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
 from npdec._impl._storage import has_overlap, shares_memory
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
@@ -42,7 +43,7 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
 
     If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
     """
-    if view is source or torch._C._functorch.is_functorch_wrapped_tensor(view.value):
+    if view is source or is_wrapped(view.value):
         return  # within torch.vmap and its like a tensor has no memory to be looked at
     # Components that are yet to be made are a view, if they are to be.
     lazy = "components" not in view.__dict__ or "components" not in source.__dict__
@@ -85,7 +86,7 @@ def link_results(result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> No
 def _decomposed_among(args: Iterable[Any]) -> Iterator[DecomposedTensor]:
     for arg in args:
         if type(arg) is DecomposedTensor:
-            if not torch._C._functorch.is_functorch_wrapped_tensor(arg.value):
+            if not is_wrapped(arg.value):
                 yield arg
         elif type(arg) is tuple or type(arg) is list:
             yield from _decomposed_among(arg)
@@ -120,7 +121,7 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
 
 def is_unmade(value: torch.Tensor, labels: Sequence[Any], whole: bool) -> bool:
     """Whether a write does without the components of all numbers in a memory, as they would be too large."""
-    if whole or torch._C._functorch.is_functorch_wrapped_tensor(value):
+    if whole or is_wrapped(value):
         return False
     return is_large((len(labels), value.untyped_storage().nbytes() // value.dtype.itemsize))
 

@@ -22,6 +22,7 @@ from npdec._decomposed.size_limits import check, has_many
 from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
+from npdec._torch.functorch import is_transformed, vmap
 from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["apply", "leading_axes", "stacked"]
@@ -124,8 +125,7 @@ def stacked(
         if isinstance(one, (tuple, list)):
             return _single_views(call, [t.unsqueeze(0) for t in one], components)
         return one.unsqueeze(0)
-    result = torch.vmap(function)(*components)
-    return list(result) if isinstance(result, (tuple, list)) else result
+    return vmap(function, components)
 
 
 def _single_views(call: Call, made: Sequence[torch.Tensor], components: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -159,7 +159,7 @@ def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequenc
     rows, columns = (components, other) if left else (other, components)
     grad = torch.is_grad_enabled() and (components.requires_grad or other.requires_grad)
     work = other.numel() * components.shape[-2 if left else -1]
-    if work < _LARGE or grad or torch._C._are_functorch_transforms_active():
+    if work < _LARGE or grad or is_transformed():
         return torch.matmul(rows, columns)
     made = components.new_empty((len(components), *batch, rows.shape[-2], columns.shape[-1]))
     factor = other.flatten(0, -3)

@@ -18,7 +18,8 @@ from npdec._decomposed.entries import Entries
 from npdec._decomposed.parts import Decomposed
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import zeros
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import is_wrapped, mapped
+from npdec._torch.tracing import tracing
 
 __all__ = ["Layout", "Windows", "blocks", "is_worth", "marked", "scattered"]
 
@@ -294,5 +295,5 @@ def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
         count >= _LEAST
         and member.ndim > 0
         and count * change.numel() >= _SMALL
-        and not (tracing() or torch._C._functorch.is_functorch_wrapped_tensor(change))
+        and not (tracing() or is_wrapped(change))
     )

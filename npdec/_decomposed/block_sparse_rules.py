@@ -20,6 +20,7 @@ from npdec._decomposed.block_sparse_convolutions import Made, convolution
 from npdec._decomposed.call import Call
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.registry import Trait
+from npdec._torch.functorch import vmap
 
 __all__ = [
     "given_beside",
@@ -258,7 +259,8 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
     if None in axes:
         return None
-    made = (in_front(call, value) or torch.vmap(call.linear_part))(windows.parts)
+    front = in_front(call, value)
+    made = vmap(call.linear_part, [windows.parts]) if front is None else front(windows.parts)
     if isinstance(made, torch.Tensor):
         return Windows(made, cast(int, axes[0]), layout)
     return [Windows(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]

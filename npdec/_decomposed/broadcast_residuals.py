@@ -18,6 +18,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
 from npdec._impl._storage import shares_memory
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.tracing import tracing
 
 __all__ = ["of_the_residuals", "spread"]
@@ -53,7 +54,7 @@ def spread(t: DecomposedTensor) -> torch.Tensor:
     """The residual: where some of its elements are one in memory, a copy that lies there as the value does."""
     if tracing() or not is_broadcast(t.residual):
         return t.residual
-    if torch._C._functorch.is_functorch_wrapped_tensor(t.value) or t.residual.requires_grad:
+    if is_wrapped(t.value) or t.residual.requires_grad:
         return t.residual.clone(memory_format=torch.contiguous_format)
     return torch.empty_like(t.value).copy_(t.residual)
 

@@ -15,7 +15,8 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import is_large
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl._util import single, working_dtype
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["Call"]
 

@@ -16,7 +16,8 @@ from npdec._decomposed.registry import Trait, traits_of
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["chosen", "compare_choices", "is_watched", "places_beside"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from npdec._torch.tracing import at_level_of
+from npdec._torch.functorch import at_level_of
 
 __all__ = ["FromLeaf", "with_axis_first"]
 

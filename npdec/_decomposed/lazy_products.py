@@ -25,6 +25,7 @@ from npdec._decomposed.parts import Views
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.getitem_impl import full_key
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = ["LARGE", "Deferred", "deferred", "lazy", "moved"]
@@ -140,7 +141,7 @@ def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
 
 def _is_plain(*tensors: torch.Tensor) -> bool:
     """Whether a product of the tensors is the same later: no graph is made, and writing to them leaves a trace."""
-    if torch.is_inference_mode_enabled() or torch._C._are_functorch_transforms_active():
+    if torch.is_inference_mode_enabled() or is_transformed():
         return False
     graph = torch.is_grad_enabled()
     return not any(

@@ -17,7 +17,8 @@ import torch
 from npdec._decomposed.registry import Rule, functions, wrap
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import has_overlap
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 __all__ = ["are_distinct", "put", "watch"]
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import torch
 
 from npdec._impl import _storage
+from npdec._torch.functorch import is_wrapped
 
 __all__ = ["Stored", "has_bytes", "memory_of", "safe", "tensor_of"]
 
@@ -59,7 +60,7 @@ def has_bytes(tensor: torch.Tensor) -> bool:
     return (
         type(tensor) is torch.Tensor
         and tensor.layout is torch.strided
-        and not (tensor.is_meta or tensor.is_quantized or torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+        and not (tensor.is_meta or tensor.is_quantized or is_wrapped(tensor))
     )
 
 

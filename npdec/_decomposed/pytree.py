@@ -15,8 +15,9 @@ from torch.utils import _pytree
 
 from npdec._decomposed.from_leaf import FromLeaf, with_axis_first
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries
+from npdec._torch.functorch import at_level_of, differentiated, is_transformed
 from npdec._torch.patches import patch
-from npdec._torch.tracing import at_level_of, carrier, differentiated, tracing
+from npdec._torch.tracing import carrier, tracing
 
 __all__ = ["is_decomposed", "register"]
 
@@ -86,7 +87,7 @@ def _put_together(leaves: Any, context: Context) -> Any:
         _check_shapes(value, residual, last, len(labels))
         if tracing():
             _refuse_derivatives()
-        if tracing() or not torch._C._are_functorch_transforms_active() or last.ndim != 2 * value.ndim + 1:
+        if tracing() or not is_transformed() or last.ndim != 2 * value.ndim + 1:
             return DecomposedTensor(value, residual, with_axis_first(last, value.ndim), labels, whole)
         made = carrier(value).as_subclass(DecomposedTensor)
         made.windows = FromLeaf(last, value.ndim)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import completeness
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = [
@@ -58,7 +59,7 @@ def graft(value: torch.Tensor, base: torch.Tensor, carrier: torch.Tensor) -> tor
 
 def _apply(function: type[torch.autograd.Function], *args: Any) -> torch.Tensor:
     """`function.apply`, which looks at its arguments for torch.func and decomposed tensors first."""
-    if tracing() or torch._C._are_functorch_transforms_active():
+    if tracing() or is_transformed():
         found: torch.Tensor = function.apply(*args)
     else:
         found = super(torch.autograd.Function, function).apply(*args)  # type: ignore[misc]
@@ -119,7 +120,7 @@ def is_pulled(whole: bool) -> bool:
     return (
         whole
         and not tracing()
-        and not torch._C._are_functorch_transforms_active()
+        and not is_transformed()
         and completeness.current.get() is None  # which is about the contributions themselves
         and not derived_twice.get()
     )

@@ -10,6 +10,7 @@ from npdec._decomposed.kept_components import sparse, summed
 from npdec._decomposed.parts import Views
 from npdec._decomposed.tensor import DecomposedTensor, Labels, places_of
 from npdec._decomposed.vjp_components import Pulled, Source
+from npdec._torch.functorch import is_transformed
 
 __all__ = ["as_whole", "may_be_pulled"]
 
@@ -30,7 +31,7 @@ def may_be_pulled(tensor: DecomposedTensor) -> bool:
     """Whether the components of what follows from a tensor may be found backwards: nothing else differentiates."""
     if tensor.whole or tensor.value.is_inference() or torch.is_inference_mode_enabled():
         return False
-    if torch._C._are_functorch_transforms_active():
+    if is_transformed():
         return False
     components = tensor.windows if "components" not in vars(tensor) else tensor.components
     on_graph = getattr(components, "requires_grad", False) and type(components) is not Pulled

@@ -22,6 +22,7 @@ from npdec._decomposed.shared_entries import Shared, gathered
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
 from npdec._impl._storage import has_overlap
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import Step, commit, undisturbed
 from npdec._torch.tracing import tracing
 
@@ -142,7 +143,7 @@ def _standing_in(
     views.due += [(dict.update, vars(member), attributes) for member, attributes in changes]
     views.due += [(setattr, member, "__class__", DecomposedTensor) for member, _ in changes]
     views.due.append((setattr, views, "due", ()))
-    if torch._C._functorch.is_functorch_wrapped_tensor(held.value):  # no view of it would be known
+    if is_wrapped(held.value):  # no view of it would be known
         commit(views.due)
         assert isinstance(target, DecomposedTensor)
         return target
@@ -375,7 +376,7 @@ def _check_alone(members: Sequence[torch.Tensor], known: Sequence[torch.Tensor])
     """Raise RuntimeError if other tensors than these (and what they are views of) look at their memory."""
     first = _value(members[0])
     traced = tracing()
-    if traced or torch._C._functorch.is_functorch_wrapped_tensor(first):
+    if traced or is_wrapped(first):
         raise NotImplementedError(
             "writing decomposed numbers into a plain tensor, or into one without their labels (an assignment, out=, an "
             f"in-place method), is not possible in code that torch.{'compile traces' if traced else 'func transforms'}"

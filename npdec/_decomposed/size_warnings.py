@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import torch
 
 from npdec._impl import _util
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = [

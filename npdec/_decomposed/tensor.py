@@ -19,6 +19,7 @@ from npdec._decomposed.parts import Labels, LazyComponents, Views
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._impl._storage import laid_out_alike
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
 
@@ -242,7 +243,7 @@ def is_broadcast(tensor: torch.Tensor) -> bool:
 def copy_of(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of plain numbers that lies in memory as they do, so that what is computed with it is so to the last bit;
     where tensors have no memory that could be looked at, only a copy."""
-    wrapped = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    wrapped = tracing() or is_wrapped(tensor)
     kind: Any = type(tensor)
     if wrapped or kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl:
         return tensor.clone()

@@ -22,6 +22,7 @@ from npdec._jit.environment import Environment
 from npdec._jit.program import Mismatch, Program, recorded, tensor_of
 from npdec._jit.recorder import is_array
 from npdec._random.generator import Generator
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import Refused, recording
 
 __all__ = ["Jitted", "compiler", "is_carrying", "static_places"]
@@ -238,7 +239,7 @@ class Jitted:
 
 
 def _is_transformed() -> bool:
-    return torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling()
+    return is_transformed() or torch.compiler.is_compiling()
 
 
 def static_places(function: Function, argnums: Any, argnames: Any) -> tuple[frozenset[int], frozenset[str]]:

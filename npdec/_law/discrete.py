@@ -14,7 +14,8 @@ from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl import _util
 from npdec._law.named_rules import residuals_are_of_the_baseline
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = [

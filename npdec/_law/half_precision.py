@@ -18,7 +18,8 @@ from npdec._law.pointwise_call import Known
 from npdec._law.secant import secant
 from npdec._law.secant_cancellation import is_of_torch
 from npdec._law.slope import Slope
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["is_known_in_single", "secant_of_halves", "warn_beyond_range", "widened"]
 

@@ -21,7 +21,8 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["moved", "share_of_jump", "stepped"]

@@ -18,6 +18,7 @@ from npdec._decomposed.reverse_graph import guarded
 from npdec._impl import _util
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -68,7 +69,7 @@ def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 
 def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
     """The derivatives of each row's number by the row of each argument."""
-    if torch._C._are_functorch_transforms_active():  # those take no requires_grad_
+    if is_transformed():  # those take no requires_grad_
         with torch.enable_grad():
             pair: tuple[Any, ...] = torch.func.vjp(function, *points)
             pulled: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))

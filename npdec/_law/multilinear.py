@@ -22,7 +22,8 @@ from npdec._impl import _storage, _util
 from npdec._law import reverse_products
 from npdec._law.pack import pack
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["linear", "multilinear"]

@@ -22,6 +22,7 @@ from npdec._law.jumps import share_of_jump
 from npdec._law.secant import derivative, secant
 from npdec._law.slope import Slope
 from npdec._law.steep_slopes import tempered, warn_if_infinite
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import holding, name_of, refuse_trace, tracing
 
 __all__ = ["current_rule", "register_rule", "residuals_are_of_the_baseline", "rule"]
@@ -182,7 +183,7 @@ def _reverse(value: torch.Tensor, components: torch.Tensor) -> bool:
     """Whether only the components are differentiated, so that the slope needs no graph."""
     reverse = components.requires_grad and not value.requires_grad
     # Within torch.func the value may be of an outer transform, which no tensor says.
-    return reverse and (tracing() or not torch._C._are_functorch_transforms_active())
+    return reverse and (tracing() or not is_transformed())
 
 
 @register_rule("affine")

@@ -23,7 +23,8 @@ from npdec._impl import _util
 from npdec._law.create_graph import wants_graph
 from npdec._law.quadrature_error import LastCoefficients, Straightness, largest
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._torch.tracing import constant_when_traced, mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import constant_when_traced, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["Differentiable", "OwnDerivative", "integrate"]

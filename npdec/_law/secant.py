@@ -22,7 +22,8 @@ from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
 from npdec._law.slope import Slope
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import is_transformed, mapped
+from npdec._torch.tracing import tracing
 
 __all__ = ["derivative", "quick_slope", "secant"]
 
@@ -34,7 +35,7 @@ _LONG = 2.0**40
 def derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
     create = torch.is_grad_enabled() and u.requires_grad
     with torch.enable_grad():
-        if torch._C._are_functorch_transforms_active():  # within torch.func.grad and its kin, by torch.func alone
+        if is_transformed():  # within torch.func.grad and its kin, by torch.func alone
             made: tuple[Any, ...] = torch.func.vjp(f, u)
             found: tuple[torch.Tensor] = made[1](torch.ones_like(made[0]))
             return found[0].conj() if u.is_complex() else found[0]

@@ -15,7 +15,7 @@ from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
-from npdec._torch.tracing import mapped
+from npdec._torch.functorch import mapped
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 

@@ -19,7 +19,8 @@ from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, random_impl
 from npdec._impl._devices import current_device
-from npdec._torch.tracing import at_level_of, refuse_recording
+from npdec._torch.functorch import at_level_of, is_gradient_wrapped, unwrapped
+from npdec._torch.tracing import refuse_recording
 from npdec.exceptions import DecompositionWarning, LinAlgError
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
@@ -63,8 +64,8 @@ def to_numpy(name: str, x: Any) -> Any:
     if isinstance(x, (ArrayBase, torch.Tensor)):
         tensor = plain(name, x).detach().resolve_conj().resolve_neg()
         tensor = tensor.cpu()
-        while torch._C._functorch.is_gradtrackingtensor(tensor):  # made within np.grad, it hands out no memory
-            tensor = torch._C._functorch.get_unwrapped(tensor)
+        while is_gradient_wrapped(tensor):  # made within np.grad, it hands out no memory
+            tensor = unwrapped(tensor)
         with at_level_of(tensor):
             return tensor.numpy() if tensor.ndim or type(x) is wrap.ARRAY else tensor.item()
     if isinstance(x, (list, tuple)):

@@ -20,7 +20,8 @@ from npdec._decomposed.tensor import carries
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.frozen_choices import chosen_by
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 __all__ = ["Derivative", "has_own", "name_as", "operator_rule", "rule_of"]
 

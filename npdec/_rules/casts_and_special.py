@@ -20,7 +20,8 @@ from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
 from npdec._rules.transformer_layers import encoder_layer, linear_cross_entropy, native_attention
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 Function = Callable[..., Any]
 

@@ -28,6 +28,7 @@ from npdec._law import law
 from npdec._law.discrete import residual_of, value_of
 from npdec._law.ordinary import of_one
 from npdec._rules.rule import rule
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["chosen_by", "masked", "plain_index", "plain_indices"]
@@ -95,7 +96,7 @@ def _times(
     components = lead(components, value.ndim)
     check((len(components), *value.shape), components.numel())
     components = components if components.is_complex() or not dtype.is_complex else components.to(dtype)
-    if part.whole and not (tracing() or torch._C._are_functorch_transforms_active()):
+    if part.whole and not (tracing() or is_transformed()):
         return guarded(components, weight).to(dtype)
     return torch.where(weight == 0, 0, components * weight).to(dtype)
 

@@ -29,6 +29,7 @@ from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
 __all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "rule_of"]
@@ -140,7 +141,7 @@ def answer_ordinary(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if watched.get() is not None or completeness.current.get() is not None or graph_wanted.get():
         return NotImplemented
-    if torch._C._are_functorch_transforms_active() or not torch._C._is_fwd_grad_enabled():
+    if is_transformed() or not torch._C._is_fwd_grad_enabled():
         return NotImplemented
     return row.short(func, args)
 

@@ -25,7 +25,8 @@ from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import quotient
 from npdec._rules.rule import rule
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["routed"]
 

@@ -19,6 +19,7 @@ from npdec._decomposed.tensor import DecomposedTensor, carries, expand_component
 from npdec._impl import _util
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
+from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import Step, commit, each
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -164,7 +165,7 @@ def _steps(
     else:
         components = expand_components(its.components, its.labels, held.labels)
         # Within torch.vmap and its like a tensor has no memory to be looked at.
-        unknown = tracing() or torch._C._functorch.is_functorch_wrapped_tensor(components)
+        unknown = tracing() or is_wrapped(components)
         if unknown or shares_memory(components, held.components):
             components = components.clone()  # `y[0] += 1` writes what it is a view of
         steps = [

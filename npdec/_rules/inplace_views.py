@@ -20,8 +20,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._decomposed.vjp_components import Pulled
 from npdec._law import law
 from npdec._rules.rule import rule
+from npdec._torch.functorch import mapped
 from npdec._torch.interrupts import Step, commit
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.tracing import tracing
 
 __all__ = ["is_laid_out_alike", "restrided"]
 

@@ -23,7 +23,8 @@ from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
 from npdec._impl.segments_impl import mean_jacobian
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import is_transformed, mapped
+from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["apply_operator"]
@@ -74,7 +75,7 @@ def apply_operator(
     shares = torch.bmm(basis, components.permute(1, 2, 0))
     correction = torch.bmm((-shares if weights is None else shares * -weights.to(dtype)).mT, images).transpose(0, 1)
     grad = torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad)
-    if grad or tracing() or torch._C._are_functorch_transforms_active():
+    if grad or tracing() or is_transformed():
         return torch.addcmul(correction, components, diagonal)
     return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
 

@@ -28,7 +28,8 @@ from npdec._law.discrete import with_numbers
 from npdec._law.mean_gradient import mean_gradients
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
-from npdec._torch.tracing import mapped, name_of, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
 

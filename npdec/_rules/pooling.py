@@ -21,6 +21,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
 from npdec._rules.rule import rule
+from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
@@ -144,7 +145,7 @@ def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int])
     """
     count = len(kernel)
     usual = x.device.type == "cpu" and x.dtype in _BITS and x.ndim in (count + 1, count + 2) and x.numel()
-    if not usual or tracing() or torch._C._are_functorch_transforms_active() or type(x) is not torch.Tensor:
+    if not usual or tracing() or is_transformed() or type(x) is not torch.Tensor:
         return None
     if (torch.is_grad_enabled() and x.requires_grad) or len(stride) != count:
         return None

@@ -21,7 +21,8 @@ from npdec._law.named_rules import is_affine
 from npdec._law.overrides_scope import scope
 from npdec._law.pointwise_call import Known
 from npdec._law.secant import secant
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 __all__ = ["in_closed_form", "walk"]
 

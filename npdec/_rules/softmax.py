@@ -32,7 +32,8 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
-from npdec._torch.tracing import mapped, tracing
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["SoftPath"]

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import torch
 from torch.autograd import forward_ad
 
+from npdec._torch.functorch import depth, leave
 from npdec._torch.tracing import tracing
 
 __all__ = ["Step", "commit", "each", "undisturbed"]
@@ -68,22 +69,21 @@ def undisturbed(function: Callable[..., T], *args: Any) -> T:
     goes on: torch's contexts are Python code, which may be interrupted before it restores them."""
     if tracing():
         return function(*args)
-    before = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled(), forward_ad._current_level, _depth()
+    before = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled(), forward_ad._current_level, depth()
     try:
         return function(*args)
     except BaseException as error:
         _close_generators(error.__traceback__)
-        gradients, forward, level, depth = before
+        gradients, forward, level, transforms = before
         torch._C._set_grad_enabled(gradients)
         torch._C._set_fwd_grad_enabled(forward)
         while forward_ad._current_level > level:
             forward_ad.exit_dual_level()
-        if _depth() > depth:
-            torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+        if depth() > transforms:
+            leave(transforms)
         raise
 
 
-_depth = torch._C._functorch.get_dynamic_layer_stack_depth
 _AT_THE_EDGE = frozenset(
     {contextlib._GeneratorContextManager.__enter__.__code__, contextlib._GeneratorContextManager.__exit__.__code__}
 )

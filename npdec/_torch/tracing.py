@@ -18,14 +18,11 @@ import torch
 
 __all__ = [
     "Nested",
-    "at_level_of",
     "bound_by",
     "carrier",
     "constant_when_traced",
     "count_registration",
-    "differentiated",
     "holding",
-    "mapped",
     "name_of",
     "note_context",
     "Refused",
@@ -85,39 +82,6 @@ def bound_by(getter: Any) -> Any:
     torch.compile takes them for attributes."""
     function = getattr(getter, "__self__", None)
     return function if isinstance(function, types.FunctionType) else None
-
-
-@constant_when_traced
-def mapped() -> bool:
-    """Whether torch.vmap is running the code: as in a trace, no branch may depend on numbers."""
-    if not torch._C._are_functorch_transforms_active():
-        return False
-    vmap = torch._C._functorch.TransformType.Vmap
-    return any(layer.key() == vmap for layer in torch._C._functorch.get_interpreter_stack() or ())
-
-
-@constant_when_traced
-def differentiated() -> bool:
-    """Whether torch.func.grad or its like is the innermost transform that runs the code."""
-    if not torch._C._are_functorch_transforms_active():
-        return False
-    top = torch._C._functorch.peek_interpreter_stack()
-    return top is not None and top.key() == torch._C._functorch.TransformType.Grad
-
-
-@contextlib.contextmanager
-def at_level_of(tensor: torch.Tensor) -> Iterator[None]:
-    """Where transforms of torch.func are nested, run by those alone that the tensor is of, and not by those within: a
-    view of it, made here, is at home where the tensor is."""
-    functorch = torch._C._functorch
-    level, above = functorch.maybe_get_level(tensor), []
-    try:
-        while (top := functorch.peek_interpreter_stack()) is not None and top.level() > level:
-            above.append(functorch.pop_dynamic_layer_stack())
-        yield
-    finally:
-        while above:
-            functorch.push_dynamic_layer_stack(above.pop())
 
 
 def carrier(value: torch.Tensor) -> torch.Tensor:
