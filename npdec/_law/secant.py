@@ -141,6 +141,7 @@ def quick_slope(
     else:
         slope = difference / step if closed is None else closed
     info = torch.finfo(slope.dtype)
+    chosen: torch.Tensor | None = None
     if pieces or closed is not None:
         chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
     else:
@@ -151,9 +152,9 @@ def quick_slope(
         most = float(excess.amax())
         if not most < math.inf:
             return None
-        excess = excess.reshape(-1)
-        chosen = (excess.clamp_min_(0) if most > 0 else excess[:0]).to(torch.bool).nonzero().squeeze(1)
-    if len(chosen):
+        if most > 0:
+            chosen = excess.reshape(-1).clamp_min_(0).to(torch.bool).nonzero().squeeze(1)
+    if chosen is not None and len(chosen):
         flat = slope.reshape(-1)
         simple = pieces or closed is not None
         others = tuple([o.expand(fx.shape) if o.ndim else o for o in others])

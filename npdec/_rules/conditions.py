@@ -30,6 +30,7 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
+from npdec._law.ordinary_pairs import compared
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
@@ -45,6 +46,7 @@ Function = Callable[..., Any]
 @rule(
     "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
     traits=Trait.ELEMENTWISE,
+    short=compared,
     discrete=True,
 )
 def _comparison(func: Function, input: Any, other: Any) -> Any:

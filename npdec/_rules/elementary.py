@@ -23,7 +23,7 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
-from npdec._law.ordinary import quotient
+from npdec._law.ordinary_pairs import larger, quotient
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -342,5 +342,5 @@ rule("amax")(_extremum_along(1))
 rule("amin")(_extremum_along(-1))
 rule("max")(_max_or_min(1))
 rule("min")(_max_or_min(-1))
-rule("maximum fmax", traits=_EACH)(_pairwise(1))
-rule("minimum fmin", traits=_EACH)(_pairwise(-1))
+rule("maximum fmax", traits=_EACH, short=larger(1))(_pairwise(1))
+rule("minimum fmin", traits=_EACH, short=larger(-1))(_pairwise(-1))

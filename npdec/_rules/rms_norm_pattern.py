@@ -210,11 +210,13 @@ def watch() -> None:
         wrap(targets, partial(_Watched, made))
         for function in targets:
             row = rows[function]
-            if row.short is not None and made not in (_plus, _mean, _over):  # these look for an origin alone
-                rows[function] = replace(row, short=partial(_squared, row.short) if made is _times else None)
+            # The others look for an origin alone, and what has one is not answered in the short way.
+            if row.short is not None and made in (_cast, _power, _square, _times):
+                square = made in (_square, _times)
+                rows[function] = replace(row, short=partial(_squared, row.short) if square else None)
 
 
 def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:
-    """The short way of a product, which may be a square."""
+    """The short way of a square, and of a product, which may be one."""
     made = short(func, args)
     return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made

@@ -13,7 +13,7 @@ from typing import Any
 from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
 from npdec._law.law import TaggedRule
-from npdec._law.ordinary import form_of
+from npdec._law.ordinary_forms import form_of
 
 __all__ = ["ClosedForm", "rule"]
 
