@@ -25,12 +25,16 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
         residual = residual.expand(value.shape)
         return _walked(value, residual, _first(value, residual, dim), dim)
     value, residual = value.movedim(dim, 0), residual.movedim(dim, 0)
-    # Where all lines start as one, the highest at the end leads.
-    same = value.clone(memory_format=torch.contiguous_format).eq_(value.amax(0, keepdim=True))
-    fractions = _shared(same)
+    highest, first = value.amax(0, keepdim=True), residual == residual.amax(0, keepdim=True)
+    same = value.clone(memory_format=torch.contiguous_format).eq_(highest)
+    if bool(first.all()):  # where all lines start as one, the highest at the end leads
+        return _shared(same).movedim(0, dim)
+    count = same.mul_(first).sum(0, keepdim=True)
+    if bool(count.all()):
+        return same.div_(count).movedim(0, dim)
+    fractions = _shared(torch.eq(value, highest, out=same))
     apart = (residual != residual[:1]).any(0)
-    if bool(apart.any()):
-        _put_from_apart(fractions, value, residual, apart)
+    _put_from_apart(fractions, value, residual, apart)
     return fractions.movedim(0, dim)
 
 

@@ -24,7 +24,7 @@ from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
-from npdec._law import law
+from npdec._law import law, ordinary_choices
 from npdec._law.discrete import residual_of, value_of
 from npdec._law.ordinary import of_one
 from npdec._rules.rule import rule
@@ -101,7 +101,7 @@ def _times(
     return torch.where(weight == 0, 0, components * weight).to(dtype)
 
 
-@rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
+@rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, short=ordinary_choices.chosen, discrete=True)
 def _where(func: Function, condition: Any, input: Any = None, other: Any = None) -> Any:
     if input is None:  # of the condition alone: where it is true
         return torch.nonzero(condition, as_tuple=True)

@@ -30,9 +30,10 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
-from npdec._law.ordinary_pairs import compared
+from npdec._law.ordinary_choices import compared
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
+from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["cast", "truth"]
@@ -141,8 +142,10 @@ def _weights_of_product(x: torch.Tensor, r: torch.Tensor, axes: tuple[int, ...])
     rises, falls, never = ((x > r), (x < r), (x == 0) & (r == 0))
     p, q, zeros = (part.sum(axes, keepdim=True).to(x.dtype) for part in (rises, falls, never))
     p, q, zeros = p - rises.to(x.dtype), q - falls.to(x.dtype), zeros - never.to(x.dtype)
-    beta = torch.exp(torch.lgamma(p + 1) + torch.lgamma(q + 1) - torch.lgamma(p + q + 2))
-    few = torch.where((q == 0) | (p == 0), 1 / (p + q + 1), beta)  # to the last digit
+    few, both = 1 / (p + q + 1), (p > 0) & (q > 0)
+    if tracing() or mapped() or bool(both.any()):
+        beta = torch.exp(torch.lgamma(p + 1) + torch.lgamma(q + 1) - torch.lgamma(p + q + 2))
+        few = torch.where(both, beta, few)  # without which it is right to the last digit
     return torch.where(zeros > 0, torch.zeros_like(few), few)
 
 

@@ -23,7 +23,8 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
-from npdec._law.ordinary_pairs import larger, quotient
+from npdec._law.ordinary_choices import larger
+from npdec._law.ordinary_pairs import quotient
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
