@@ -79,7 +79,9 @@ def rows_of(x: DecomposedTensor) -> torch.Tensor:
 def is_moderate(factor: torch.Tensor) -> bool:
     """Whether no contribution becomes a million times as large, infinite or NaN by a factor."""
     factor = factor.detach() if factor.requires_grad else factor
-    return torch.linalg.vector_norm(factor).item() <= STEEP
+    if factor.ndim:
+        factor = torch.linalg.vector_norm(factor)
+    return -STEEP <= factor.item() <= STEEP
 
 
 def of_the_value(func: Function, args: Sequence[Any]) -> Any:

@@ -110,7 +110,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     first, second = (next(parts) if type(part) is DecomposedTensor else 0 for part in (a, b))
     if step is None:
         return made_of(value, torch.where(at, r, s), torch.where(at, first, second), like, labels)
-    middle, other = torch.add(x / 2, r, alpha=0.5), torch.add(y / 2, s, alpha=0.5)
+    middle, other = torch.lerp(r, x, 0.5), torch.lerp(s, y, 0.5)
     if not is_moderate(middle) or not is_moderate(other):  # a branch that is not chosen may be anything
         return NotImplemented
     components = step * (torch.where(at | before, middle, 0) - torch.where(at & before, 0, other))

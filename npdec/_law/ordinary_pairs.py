@@ -112,7 +112,8 @@ def product(func: Function, args: Sequence[Any]) -> Any:
 
 
 def midpoint(pair: Pair, i: int) -> torch.Tensor:
-    return torch.add(pair.values[i] / 2, pair.residuals[i], alpha=0.5)
+    """The middle of the path of one of the arguments."""
+    return torch.lerp(pair.residuals[i], pair.values[i], 0.5)
 
 
 def quotient(func: Function, args: Sequence[Any]) -> Any:
@@ -135,7 +136,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         if not _is_tame(pair.values[0]) or not is_moderate(slope):
             return NotImplemented
         return pair.made(func, torch.mul(second, through))
-    middle, inverse = midpoint(pair, 0), torch.add(after / 2, before, alpha=0.5)
+    middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
     if not is_moderate(middle) or not is_moderate(inverse) or not is_moderate(slope):
         return NotImplemented
     return pair.made(func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, slope)))
