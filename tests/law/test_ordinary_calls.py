@@ -1,6 +1,12 @@
 """Ordinary calls, which the law answers by the shortest way: linear functions give each component as torch gives it,
 what is not ordinary goes the general way, and every function runs once."""
 
+import itertools
+import operator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy
 import pytest
 import torch
 import torch.nn.functional as F
@@ -112,3 +118,146 @@ def test_a_function_that_gives_nothing_runs_once():
     total.backward()
     assert len(seen) == 1
     assert torch.equal(t.value.grad, torch.full((4, 6), 2.0, dtype=torch.float64))
+
+
+# -- functions of two: the law in rational numbers, element by element -------------------------------------------------
+
+
+class Path(NamedTuple):
+    """An argument's element: its value, its residual, and its components by label; constants have none."""
+
+    x: Fraction
+    r: Fraction
+    parts: dict
+
+
+def _mean(path):
+    return (path.x + path.r) / 2
+
+
+def _inverse(path):
+    return Path(1 / path.x, 1 / path.r, {k: -c / (path.x * path.r) for k, c in path.parts.items()})
+
+
+def _weighted(a, wa, b, wb):
+    return {k: wa * a.parts.get(k, 0) + wb * b.parts.get(k, 0) for k in (*a.parts, *b.parts)}
+
+
+def _product(a, b):
+    return _weighted(a, _mean(b), b, _mean(a))
+
+
+def _larger(a, b):
+    """By the point of the path where the two lines cross."""
+    before, after = a.r - b.r, a.x - b.x
+    if before == after == 0:
+        share = Fraction(1, 2)
+    elif before * after >= 0:
+        share = Fraction(before + after > 0)
+    else:
+        crossing = before / (before - after)
+        share = crossing if before > 0 else 1 - crossing
+    return _weighted(a, share, b, 1 - share)
+
+
+def _negative(a):
+    return Path(-a.x, -a.r, {k: -c for k, c in a.parts.items()})
+
+
+def _smaller(a, b):
+    return {k: -c for k, c in _larger(_negative(a), _negative(b)).items()}
+
+
+def _compared(holds):
+    def law(a, b):
+        jump = int(holds(a.x, b.x)) - int(holds(a.r, b.r))
+        slope = jump / ((a.x - b.x) - (a.r - b.r)) if jump else Fraction(0)
+        return _weighted(a, slope, b, -slope)
+
+    return law
+
+
+def _chosen(a, b):
+    """a where it is above 1, else b: the condition's step times the difference of the midpoints, and its own mean."""
+    condition = _compared(operator.gt)(a, Path(Fraction(1), Fraction(1), {}))
+    share, moved = Fraction((a.x > 1) + (a.r > 1), 2), _mean(a) - _mean(b)
+    made = _weighted(a, share, b, 1 - share)
+    return {k: made.get(k, 0) + moved * condition.get(k, 0) for k in (*made, *condition)}
+
+
+PAIRS = {
+    torch.add: lambda a, b: _weighted(a, 1, b, 1),
+    torch.sub: lambda a, b: _weighted(a, 1, b, -1),
+    torch.rsub: lambda a, b: _weighted(a, -1, b, 1),
+    torch.mul: _product,
+    torch.div: lambda a, b: _product(a, _inverse(b)),
+    torch.maximum: _larger,
+    torch.minimum: _smaller,
+    torch.fmax: _larger,
+    torch.gt: _compared(operator.gt),
+    torch.le: _compared(operator.le),
+    torch.ne: _compared(operator.ne),
+    (lambda a, b: torch.where(a > 1, a, b)): _chosen,
+}
+KINDS = (
+    "one baseline for all",
+    "its own labels",
+    "other labels",
+    "some labels",
+    "a tensor",
+    "a row",
+    "an element",
+    1.5,
+    2,
+)
+
+
+def _argument(kind, seed):
+    numbers = numpy.random.default_rng(seed)
+    if not isinstance(kind, str):
+        return kind
+    shape = {"a row": (3,), "an element": ()}.get(kind, (2, 3))
+    value = torch.tensor(numbers.integers(1, 9, shape) / 4.0)
+    if kind in ("a tensor", "a row", "an element"):
+        return value
+    residual = torch.tensor(numbers.integers(1, 9, shape) / 4.0)
+    if kind == "one baseline for all":
+        residual = residual[:1].expand(shape)
+    parts = torch.from_numpy(numbers.integers(-8, 9, (2, *shape)) / 8.0)
+    parts = torch.cat([parts, (value - residual - parts.sum(0))[None]])
+    labels = {"other labels": "xyz", "some labels": "cbx"}.get(kind, "abc")
+    return np.DecomposedTensor(value, residual, parts, tuple(labels))
+
+
+def _paths(argument, shape):
+    """Each element's path."""
+    if not isinstance(argument, np.DecomposedTensor):
+        plain = numpy.broadcast_to(numpy.asarray(argument, dtype=float), shape)
+        return [Path(Fraction(v), Fraction(v), {}) for v in plain.flat]
+    columns = argument.components.flatten(1).T.tolist()
+    ends = zip(argument.value.flatten().tolist(), argument.residual.flatten().tolist(), columns, strict=True)
+    return [
+        Path(Fraction(x), Fraction(r), dict(zip(argument.labels, map(Fraction, c), strict=True))) for x, r, c in ends
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [*itertools.product(KINDS[:3], KINDS), *itertools.product(KINDS[3:], KINDS[:2])]
+)
+@pytest.mark.parametrize("function", PAIRS, ids=lambda f: f.__name__.strip("<>"))
+def test_functions_of_two_have_the_laws_contributions(function, first, second):
+    for seed in range(3):
+        a, b = _argument(first, seed), _argument(second, seed + 100)
+        try:
+            expected = function(*(x.value if isinstance(x, np.DecomposedTensor) else x for x in (a, b)))
+        except TypeError:
+            pytest.skip("torch takes no number there")
+        made = function(a, b)
+        assert torch.equal(made.value, expected)
+        assert torch.equal(
+            made.residual, function(*(x.residual if isinstance(x, np.DecomposedTensor) else x for x in (a, b)))
+        )
+        laws = [PAIRS[function](*paths) for paths in zip(_paths(a, (2, 3)), _paths(b, (2, 3)), strict=True)]
+        for label, components in zip(made.labels, made.components, strict=True):
+            wanted = [float(law.get(label, 0)) for law in laws]
+            numpy.testing.assert_allclose(components.flatten().numpy(), wanted, rtol=1e-13, atol=1e-14)
