@@ -53,12 +53,14 @@ def shapley(problem: Problem, samples: int | str | None, seed: int, progress: Sh
         return Found(value, residual, shapley_of_worths(worths).movedim(0, -1))
     assert isinstance(samples, int)
     source = torch.Generator().manual_seed(seed)
+    orders = torch.stack([torch.randperm(n, generator=source) for _ in range(samples)])
+    at_once = max(1, problem.at_once() // (2 * n)) if problem.batched else 1
     found = []
-    with Progress("attribute", samples * 2 * (n + 1), progress) as bar:
-        for _ in range(samples):
-            order = torch.randperm(n, generator=source)
-            found.append((_in_order(problem, order, bar) + _in_order(problem, order.flip(0), bar)) / 2)
-    rows = torch.stack(found)
+    with Progress("attribute", samples * 2 * (n - 1), progress) as bar:
+        for some in orders.split(at_once):
+            gains = _in_order(problem, torch.cat([some, some.flip(1)]), value, residual, bar)
+            found.append((gains[: len(some)] + gains[len(some) :]) / 2)
+    rows = torch.cat(found)
     error = rows.std(0) / math.sqrt(samples) if samples > 1 else None
     return Found(value, residual, rows.mean(0), error)
 
@@ -72,12 +74,19 @@ def occlusion(problem: Problem, progress: Show) -> Found:
     return Found(value, residual, (value - worths).movedim(0, -1))
 
 
-def _in_order(problem: Problem, order: torch.Tensor, bar: Progress) -> torch.Tensor:
-    """What each component adds, (*O, C), when they come one after the other."""
-    rank = torch.empty_like(order)
-    rank[order] = torch.arange(len(order))
-    worths = _worths(problem, rank < torch.arange(len(order) + 1)[:, None], bar)
-    return (worths[1:] - worths[:-1])[rank.to(worths.device)].movedim(0, -1)
+def _in_order(
+    problem: Problem, orders: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, bar: Progress
+) -> torch.Tensor:
+    """What each component adds when they come one after the other: for each of the orders (m, C) a row (*O, C)."""
+    m, n = orders.shape
+    rank = orders.argsort(1)
+    between = rank[:, None] < torch.arange(1, n)[:, None]
+    parts = [residual.expand(m, 1, *residual.shape), value.expand(m, 1, *value.shape)]
+    if n > 1:
+        parts.insert(1, _worths(problem, between.reshape(-1, n), bar).reshape(m, n - 1, *value.shape))
+    gains = torch.cat(parts, 1).diff(dim=1)
+    rank = rank.to(gains.device).reshape(m, n, *[1] * value.ndim)
+    return gains.gather(1, rank.expand(gains.shape)).movedim(1, -1)
 
 
 def _of_coalitions(problem: Problem, bar: Progress) -> torch.Tensor:
