@@ -28,8 +28,8 @@ from npdec._law.secant import quick_slope
 from npdec._torch.interrupts import undisturbed
 
 __all__ = [
-    "FACTORS", "Form", "each", "is_moderate", "is_ordinary", "joined", "layer", "made_of", "matmul", "of_one",
-    "of_the_value", "pointwise", "rows_of",
+    "FACTORS", "Form", "each", "has_numbers", "is_moderate", "is_ordinary", "joined", "layer", "made_of", "matmul",
+    "of_one", "of_the_value", "pointwise", "rows_of",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -74,6 +74,11 @@ def made_of(
 def rows_of(x: DecomposedTensor) -> torch.Tensor:
     """The residual, one of the rows that are equal."""
     return narrowed(x.residual, x.residual.ndim) if 0 in x.residual.stride() else x.residual
+
+
+def has_numbers(tensor: torch.Tensor) -> bool:
+    """Whether a tensor lies in memory, element by element."""
+    return tensor.layout is torch.strided and not tensor.is_meta
 
 
 def is_moderate(factor: torch.Tensor) -> bool:
@@ -144,7 +149,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     x, other = args
     if (
-        other.layout is not torch.strided
+        not has_numbers(other)
         or not 1 <= other.ndim <= 2
         or x.value.ndim < 1
         or (x.value.ndim > 2 and other.numel() >= lazy_products.LARGE)
@@ -164,7 +169,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
         return NotImplemented
-    if weight.layout is not torch.strided or weight.dtype is not x.value.dtype or not is_moderate(weight):
+    if not has_numbers(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
         return NotImplemented
     value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
     return made_of(value, func(row, weight, bias), func(x.components, weight), x)

@@ -13,7 +13,7 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, align
-from npdec._law.ordinary import Form, is_moderate, is_ordinary, made_of
+from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of
 from npdec._law.ordinary_pairs import is_constant, pair_of
 
 __all__ = ["chosen", "compared", "larger"]
@@ -96,7 +96,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
         if not _is_condition(condition, like) or conditions_are_frozen():
             return NotImplemented
         at, before = condition.value, condition.residual
-    elif type(condition) is not torch.Tensor:
+    elif type(condition) is not torch.Tensor or not has_numbers(condition):
         return NotImplemented
     (x, r), (y, s) = _ends(a, like), _ends(b, like)
     value = torch.where(at, x, y)

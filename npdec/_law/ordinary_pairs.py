@@ -16,7 +16,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
-from npdec._law.ordinary import FACTORS, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 
 __all__ = ["added", "is_constant", "midpoint", "pair_of", "product", "quotient"]
 
@@ -71,7 +71,7 @@ def is_constant(b: Any, like: torch.Tensor) -> bool:
     """Whether b is a number, or a plain tensor of the dtype that broadcasts to the shape."""
     if type(b) is float or type(b) is int:
         return True
-    return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and b.layout is torch.strided
+    return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and has_numbers(b)
 
 
 def _is_tame(factor: Any) -> bool:

@@ -40,7 +40,10 @@ ELSEWHERE = torch.ones(3, device="meta")
 
 
 @pytest.mark.parametrize("use", [
-    lambda d: d + ELSEWHERE, lambda d: ELSEWHERE + d, lambda d: torch.where(ELSEWHERE > 0, d, d),
+    lambda d: d + ELSEWHERE, lambda d: ELSEWHERE + d, lambda d: d * ELSEWHERE, lambda d: torch.maximum(ELSEWHERE, d),
+    lambda d: d / ELSEWHERE, lambda d: d < ELSEWHERE, lambda d: torch.where(d > 0, d, ELSEWHERE),
+    lambda d: d @ ELSEWHERE.to(D),
+    lambda d: torch.where(ELSEWHERE > 0, d, d),
     lambda d: torch.cat([d, ELSEWHERE]), lambda d: np.add(d, np.ones(3, device="meta")),
     lambda d: np.decompose(np.ones(3)) * np.ones(3, device="meta"),
     lambda d: torch.exp(d, out=torch.empty(3, device="meta", dtype=D)),
