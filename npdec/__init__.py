@@ -62,8 +62,8 @@ e, pi, euler_gamma = _math.e, _math.pi, 0.5772156649015329
 inf, nan = _math.inf, _math.nan
 
 globals().update(_namespace.functions.ufuncs)
-_wrap.NAMESPACE.append(_sys.modules[__name__])
-_tensor.first_use.append(lambda: _importlib.import_module("npdec.overrides"))
+_wrap.NAMESPACE.fill(_sys.modules[__name__])
+_tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 

@@ -83,7 +83,7 @@ def ufunc(torch_function: Callable[..., Any] | None = None, **declaration: Any) 
 
 def _publish(kernel: Callable[..., Any]) -> Any:
     spec = tags.spec_of(kernel)
-    namespace = wrap.NAMESPACE[0]
+    namespace = wrap.NAMESPACE.value
     for name in (spec.name, *spec.aliases):
         if hasattr(namespace, name):
             raise TypeError(f"npdec.{name} exists already: choose another name")

@@ -304,7 +304,7 @@ def array_of(obj: Any) -> Any:
 def expanded(array: Any, shape: tuple[int, ...]) -> Any:
     if array.shape == shape:
         return array
-    return wrap.NAMESPACE[0].broadcast_to(array, shape)
+    return wrap.NAMESPACE.value.broadcast_to(array, shape)
 
 
 def iterable(y: Any) -> bool:

@@ -107,7 +107,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """
         if self._is_array() and not (args or options or self._d.is_complex):
             return self
-        return wrap.NAMESPACE[0].conjugate(self, *args, **options)
+        return wrap.NAMESPACE.value.conjugate(self, *args, **options)
 
     conj = conjugate
 
@@ -243,15 +243,15 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         as a sequence, or one by one."""
         if not choices:
             raise TypeError("choose() takes exactly 1 argument (0 given)")
-        return wrap.NAMESPACE[0].choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        return wrap.NAMESPACE.value.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
     def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
-        return wrap.NAMESPACE[0].clip(self, min, max, out, **kwargs)
+        return wrap.NAMESPACE.value.clip(self, min, max, out, **kwargs)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write values at indices that count the elements in row-major order; see `np.put`."""
-        wrap.NAMESPACE[0].put(self, indices, values, mode)
+        wrap.NAMESPACE.value.put(self, indices, values, mode)
 
     def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""

@@ -63,14 +63,14 @@ def _own_ufunc(ufunc: Any) -> Any:
 
     name = ufunc.__name__
     theirs = getattr(numpy, name, None) is ufunc or getattr(numpy._core.umath, name, None) is ufunc  # np.clip's own
-    return getattr(wrap.NAMESPACE[0], name, None) if theirs else None
+    return getattr(wrap.NAMESPACE.value, name, None) if theirs else None
 
 
 @functools.lru_cache(1024)
 def _own_function(func: Any) -> tuple[Any, int | None]:
     """npdec's counterpart of a function of NumPy's, None if it has none, and which positional argument it writes into:
     `out`, or an array that it changes."""
-    owner: Any = wrap.NAMESPACE[0]
+    owner: Any = wrap.NAMESPACE.value
     for part in func.__module__.split(".")[1:]:
         owner = getattr(owner, part, None)
     function = getattr(owner, func.__name__, None)
@@ -230,7 +230,7 @@ class ProtocolMixin(ArrayBase):
             )
         if api_version not in _API_VERSIONS:
             raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
-        return wrap.NAMESPACE[0]
+        return wrap.NAMESPACE.value
 
     def __dlpack__(
         self,

@@ -15,6 +15,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array.convert import dtype_name
 from npdec._core.base import NDArrayBase
+from npdec._core.slots import Slot
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
@@ -26,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 ARRAY: Any = None  # ArrayBase, once it is defined
-NAMESPACE: list[Any] = []  # the public module, once it is imported
+NAMESPACE: Slot[Any] = Slot("the public module")
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
 INTEGERS: set[Any] = set()  # the types of integer scalars
 CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor, for what a Python number cannot carry
@@ -37,8 +38,10 @@ _is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transfor
 
 
 def register_array(cls: type[NDArrayBase]) -> None:
-    """Make `cls` the class of arrays. Called once, where it is defined."""
-    global ARRAY  # noqa: PLW0603
+    """Make `cls` the class of arrays. Called once, where it is defined; RuntimeError if there is one."""
+    global ARRAY  # noqa: PLW0603  (read more often than a slot could be)
+    if ARRAY is not None:
+        raise RuntimeError(f"the class of arrays is {ARRAY!r} already")
     ARRAY = cls
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.slots import Slot
 from npdec._decomposed import kept_components, merging
 from npdec._decomposed.parts import Labels, LazyComponents, Views
 from npdec._decomposed.pickling import Stored, safe
@@ -125,8 +126,8 @@ class DecomposedTensor(torch.Tensor):
                 f"components of shape {(len(labels), *shape)}, "
                 f"not {tuple(residual.shape)} and {tuple(components.shape)}"
             )
-        if not dispatch:
-            first_use[0]()
+        if not dispatch.filled:
+            first_use.value()
         self = carrier(value).as_subclass(cls)
         self.value = value
         self.residual = residual
@@ -152,13 +153,13 @@ class DecomposedTensor(torch.Tensor):
                 if not issubclass(t, torch.Tensor):
                     return NotImplemented
         if (not kwargs or kwargs == _NOT_IN_PLACE) and not tracing():
-            made = ordinary[0](func, args)
+            made = ordinary.value(func, args)
             if made is not NotImplemented:
                 return made
         if tracing():
-            with Nested(cls, dispatch[0]):
-                return dispatch[0](func, args, kwargs or {})
-        return undisturbed(dispatch[0], func, args, kwargs or {})
+            with Nested(cls, dispatch.value):
+                return dispatch.value(func, args, kwargs or {})
+        return undisturbed(dispatch.value, func, args, kwargs or {})
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
@@ -210,11 +211,12 @@ class DecomposedTensor(torch.Tensor):
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.whole)
 
 
-# Set once by `npdec._rules.dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes
+# Filled by `npdec._rules.dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes
 # nothing waits for the rules of torch's functions, or finds a class of torch's changed.
-dispatch: list[Any] = []
-first_use: list[Callable[[], Any]] = []
-ordinary: list[Any] = []  # the short way of dispatch, which answers ordinary calls, and others with NotImplemented
+dispatch: Slot[Callable[..., Any]] = Slot("dispatch of torch functions")
+first_use: Slot[Callable[[], Any]] = Slot("import of the rules")
+# The short way of dispatch, which answers ordinary calls, and others with NotImplemented.
+ordinary: Slot[Callable[..., Any]] = Slot("dispatch of ordinary calls")
 _NOT_IN_PLACE = {"inplace": False}  # what torch.nn.functional hands on
 
 

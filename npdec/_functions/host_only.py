@@ -50,7 +50,10 @@ def info(object: Any = None, maxwidth: int = 76, output: Any = None, toplevel: s
     out = sys.stdout if output is None else output
     seen: list[Any] = []
     count = 0
-    for module in (wrap.NAMESPACE[0], *(getattr(wrap.NAMESPACE[0], name) for name in ("fft", "linalg", "random"))):
+    for module in (
+        wrap.NAMESPACE.value,
+        *(getattr(wrap.NAMESPACE.value, name) for name in ("fft", "linalg", "random")),
+    ):
         found = getattr(module, object, None) if object in dir(module) else None
         if found is None:
             continue

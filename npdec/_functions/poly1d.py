@@ -45,7 +45,7 @@ class poly1d(Poly1dBase):
             self._coefficients = c_or_r._coefficients
             self._variable = c_or_r._variable if variable is None else variable
             return
-        np = wrap.NAMESPACE[0]
+        np = wrap.NAMESPACE.value
         c = np.atleast_1d(np.poly(c_or_r) if r else np.asarray(c_or_r))
         if c.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
@@ -81,7 +81,7 @@ class poly1d(Poly1dBase):
     @property
     def roots(self) -> Any:
         """The roots, as `np.roots` gives them."""
-        return wrap.NAMESPACE[0].roots(self._coefficients)
+        return wrap.NAMESPACE.value.roots(self._coefficients)
 
     r = roots
 
@@ -105,14 +105,14 @@ class poly1d(Poly1dBase):
         if key < 0:
             raise ValueError("Does not support negative powers.")
         if key > self.order:
-            np, c = wrap.NAMESPACE[0], self._coefficients
+            np, c = wrap.NAMESPACE.value, self._coefficients
             self._coefficients = np.concatenate([np.zeros(key - self.order, dtype=c.dtype, device=c.device), c])
         self._coefficients[self.order - key] = val
 
     # --- arithmetic ---------------------------------------------------------------------------------------------------
 
     def __call__(self, val: Any) -> Any:
-        return wrap.NAMESPACE[0].polyval(self._coefficients, val)
+        return wrap.NAMESPACE.value.polyval(self._coefficients, val)
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, poly1d):
@@ -133,18 +133,18 @@ class poly1d(Poly1dBase):
         return poly1d(-self._coefficients)
 
     def __add__(self, other: Any) -> poly1d:
-        return poly1d(wrap.NAMESPACE[0].polyadd(self._coefficients, poly1d(other)))
+        return poly1d(wrap.NAMESPACE.value.polyadd(self._coefficients, poly1d(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> poly1d:
-        return poly1d(wrap.NAMESPACE[0].polysub(self._coefficients, poly1d(other)))
+        return poly1d(wrap.NAMESPACE.value.polysub(self._coefficients, poly1d(other)))
 
     def __rsub__(self, other: Any) -> poly1d:
-        return poly1d(wrap.NAMESPACE[0].polysub(poly1d(other), self._coefficients))
+        return poly1d(wrap.NAMESPACE.value.polysub(poly1d(other), self._coefficients))
 
     def __mul__(self, other: Any) -> poly1d:
-        np = wrap.NAMESPACE[0]
+        np = wrap.NAMESPACE.value
         if np.isscalar(other):
             return poly1d(self._coefficients * other)
         return poly1d(np.polymul(self._coefficients, poly1d(other)))
@@ -152,15 +152,15 @@ class poly1d(Poly1dBase):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        np = wrap.NAMESPACE[0]
+        np = wrap.NAMESPACE.value
         return poly1d(self._coefficients / other) if np.isscalar(other) else np.polydiv(self, poly1d(other))
 
     def __rtruediv__(self, other: Any) -> Any:
-        np = wrap.NAMESPACE[0]
+        np = wrap.NAMESPACE.value
         return poly1d(other / self._coefficients) if np.isscalar(other) else np.polydiv(poly1d(other), self)
 
     def __pow__(self, val: Any) -> poly1d:
-        np = wrap.NAMESPACE[0]
+        np = wrap.NAMESPACE.value
         if not np.isscalar(val) or int(val) != val or val < 0:
             raise ValueError("Power to non-negative integers only.")
         product = np.array([1])
@@ -174,7 +174,7 @@ class poly1d(Poly1dBase):
         >>> np.poly1d([2.0, 1.0]).integ(k=3)
         poly1d([1., 1., 3.])
         """
-        return poly1d(wrap.NAMESPACE[0].polyint(self._coefficients, m=m, k=k))
+        return poly1d(wrap.NAMESPACE.value.polyint(self._coefficients, m=m, k=k))
 
     def deriv(self, m: Any = 1) -> poly1d:
         """The m-th derivative.
@@ -182,15 +182,15 @@ class poly1d(Poly1dBase):
         >>> np.poly1d([1, 0, -1]).deriv()
         poly1d([2, 0])
         """
-        return poly1d(wrap.NAMESPACE[0].polyder(self._coefficients, m=m))
+        return poly1d(wrap.NAMESPACE.value.polyder(self._coefficients, m=m))
 
     @classmethod
     def _through(cls, name: str, arguments: tuple[Any, ...]) -> Any:
         """The result of a function on coefficients, some of which are poly1ds, as poly1ds."""
-        function = getattr(wrap.NAMESPACE[0], name)
+        function = getattr(wrap.NAMESPACE.value, name)
         if name == "polyval":
             value: Any = 0
-            for coefficient in wrap.NAMESPACE[0].asarray(arguments[0]):
+            for coefficient in wrap.NAMESPACE.value.asarray(arguments[0]):
                 value = value * arguments[1] + coefficient
             return value
         result = function(*(wrap.wrap_array(as_tensor(x)) if isinstance(x, Poly1dBase) else x for x in arguments))

@@ -29,7 +29,7 @@ def text_function(module: str, name: str) -> Any:
         found = result(where, function(*given, **{k: arguments(where, x) for k, x in options.items()}), keep=True)
         if out is None:
             return found
-        wrap.NAMESPACE[0].copyto(out[0] if isinstance(out, tuple) else out, found, casting="same_kind")
+        wrap.NAMESPACE.value.copyto(out[0] if isinstance(out, tuple) else out, found, casting="same_kind")
         return out[0] if isinstance(out, tuple) else out
 
     functools.update_wrapper(call, function)

@@ -17,8 +17,11 @@ _as_array: Callable[[torch.Tensor], Any] = lambda tensor: tensor  # noqa: E731
 
 
 def install(as_tensor: Callable[..., torch.Tensor], as_array: Callable[[torch.Tensor], Any]) -> None:
-    """Set how an array-like becomes a tensor, and how a tensor becomes the array that a caller's function sees."""
+    """Set how an array-like becomes a tensor, and how a tensor becomes the array that a caller's function sees. Called
+    once; RuntimeError the second time."""
     global _as_tensor, _as_array
+    if _as_tensor is not torch.as_tensor:
+        raise RuntimeError("the conversions between arrays and tensors are installed already")
     _as_tensor, _as_array = as_tensor, as_array
 
 

@@ -202,5 +202,5 @@ def _for_discrete(rule: Rule) -> Rule:
 
 table.load()
 pytree.register()
-dispatched.append(dispatch)
-ordinary.append(answer_ordinary)
+dispatched.fill(dispatch)
+ordinary.fill(answer_ordinary)
