@@ -15,6 +15,7 @@ from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
+from npdec._impl._storage import has_overlap
 from npdec._torch.functorch import mapped
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
@@ -27,7 +28,10 @@ def _in_any_order(tensor: torch.Tensor) -> bool:
     nor to the sign of a zero."""
     if isinstance(tensor, DecomposedTensor) or tensor.requires_grad or mapped():
         return False
-    return not tensor.is_floating_point() or not bool((torch.signbit(tensor) & (tensor == 0)).any())
+    if not tensor.is_floating_point():
+        return True
+    zero = tensor == 0
+    return not zero.any() or not bool((torch.signbit(tensor) & zero).any())
 
 
 def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
@@ -54,15 +58,17 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     if type(a) is not wrap.ARRAY:
         raise TypeError("first operand must be array")
     array = check_writeable(f"{name}.at", a)
-    if self._torch is torch.add and not fp_state.watching and _added(self, array, indices, b):
+    if not fp_state.watching and _at_once(self, array, indices, b):
         return
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
     chosen = getitem_impl.getitem(positions, normalize_key(indices))
     values = None
     if self.nin == 2:
+        given = as_tensor(b)
         try:
-            values = torch.broadcast_to(as_tensor(b), tuple(chosen.shape)).reshape(-1)
+            values = torch.broadcast_to(given, tuple(chosen.shape)).reshape(-1)
         except RuntimeError:
+            self.compute((array._t.reshape(-1)[:0], given.reshape(-1)[:0]))  # a dtype is refused before a shape
             raise ValueError("array is not broadcastable to correct shape") from None
     found: set[str] | None = set() if fp_state.watching else None
     result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
@@ -72,27 +78,53 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
         fp_state.report(found, name if same and self._flags is not None else "at")
 
 
-def _added(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
-    """Whether numbers were added to those of a vector where an array of indices says."""
-    target, dtype = array._t, array._d
+def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
+    """Whether numbers were added to those of an array where an array of indices says, or compared with them, in its
+    own memory and by one call of torch."""
+    target, dtype, how = array._t, array._d, function._torch
     if type(indices) is not wrap.ARRAY or indices._d is not torch.int64 or dtype not in function._arrays:
         return False
     index = indices._t
-    if target.dim() != 1 or index.dim() != 1 or not index.numel() or not is_free(array):
+    if how is not torch.add and how not in _EXTREMES:
         return False
-    if type(b) is wrap.ARRAY and b._d is dtype and b._t.shape == index.shape:
-        values = b._t
-    elif type(b) is float and dtype is torch.float64:
-        values = torch.full(index.shape, b, dtype=dtype)
-    else:
+    if not target.dim() or index.dim() != 1 or not index.numel() or not target.numel() or not is_free(array):
         return False
-    if not _util.are_numbers(target, index, values) or any(memory.shares_storage(x, target) for x in (index, values)):
+    values, shape = _values(b, dtype), (index.shape[0], *target.shape[1:])
+    if values is None or not _util.are_numbers(target, index, values):
         return False
-    low, high = torch.aminmax(index)
-    if low.item() < 0 or high.item() >= target.shape[0]:
+    if values.shape != shape:
+        if values.dim():
+            return False
+        values = values.expand(shape)
+    if memory.shares_storage(index, target) or memory.shares_storage(values, target):
         return False
-    target.index_add_(0, index, values)
+    low, high = (int(end.item()) for end in torch.aminmax(index))
+    n = target.shape[0]
+    if low < -n or high >= n:
+        return False
+    if low < 0:
+        index = torch.where(index < 0, index + n, index)
+    if has_overlap(target):
+        return False
+    if how is torch.add:
+        target.index_add_(0, index, values)
+        return True
+    if not (_in_any_order(target) and _in_any_order(values)):
+        return False
+    if target.dim() > 1:
+        index = index.reshape(-1, *[1] * (target.dim() - 1)).expand(shape)
+    target.scatter_reduce_(0, index, values, _EXTREMES[how])
     return True
+
+
+def _values(b: Any, dtype: torch.dtype) -> torch.Tensor | None:
+    """The second operand, if it is of the dtype or a Python number that fits it."""
+    if type(b) is wrap.ARRAY:
+        tensor: torch.Tensor = b._t
+        return tensor if b._d is dtype else None
+    if (type(b) is float and dtype is torch.float64) or (type(b) is int and dtype is torch.int64 and abs(b) < 2**63):
+        return torch.tensor(b, dtype=dtype)
+    return None
 
 
 def _applied(

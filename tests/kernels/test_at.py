@@ -1,0 +1,58 @@
+"""`ufunc.at` by arrays of indices, of any dtype and shape, as NumPy does it: what it leaves, and what it raises."""
+
+import numpy
+import pytest
+
+import npdec
+
+NAMES = ("add", "subtract", "multiply", "minimum", "maximum")
+DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool", "complex128")
+SHAPES = ((5,), (4, 3), (3, 2, 2), (0,), (1,))
+
+
+def outcome(np, name, x, indices, values):
+    try:
+        getattr(np, name).at(x, indices, values)
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def operands(draw, shape, dtype, count):
+    """As many as there are indices, one for all, of another dtype, and Python's numbers."""
+    whole = (count, *shape[1:])
+    return [
+        draw.integers(1, 5, whole).astype(dtype),
+        draw.integers(1, 5, whole).astype("float64"),
+        numpy.array(2).astype(dtype),
+        draw.integers(0, 2, 3).astype(dtype),
+        1.5,
+        2,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_at_is_numpys(name, dtype):
+    for seed, shape in enumerate(SHAPES * 3):
+        draw = numpy.random.default_rng(seed)
+        count, far = int(draw.integers(0, 5)), seed % 3 == 2
+        low, high = (-7, 7) if far or not shape[0] else (-shape[0], shape[0])
+        indices = draw.integers(low, high, count)
+        for values in operands(draw, shape, dtype, count):
+            x = draw.integers(1, 9, shape).astype(dtype)
+            y = npdec.array(x)
+            given = npdec.array(values) if isinstance(values, numpy.ndarray) else values
+            expected = outcome(numpy, name, x, indices, values)
+            assert outcome(npdec, name, y, npdec.array(indices), given) is expected, (shape, indices, values)
+            numpy.testing.assert_array_equal(y.tensor.numpy(), x, f"{shape} {indices} {values}")
+
+
+def test_at_writes_through_views_and_not_into_what_it_reads():
+    x, y = numpy.arange(12.0).reshape(3, 4), npdec.arange(12.0).reshape(3, 4)
+    for a, np in ((x, numpy), (y, npdec)):
+        np.add.at(a[:, 1], np.array([0, 2, 2]), a[1:, 2][[0, 1, 0]])
+        np.minimum.at(a[::2], np.array([1, 0]), a[:2])
+        np.add.at(a[0], np.array([0, 1, 2, 0]), a[0])
+    numpy.testing.assert_array_equal(y.tensor.numpy(), x)
