@@ -61,21 +61,28 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     if not fp_state.watching and _at_once(self, array, indices, b):
         return
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
-    chosen = getitem_impl.getitem(positions, normalize_key(indices))
-    values = None
-    if self.nin == 2:
-        given = as_tensor(b)
-        try:
-            values = torch.broadcast_to(given, tuple(chosen.shape)).reshape(-1)
-        except RuntimeError:
-            self.compute((array._t.reshape(-1)[:0], given.reshape(-1)[:0]))  # a dtype is refused before a shape
-            raise ValueError("array is not broadcastable to correct shape") from None
+    values = as_tensor(b) if self.nin == 2 else None
+    try:
+        chosen = getitem_impl.getitem(positions, normalize_key(indices))
+        if values is not None:
+            values = _broadcast(values, chosen.shape)
+    except (IndexError, ValueError):
+        none = [x.reshape(-1)[:0] for x in (array._t, values) if x is not None]
+        self.compute(tuple(none))  # a dtype is refused before indices and shapes
+        raise
     found: set[str] | None = set() if fp_state.watching else None
     result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
     write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
     if found:
         same = values is not None and array.ndim == 1 and values.dtype is array._d
         fp_state.report(found, name if same and self._flags is not None else "at")
+
+
+def _broadcast(values: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    try:
+        return torch.broadcast_to(values, tuple(shape)).reshape(-1)
+    except RuntimeError:
+        raise ValueError("array is not broadcastable to correct shape") from None
 
 
 def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
