@@ -24,6 +24,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._law import ordinary_reverse
 from npdec._law.secant import quick_slope
 from npdec._torch.interrupts import undisturbed
 
@@ -122,7 +123,9 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
 
 def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
-    if not is_ordinary(x) or (0 in x.residual.stride() and not traits & Trait.STRIDED):
+    reverse = ordinary_reverse.is_ordinary(x)
+    equal = not traits & Trait.STRIDED and 0 in x.residual.stride() if reverse or is_ordinary(x) else None
+    if equal is None or (equal and not traits & Trait.RESHAPE):
         return NotImplemented
     if traits & Trait.INDEX and not is_basic(args[1]):
         return NotImplemented
@@ -130,7 +133,10 @@ def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -
     front = batch(func, x.value.ndim, args[1:], {}, value)
     if front is None:
         return NotImplemented
-    residual, components = func(x.residual, *args[1:]), front(x.components)
+    if reverse:
+        return NotImplemented if equal else ordinary_reverse.of_one(func, x, args[1:], value, front)
+    residual = x.residual.reshape(value.shape) if equal else func(x.residual, *args[1:])
+    components = front(x.components)
     if type(value) is torch.Tensor:
         return _linked(made_of(value, residual, components, x), x)
     return tuple(_linked(made_of(*parts, x), x) for parts in zip(value, residual, components, strict=True))
@@ -155,9 +161,10 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
         or (x.value.ndim > 2 and other.numel() >= lazy_products.LARGE)
     ):
         return NotImplemented
-    if 0 in x.residual.stride() or other.dtype is not x.value.dtype or not is_moderate(other):
+    if other.dtype is not x.value.dtype or not is_moderate(other):
         return NotImplemented
-    return made_of(func(x.value, other), func(x.residual, other), torch.matmul(x.components, other), x)
+    rows = narrowed(x.residual, x.value.ndim - 1)
+    return made_of(func(x.value, other), func(rows, other), torch.matmul(x.components, other), x)
 
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
@@ -165,12 +172,15 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     if not 2 <= len(args) <= 3:
         return NotImplemented
     x, weight, bias = args if len(args) == 3 else (*args, None)
-    if not is_ordinary(x) or type(weight) not in FACTORS or not (bias is None or type(bias) in FACTORS):
+    reverse = ordinary_reverse.is_ordinary(x)
+    if not (reverse or is_ordinary(x)) or type(weight) not in FACTORS or not (bias is None or type(bias) in FACTORS):
         return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
         return NotImplemented
     if not has_numbers(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
         return NotImplemented
+    if reverse:
+        return ordinary_reverse.layer(func, x, weight, bias)
     value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
     return made_of(value, func(row, weight, bias), func(x.components, weight), x)
 
@@ -178,6 +188,8 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
 def pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:
     """Of one, by the secant slope."""
     x = args[0]
+    if len(args) == 1 and ordinary_reverse.is_ordinary(x):
+        return ordinary_reverse.pointwise(slope, traits, func, x)
     if len(args) != 1 or not is_ordinary(x) or settings.get().rule != "affine":
         return NotImplemented
     value, residual, components = x.value, x.residual, x.components

@@ -55,10 +55,8 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
         return Pair((a.value, b), (rows_of(a), b), (a.components, None), a.labels, a)
     if a.value.shape != b.value.shape or a.value.dtype is not b.value.dtype:
         return None
-    steps, other = a.residual.stride(), b.residual.stride()
-    residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if steps == other else (a.residual, b.residual)
-    if steps != other and 0 in (*steps, *other):  # rows of one alone are equal
-        return None
+    alike = a.residual.stride() == b.residual.stride()  # rows that are equal in both are so in the result
+    residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if alike else (a.residual, b.residual)
     if a.labels is b.labels or a.labels == b.labels:
         return Pair((a.value, b.value), residuals, (a.components, b.components), a.labels, a)
     labels, components = align((a, b))

@@ -1,0 +1,86 @@
+"""The law of ordinary calls in reverse mode, by the shortest way: layers, views, sums and pointwise functions of real
+tensors, whose one component stands for all inputs and carries the graph (`npdec._law.ordinary`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.aliasing import link
+from npdec._decomposed.axes import narrowed
+from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled, scaled
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.secant import quick_slope
+from npdec._torch.interrupts import undisturbed
+
+__all__ = ["is_ordinary", "layer", "of_one", "pointwise"]
+
+Function = Callable[..., Any]
+
+
+def is_ordinary(x: Any) -> bool:
+    """Whether a tensor is one in reverse mode, of real numbers in single or double precision, while graphs are made of
+    what is computed and nothing looks closely."""
+    if type(x) is not DecomposedTensor or not x.whole or x.windows is not None or x.origin is not None:
+        return False
+    value = x.value
+    return (
+        type(value) is torch.Tensor
+        and value.dtype in (torch.float64, torch.float32)
+        and not (value.is_meta or value.requires_grad or x.residual.requires_grad)
+        and x.components.dtype is value.dtype
+        and torch.is_grad_enabled()
+        and is_pulled(True)
+    )
+
+
+def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
+    """Of rows, with a constant weight and bias, which are plain tensors of the dtype."""
+    if x.value.ndim < 2 or weight.is_inference():
+        return NotImplemented
+    with no_graph(True):
+        value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
+        residual = func(row, weight, bias).expand(value.shape)
+    made = pulled(value, residual, x.components, torch.matmul, held=(weight.detach(),))
+    return DecomposedTensor(value, residual, made, x.labels, True)
+
+
+def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torch.Tensor, front: Function) -> Any:
+    """A linear function, of which `front` is that of tensors with one more leading axis."""
+    if type(value) is not torch.Tensor or value.dtype is not x.value.dtype:
+        return NotImplemented
+    with no_graph(True):
+        residual = func(x.residual, *args)
+    made = DecomposedTensor(value, residual, front(x.components), x.labels, True)
+    link(made, x)
+    return made
+
+
+def pointwise(slope: Function | None, traits: int, func: Function, x: DecomposedTensor) -> Any:
+    """By the secant slope."""
+    if settings.get().rule != "affine":
+        return NotImplemented
+    value, residual = x.value, x.residual
+    with no_graph(True):
+        fx, fr = func(value), func(narrowed(residual, residual.ndim)).expand(value.shape)
+        if fx.dtype is not value.dtype or not fx.numel():
+            return NotImplemented
+        step, difference = value - residual, None
+        if slope is not None:
+            multiplier = slope(step, fx, fr)
+            info = torch.finfo(multiplier.dtype)
+            if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
+                return NotImplemented
+        else:
+            found = undisturbed(quick_slope, func, func, traits, value, residual, fx, fr, step, None, ())
+            if found is None or found.steep or found.extreme is not None or found.singular is not None:
+                return NotImplemented
+            multiplier, difference = found.multiplier, found.difference
+        if not math.isfinite(float(multiplier.amax())):
+            return NotImplemented
+    made = pulled(fx, fr, x.components, scaled(multiplier), difference)
+    return DecomposedTensor(fx, fr, made, x.labels, True)
