@@ -125,7 +125,7 @@ def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -
     x = args[0]
     reverse = ordinary_reverse.is_ordinary(x)
     equal = not traits & Trait.STRIDED and 0 in x.residual.stride() if reverse or is_ordinary(x) else None
-    if equal is None or (equal and not traits & Trait.RESHAPE):
+    if equal is None or (equal and not traits & Trait.MOVE):
         return NotImplemented
     if traits & Trait.INDEX and not is_basic(args[1]):
         return NotImplemented
@@ -135,7 +135,10 @@ def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -
         return NotImplemented
     if reverse:
         return NotImplemented if equal else ordinary_reverse.of_one(func, x, args[1:], value, front)
-    residual = x.residual.reshape(value.shape) if equal else func(x.residual, *args[1:])
+    if equal and traits & Trait.RESHAPE:
+        residual = x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
+    else:
+        residual = func(x.residual, *args[1:])
     components = front(x.components)
     if type(value) is torch.Tensor:
         return _linked(made_of(value, residual, components, x), x)

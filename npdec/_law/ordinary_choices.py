@@ -66,20 +66,19 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     assert components is not None
     if not jump.any():
         return DecomposedTensor(value, residual.expand(value.shape), torch.zeros_like(components), pair.labels)
-    info = torch.finfo(jump.dtype)
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
-    if first is None:
-        total = -total
     step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
-    size = sum(abs(end) for end in (*pair.values, *pair.residuals))
-    known = (step.detach() - total).abs() <= _ROUNDINGS * info.eps * (size.detach() + gross)
-    known &= (total.abs() > max(1 / STEEP, info.eps**0.5) * gross) & (gross < info.max * info.eps)
-    multiplier = jump / torch.where(jump == 0, 1, total)
-    known &= multiplier.abs() <= info.max * info.eps
-    if not bool((known | (jump == 0)).all()) or not bool(torch.isfinite(gross.sum())):
+    if first is None:
+        step = -step
+    eps, still = torch.finfo(jump.dtype).eps, jump == 0
+    known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
+    known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
+    if not bool((known | still).all()):
         return NotImplemented
-    made = components * (-multiplier if first is None else multiplier)
+    made = components * (jump / torch.where(still, 1, total))
+    if not bool(torch.isfinite(made.detach().sum())):
+        return NotImplemented
     return DecomposedTensor(value, residual.expand(value.shape), made, pair.labels)
 
 

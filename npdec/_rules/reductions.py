@@ -202,7 +202,7 @@ def _leaky(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 # -- the same numbers otherwise ----------------------------------------------------------------------------------------
 
 
-@rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped, short=of_one(reshaped, Trait.RESHAPE))
+@rule("view", traits=Trait.RESHAPE | Trait.MOVE, batch=reshaped, short=of_one(reshaped, Trait.RESHAPE | Trait.MOVE))
 def _view(func: Function, x: Any, *shape: Any, **named: Any) -> Any:
     """A view of another shape is linear, and so is one of complex numbers as pairs of real ones, or back; the bits read
     as integers are something that is looked at, and bits read as other numbers are no function of these."""
