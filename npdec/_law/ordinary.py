@@ -167,7 +167,9 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     if other.dtype is not x.value.dtype or not is_moderate(other):
         return NotImplemented
     rows = narrowed(x.residual, x.value.ndim - 1)
-    return made_of(func(x.value, other), func(rows, other), torch.matmul(x.components, other), x)
+    if rows is not x.residual and other.ndim == 1:  # torch adds up fewer rows in another order
+        return NotImplemented
+    return made_of(func(x.value, other), func(rows.contiguous(), other), torch.matmul(x.components, other), x)
 
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
