@@ -123,9 +123,11 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
 
 def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
-    reverse = ordinary_reverse.is_ordinary(x)
-    equal = not traits & Trait.STRIDED and 0 in x.residual.stride() if reverse or is_ordinary(x) else None
-    if equal is None or (equal and not traits & Trait.MOVE):
+    reverse = not is_ordinary(x)
+    if reverse and not ordinary_reverse.is_ordinary(x):
+        return NotImplemented
+    equal = not traits & Trait.STRIDED and 0 in x.residual.stride()
+    if equal and not traits & Trait.MOVE:
         return NotImplemented
     if traits & Trait.INDEX and not is_basic(args[1]):
         return NotImplemented
@@ -177,8 +179,10 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     if not 2 <= len(args) <= 3:
         return NotImplemented
     x, weight, bias = args if len(args) == 3 else (*args, None)
-    reverse = ordinary_reverse.is_ordinary(x)
-    if not (reverse or is_ordinary(x)) or type(weight) not in FACTORS or not (bias is None or type(bias) in FACTORS):
+    reverse = not is_ordinary(x)
+    if reverse and not ordinary_reverse.is_ordinary(x):
+        return NotImplemented
+    if type(weight) not in FACTORS or not (bias is None or type(bias) in FACTORS):
         return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
         return NotImplemented
@@ -193,10 +197,11 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
 def pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:
     """Of one, by the secant slope."""
     x = args[0]
-    if len(args) == 1 and ordinary_reverse.is_ordinary(x):
-        return ordinary_reverse.pointwise(slope, traits, func, x)
-    if len(args) != 1 or not is_ordinary(x) or settings.get().rule != "affine":
+    if len(args) != 1 or settings.get().rule != "affine":
         return NotImplemented
+    if not is_ordinary(x):
+        reverse = ordinary_reverse.is_ordinary(x)
+        return ordinary_reverse.pointwise(slope, traits, func, x) if reverse else NotImplemented
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return NotImplemented

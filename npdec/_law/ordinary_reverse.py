@@ -12,7 +12,6 @@ import torch
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled, scaled
-from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.secant import quick_slope
 from npdec._torch.interrupts import undisturbed
@@ -62,8 +61,6 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
 
 def pointwise(slope: Function | None, traits: int, func: Function, x: DecomposedTensor) -> Any:
     """By the secant slope."""
-    if settings.get().rule != "affine":
-        return NotImplemented
     value, residual = x.value, x.residual
     with no_graph(True):
         fx, fr = func(value), func(narrowed(residual, residual.ndim)).expand(value.shape)

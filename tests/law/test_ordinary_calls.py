@@ -261,3 +261,53 @@ def test_functions_of_two_have_the_laws_contributions(function, first, second):
         for label, components in zip(made.labels, made.components, strict=True):
             wanted = [float(law.get(label, 0)) for law in laws]
             numpy.testing.assert_allclose(components.flatten().numpy(), wanted, rtol=1e-13, atol=1e-14)
+
+
+# -- reverse mode ------------------------------------------------------------------------------------------------------
+
+WEIGHT = torch.tensor([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]], dtype=torch.float64)
+
+
+def _without_gradients(x):
+    with torch.no_grad():
+        return torch.tanh(F.linear(x, WEIGHT)).sum()
+
+
+CHAINS = {
+    "a layer": lambda x: F.linear(x, WEIGHT).sum(),
+    "a layer with a bias": lambda x: F.linear(x, WEIGHT, torch.ones(2, dtype=torch.float64)).mean(),
+    "a row": lambda x: F.linear(x[1], WEIGHT)[0],
+    "views": lambda x: (x.reshape(3, 2).mT.unsqueeze(0).flatten() * torch.arange(6.0)).sum(),
+    "view": lambda x: x.view(6)[2:5].sum(),
+    "pieces": lambda x: sum((i + 1.0) * part.sum() for i, part in enumerate(x.unbind(1))),
+    "flipped": lambda x: (x.flip(0) * torch.arange(6.0).reshape(2, 3)).sum(),
+    "pointwise": lambda x: torch.exp(x).sum() + torch.tanh(x[0]).sum() + torch.relu(x - 1).sum(),
+    "a network": lambda x: torch.sigmoid(F.linear(torch.relu(F.linear(x, WEIGHT)), WEIGHT.mT)).sum(),
+    "without gradients": _without_gradients,
+}
+
+
+def _by_the_law(f, x, r):
+    """Each element's own pass: the law forward, of components that are zero elsewhere."""
+    shares = torch.zeros_like(x)
+    for i in itertools.product(*map(range, x.shape)):
+        part = torch.zeros_like(x)
+        part[i] = (x - r)[i]
+        made = f(np.DecomposedTensor(x.clone(), r.clone(), torch.stack([part, x - r - part]), ("it", "the rest")))
+        shares[i] = made.components[0]
+    return shares
+
+
+@pytest.mark.parametrize("baseline", [0.25, "rows", "dense"])
+@pytest.mark.parametrize("name", CHAINS)
+def test_reverse_mode_is_the_law_forward(name, baseline):
+    numbers = torch.Generator().manual_seed(len(name))
+    x = torch.rand(2, 3, generator=numbers, dtype=torch.float64) * 2
+    r = torch.rand(2, 3, generator=numbers, dtype=torch.float64)
+    given = {"rows": r[:1], "dense": r}.get(baseline, baseline)
+    r = torch.as_tensor(given, dtype=torch.float64).expand(2, 3)
+    found = np.attribute(CHAINS[name], x, baseline=given if baseline != "rows" else r)
+    assert torch.equal(found.value, CHAINS[name](x))
+    torch.testing.assert_close(found.residual, CHAINS[name](r.clone()), rtol=1e-14, atol=1e-15)
+    torch.testing.assert_close(found.attribution, _by_the_law(CHAINS[name], x, r), rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(found.attribution.sum(), found.value - found.residual, rtol=1e-12, atol=1e-13)
