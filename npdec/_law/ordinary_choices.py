@@ -31,7 +31,7 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
-    gap, before = (torch.sub(*ends, alpha=1).detach() for ends in (pair.values, pair.residuals))
+    gap, before = (torch.sub(*ends).detach() for ends in (pair.values, pair.residuals))
     if sign < 0:
         gap, before = gap.neg_(), before.neg_()
     first, second = gap.clamp_min(0) + before.clamp_min(0), gap.clamp_max_(0) + before.clamp_max_(0)
