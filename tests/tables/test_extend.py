@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy
 import pytest
@@ -28,16 +28,7 @@ from npdec.extend import (
 )
 
 CLASSES = (np.ndarray, np.generic)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    """Take away what a test has published."""
-    before = [set(vars(owner)) for owner in (np, *CLASSES)]
-    yield
-    for owner, names in zip((np, *CLASSES), before, strict=True):
-        for name in set(vars(owner)) - names:
-            delattr(owner, name)
+pytestmark = pytest.mark.usefixtures("nothing_published")
 
 
 def softsign(x):

@@ -1,0 +1,64 @@
+"""
+Patches of an image
+===================
+
+A small network learns to tell crosses from rings. Which patches of one image speak for the cross? ``groups=`` makes
+one component of each patch, in a torch tensor of an image.
+"""
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+
+import npdec as np
+
+torch.manual_seed(0)
+SIZE = 24
+rows, columns = torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexing="ij")
+
+
+def images(count):
+    """Rings (0) and crosses (1) at random places, with noise."""
+    kind = torch.randint(2, (count,))
+    y, x = torch.randint(8, SIZE - 8, (2, count, 1, 1))
+    down, across = (rows - y).abs(), (columns - x).abs()
+    ring = ((down**2 + across**2).sqrt() - 5).abs() < 1
+    cross = ((down - across).abs() < 1) & (down < 6)
+    drawn = torch.where(kind[:, None, None] == 1, cross, ring).float()
+    return (drawn + 0.2 * torch.randn(count, SIZE, SIZE))[:, None], kind
+
+
+net = nn.Sequential(
+    nn.Conv2d(1, 8, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.AdaptiveMaxPool2d(1),
+    nn.Flatten(), nn.Linear(16, 2),
+)  # fmt: skip
+optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(150):
+    x, kind = images(64)
+    loss = nn.functional.cross_entropy(net(x), kind)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+net.requires_grad_(False)
+x, kind = images(300)
+print(f"right: {float((net(x).argmax(1) == kind).float().mean()):.0%}")
+
+# %%
+# The lead of "cross" over "ring" for one image, by patches of three by three pixels:
+
+image = images(50)[0][0:1]
+patches = (rows // 3 * (SIZE // 3) + columns // 3).expand(1, 1, SIZE, SIZE)
+logits = net(np.decompose(image, groups=patches.numpy()))[0]
+lead = logits[1] - logits[0]
+shares = lead.components.reshape(SIZE // 3, SIZE // 3).repeat_interleave(3, 0).repeat_interleave(3, 1)
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+axes[0].imshow(image[0, 0].numpy(), cmap="Greys")
+axes[1].imshow(image[0, 0].numpy(), cmap="Greys", alpha=0.35)
+most = float(shares.abs().max())
+overlay = axes[1].imshow(shares.numpy(), cmap="PuOr", vmin=-most, vmax=most, alpha=0.7)
+figure.colorbar(overlay, ax=axes[1], label="contribution to the lead of the cross")
+for axis in axes:
+    axis.set_axis_off()
+axes[1].set_title(f"lead {float(lead.value):.1f}, without image {float(lead.residual):.1f}", fontsize=10)
+plt.show()

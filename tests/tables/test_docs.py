@@ -1,0 +1,102 @@
+"""What the README and the pages of the site show runs: examples, commands, code, and the scripts that are pages."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import runpy
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from npdec.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("nothing_published")
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("guides/*.md"))]
+SCRIPTS = [path for folder in ("tutorials", "explanations", "gallery") for path in sorted((DOCS / folder).glob("*.py"))]
+# One script, which is short, stands for all of them among the quick tests.
+QUICK = "1_numpy_model.py"
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def fenced(path: Path, language: str) -> list[str]:
+    """The blocks of a page that are marked as of this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8", optionflags=options)
+    assert result.attempted == page.read_text("utf-8").count("\n>>> ")
+    assert not result.failed
+
+
+def commands() -> list[tuple[str, str, str]]:
+    """The calls of `explain` that pages and scripts show, with what they are shown to print."""
+    found = []
+    for path in [*PAGES, *SCRIPTS]:
+        text = path.read_text("utf-8")
+        for match in re.finditer(r"(\$ )?python -m npdec (explain \S+\.py:\w+ --data .*)\n((?:(?!```).*\n)*)", text):
+            found.append((named(path), match[2], match[3] if match[1] else ""))
+    return found
+
+
+@pytest.mark.parametrize(("page", "command", "shown"), commands())
+def test_commands(page, command, shown, monkeypatch, capsys, tmp_path):
+    """They print what is shown below them, but for the last digits, in which processors differ."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "92")
+    words = [str(tmp_path / Path(word).name) if word.endswith(".svg") else word for word in shlex.split(command)]
+    assert main(words) == 0
+    printed, last = capsys.readouterr().out.rsplit("completeness error", 1)
+    assert float(last.split()[-1]) < 1e-12
+    if shown:
+        assert shown.partition("completeness error")[0] == printed
+
+
+CODE = [(path, block) for path in PAGES for block in fenced(path, "python")]
+
+
+@pytest.mark.parametrize(("page", "block"), CODE, ids=[f"{named(path)}-{i}" for i, (path, _) in enumerate(CODE)])
+def test_code(page, block):
+    """Code without output runs, with the names that the text around it supposes."""
+    names = "from npdec.extend import *\nimport torch\n" if "@ufunc" in block else ""
+    exec(compile(names + textwrap.dedent(block), str(page), "exec"), {"__name__": "snippet"})
+
+
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(p, marks=[] if p.name == QUICK else pytest.mark.slow, id=named(p)) for p in SCRIPTS],
+)
+def test_scripts(script, monkeypatch, capsys):
+    """Each runs from its folder, as a reader would run it; what it asserts holds."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    pyplot.switch_backend("agg")
+    monkeypatch.setattr(sys, "argv", [script.name])
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    try:
+        runpy.run_path(os.fspath(script), run_name="__main__")
+    finally:
+        pyplot.close("all")
+    assert capsys.readouterr().out
+
+
+def test_each_page_is_reached():
+    """Each guide stands in the guides' table of contents, and each folder of scripts in the index."""
+    listed = re.search(r"```{toctree}\n(.*?)```", (DOCS / "guides" / "index.md").read_text("utf-8"), re.DOTALL)[1]
+    assert {path.stem for path in DOCS.glob("guides/*.md")} - {"index"} <= set(listed.split())
+    index = (DOCS / "index.md").read_text("utf-8")
+    assert all(f"made/{path.parent.name}/index" in index for path in SCRIPTS)
