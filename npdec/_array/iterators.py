@@ -238,6 +238,8 @@ def _too_many(count: int) -> IndexError:
 def flat(array: Any, base: Any = None) -> flatiter:
     """The iterator `array.flat`; of an array broadcast to another shape, `base` is what it says to iterate over."""
     made = object.__new__(flatiter)
+    if not isinstance(array, wrap.ARRAY):  # a scalar, which nothing writes to
+        array = wrap.wrap_array(as_tensor(array).clone())
     made._array, made._at, made._seen, made._row = array_of(array), 0, None, None
     made._base = made._array if base is None else base
     return made

@@ -287,7 +287,7 @@ def remainder(x1: Stepwise, x2: Stepwise):
 
 
 @ufunc(loops="divmod", operator="divmod", flags=_flags.FLOOR)
-def divmod(x1: ArrayLike, x2: ArrayLike):
+def divmod(x1: Stepwise, x2: Stepwise):
     """The pair (floor_divide(x1, x2), remainder(x1, x2)).
 
     >>> np.divmod(np.array([7, -7]), 3)

@@ -26,10 +26,11 @@ _INEXACT = _reduce.INEXACT
 
 
 def _without_nan(a: torch.Tensor, fill: float) -> torch.Tensor:
-    # The copy that torch.where makes is summed in its own order.
+    # The copy that is made is summed in its own order.
     if a.dtype not in _INEXACT or (a.is_contiguous() and _util.are_without_nan(a)):
         return a
-    return torch.where(torch.isnan(a), fill, a)
+    # Of what is decomposed nan_to_num looks at value and residual each; isnan looks at the value alone.
+    return torch.where(torch.isnan(a), fill, a) if a.is_complex() else torch.nan_to_num(a, fill, math.inf, -math.inf)
 
 
 def _counted(a: torch.Tensor, where: Any) -> torch.Tensor:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 from npdec._impl import _reduce, _util, reduction_impl
@@ -89,19 +90,9 @@ def cov(
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    for name, array in (("m", m), ("y", y)):
-        if array is not None and array.ndim > 2:
-            raise ValueError(f"{name} has more than 2 dimensions")
-    if dtype is None:
-        dtype = result_type(m, torch.float64) if y is None else result_type(m, y, torch.float64)
-    x = _matrix(m, rowvar, dtype, is_first=True)
+    x = _variables(m, y, rowvar, dtype)
     if not x.shape[0]:
         return torch.zeros(0, 0, dtype=torch.float64, device=x.device)
-    if y is not None:
-        y = _matrix(y, rowvar, dtype, is_first=False)
-        if y.shape[1] != x.shape[1]:
-            raise ValueError(f"cov: m has {x.shape[1]} observations of each variable, y has {y.shape[1]}")
-        x = torch.cat([x, y])
     if ddof is None:
         ddof = 0 if bias else 1
     w = None
@@ -113,12 +104,28 @@ def cov(
     if aweights is not None:
         aweights = _check_weights("aweights", aweights, x.shape[1])
         w = aweights if w is None else w * aweights
-    if dtype not in _reduce.INEXACT:
-        raise TypeError(f"cov: deviations from a mean are no numbers of {str(dtype)[6:]}; give an inexact dtype")
+    if x.dtype not in _reduce.INEXACT:
+        raise TypeError(f"cov: deviations from a mean are no numbers of {str(x.dtype)[6:]}; give an inexact dtype")
     mean, w_sum = average(x, 1, w, True)
     centred = x - mean.unsqueeze(1)
     c = torch.matmul(centred, (centred if w is None else centred * w).mT.conj())
     return (c * _inverse(_freedom(x.shape[1], ddof, w, w_sum[0], aweights), c)).squeeze()
+
+
+def _variables(m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torch.dtype | None) -> torch.Tensor:
+    """A matrix with one row for each variable in m and in y, one column for each observation."""
+    for name, array in (("m", m), ("y", y)):
+        if array is not None and array.ndim > 2:
+            raise ValueError(f"{name} has more than 2 dimensions")
+    if dtype is None:
+        dtype = result_type(m, torch.float64) if y is None else result_type(m, y, torch.float64)
+    x = _matrix(m, rowvar, dtype, is_first=True)
+    if y is None or not x.shape[0]:
+        return x
+    y = _matrix(y, rowvar, dtype, is_first=False)
+    if y.shape[1] != x.shape[1]:
+        raise ValueError(f"cov: m has {x.shape[1]} observations of each variable, y has {y.shape[1]}")
+    return torch.cat([x, y])
 
 
 def _freedom(n: int, ddof: int, w: Any, w_sum: torch.Tensor, aweights: Any) -> Any:
@@ -155,7 +162,16 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, d
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    c = cov(x, y, rowvar, dtype=dtype)
+    return correlations(_variables(x, y, rowvar, dtype))
+
+
+def correlations(x: torch.Tensor) -> torch.Tensor:
+    """The correlation coefficients of the variables in the rows of x, by their covariances. What is decomposed has a
+    rule of its own: contributions to a covariance are rounded to the digits of the larger one of the value and the
+    residual, and a quotient by a small deviation would leave none of them."""
+    if has_torch_function((x,)):
+        return handle_torch_function(correlations, (x,), x)  # type: ignore[no-any-return]
+    c = cov(x, dtype=x.dtype)
     if not c.ndim:
         return c / c
     variance = torch.diagonal(c)

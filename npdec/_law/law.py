@@ -8,6 +8,7 @@ tags allow (the README has their table); the general case is `npdec._law.quadrat
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,12 +97,24 @@ def two_orders(call: Call) -> Any:
         with no_graph(call.whole):
             difference, step = (first + last) / 2, change(t.value, t.residual)
         sizes = t.value.abs() + t.residual.abs()
-        parts = lead(components, value.ndim) if isinstance(components, torch.Tensor) else components
+        parts = lead(components, difference.ndim) if isinstance(components, torch.Tensor) else components
         return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
 
-    of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: call(u, b.value))
-    of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: call(a.value, u))
-    return pack(value, residual, total([of_a, of_b]), labels, call.whole)
+    def one(
+        value: torch.Tensor,
+        residual: torch.Tensor,
+        only_a: torch.Tensor,
+        only_b: torch.Tensor,
+        chosen: Callable[[Any], torch.Tensor],
+    ) -> Any:
+        of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: chosen(call(u, b.value)))
+        of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: chosen(call(a.value, u)))
+        return pack(value, residual, total([of_a, of_b]), labels, call.whole)
+
+    if isinstance(value, torch.Tensor):
+        return one(value, residual, only_a, only_b, lambda made: made)
+    outputs = enumerate(zip(value, residual, only_a, only_b, strict=True))
+    return type(value)(one(*ends, operator.itemgetter(i)) for i, ends in outputs)
 
 
 def pointwise_in_all(call: Call) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.choices import compare_choices
+from npdec._decomposed.choices import compare_choices, is_watched
 from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
@@ -59,6 +59,17 @@ def _comparison(func: Function, input: Any, other: Any) -> Any:
     dtype = common_dtype(call.tensors)
     a, b = as_numbers(input, dtype), as_numbers(other, dtype)
     return stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
+
+
+@rule("isnan isinf isfinite isneginf isposinf", traits=Trait.ELEMENTWISE, discrete=True)
+def _finiteness(func: Function, input: Any) -> Any:
+    """Whether numbers are finite: where the value and the residual differ in this, a step between the two, to which
+    those contribute that are not finite themselves."""
+    value, residual = Call(func, None, (input,), {}).ends()
+    if not is_watched() or torch.equal(value, residual):
+        return value
+    x = as_numbers(input)
+    return stepped(name_of(func), value, residual, x, _magnitude(x))
 
 
 def _magnitude(*sides: Any) -> torch.Tensor:

@@ -20,12 +20,14 @@ from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import entries, handed_on
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl import statistics_impl
 from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._law import law
 from npdec._law.discrete import with_numbers
 from npdec._law.mean_gradient import mean_gradients
+from npdec._rules.by_formula import by_formula
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -284,3 +286,14 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
     return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.whole)
+
+
+def _correlations(x: Any) -> Any:
+    """The inner products of the variables' deviations from their means, as unit vectors."""
+    deviations = x - x.mean(1, keepdim=True)
+    rows = deviations / torch.linalg.vector_norm(deviations, dim=1, keepdim=True)
+    made = torch.matmul(rows, rows.mT.conj()).squeeze()
+    return made if made.ndim else made / made
+
+
+rule(statistics_impl.correlations)(by_formula(_correlations))

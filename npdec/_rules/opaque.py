@@ -78,7 +78,7 @@ rule(
 # These choose by values: what they choose is frozen at the value.
 rule(
     """
-    isnan isinf isfinite isneginf isposinf argmax argmin argsort nonzero argwhere equal allclose isin is_nonzero
+    argmax argmin argsort nonzero argwhere equal allclose isin is_nonzero
     __bool__ __index__ __contains__ histc gcd lcm hash_tensor nonzero_static one_hot matrix_rank __nonzero__
     __int__ __float__ __complex__ __long__
     """

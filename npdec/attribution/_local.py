@@ -100,14 +100,16 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
 def _warn_if_large(
     problem: Problem, value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
 ) -> None:
-    """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are: an
-    operation that goes forward sees the components that cancel, and shares a jump or the like among them."""
+    """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are, or (in
+    half precision) to their rounding errors: an operation that goes forward sees the components that cancel, and shares
+    a jump or the like among them."""
+    most = min(STEEP, 1 / torch.finfo(shares.dtype).eps)
     there = (value * 1.0).abs() + (residual * 1.0).abs()  # of booleans too
     for v, r in zip(problem.values, problem.residuals, strict=True):
         there = there + (v - r).abs().sum().to(there.device)
-    if bool((torch.isfinite(there) & ~(shares.abs().sum(-1) <= STEEP * there)).any()):
+    if bool((torch.isfinite(there) & ~(shares.abs().sum(-1) <= most * there)).any()):
         _util.warn(
-            "attribute: contributions are more than a million times as large as the value, the residual and the "
+            f"attribute: contributions are more than {most:.0f} times as large as the value, the residual and the "
             f"changes of the inputs: they cancel, before a jump, a pole or a steep slope{more}",
             DecompositionWarning,
         )

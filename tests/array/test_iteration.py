@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 from npdec.exceptions import AbsentDTypeError, AbsentError
@@ -139,6 +140,18 @@ def test_flat_writes_contributions_into_views():
     z = np.arange(3.0)
     z[::-1].flat[0] = 9.0
     assert z.tolist() == [0.0, 1.0, 9.0]
+
+
+@pytest.mark.parametrize("kind", ["plain", "decomposed", "with a graph"])
+def test_flat_of_a_scalar_is_that_of_a_copy(kind):
+    scalar = {
+        "plain": lambda: np.float64(1.0),
+        "decomposed": lambda: np.decompose(np.array([1.0]))[0],
+        "with a graph": lambda: np.asarray(torch.ones(1, dtype=torch.float64, requires_grad=True))[0],
+    }[kind]()
+    scalar.flat[0] = 7.0
+    scalar.flat[[0, 0]] = [7.0, 8.0]
+    assert scalar.item() == scalar.flat[0].item() == 1.0
 
 
 # -- nditer ------------------------------------------------------------------------------------------------------------

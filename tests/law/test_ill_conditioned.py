@@ -1,0 +1,143 @@
+"""Baselines that are large, infinite or not a number: contributions are rounded to the digits of the larger numbers, no
+function may lose more than that by itself, and what is not chosen contributes nothing."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_correlations_of_what_hardly_varies(seed):
+    source = numpy.random.default_rng(seed)
+    far = (100 * source.normal(size=(3, 6))).astype("float32")
+    near = (1 + 1e-3 * source.normal(size=(3, 6))).astype("float32")
+    rounded = np.decompose(np.array(near), baseline=np.array(far)) / np.float32(3)
+    made = np.corrcoef(rounded)
+    for part, numbers in ((made.value, near), (made.residual, far)):
+        numpy.testing.assert_allclose(part, numpy.corrcoef(numbers / numpy.float32(3)), rtol=1e-12)
+    length = numpy.linalg.norm((near - near.mean(1, keepdims=True)) / 3, axis=1).min()
+    error = abs(numpy.asarray(made.value - made.residual - made.components.sum(0))).max()
+    assert error <= numpy.finfo("float32").eps * abs(far).max() / length
+
+
+def test_a_variables_correlation_with_itself_is_constant():
+    made = np.corrcoef(np.decompose(np.array([1.0, 2.0, 4.0]), baseline=np.array([2.0, -1.0, 0.5])))
+    assert made.value == made.residual == 1
+    numpy.testing.assert_allclose(made.components, 0, atol=1e-15)
+
+
+# -- nan at the baseline or at the value -------------------------------------------------------------------------------
+
+NAN_FUNCTIONS = "nansum nanprod nancumsum nancumprod nanmean nanvar nanstd nanmax nanmin nan_to_num".split()
+MASKS = {
+    "isnan": lambda lib, x: lib.where(lib.isnan(x), -1.0, x),
+    "isinf": lambda lib, x: lib.where(lib.isinf(x), -1.0, x),
+    "isfinite": lambda lib, x: lib.where(lib.isfinite(x), x, -1.0),
+    "isposinf": lambda lib, x: lib.where(lib.isposinf(x), 3.0, lib.where(lib.isneginf(x), -3.0, x)),
+    "count": lambda lib, x: lib.isnan(x).sum() + lib.isfinite(x).mean(),
+    "put": lambda lib, x: lib.where(lib.isfinite(x), x, lib.ones(4)).max(),
+    **{name: lambda lib, x, name=name: getattr(lib, name)(x) for name in NAN_FUNCTIONS},
+}
+ENDS = [
+    ([1.0, 2.0, 4.0, 5.0], [1.0, numpy.nan, 3.0, numpy.nan]),
+    ([1.0, numpy.nan, 4.0, 5.0], [1.0, 7.0, 3.0, numpy.nan]),
+    ([-3.0, 2.0, 4.0, -5.0], [numpy.nan, numpy.nan, numpy.nan, 2.5]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ENDS)))
+@pytest.mark.parametrize("name", MASKS)
+def test_what_is_not_a_number_is_asked_for_at_both_ends(name, number):
+    f, (x, r) = MASKS[name], ENDS[number]
+    with numpy.errstate(all="ignore"):
+        value, residual = f(numpy, numpy.array(x)), f(numpy, numpy.array(r))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        made = f(np, np.decompose(np.array(x), baseline=np.array(r)))
+    assert not said or name in ("nanmax", "nanmin")  # nan counts as an infinity in these
+    numpy.testing.assert_allclose(made.value, value)
+    numpy.testing.assert_allclose(made.residual, residual)
+    there = numpy.isfinite(value) & numpy.isfinite(residual)
+    missing = numpy.asarray(made.value * 1.0 - made.residual * 1.0 - made.components.sum(0))
+    sizes = 1 + numpy.asarray(abs(made.components).sum(0))
+    assert said or (abs(missing) <= 1e-14 * sizes)[there].all()
+
+
+@pytest.mark.parametrize("ends", itertools.product([1.0, 2.0, 3.0, -numpy.inf], repeat=4), ids=str)
+def test_lines_from_infinity_that_never_lead_contribute_nothing(ends):
+    x, r = numpy.array([ends[:2], ends[2:]])
+    want, base = x.max(), r.max()
+    for f in (np.max, lambda t: np.maximum(t[0], t[1]), lambda t: torch.amax(t.tensor, 0)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            made = np.asarray(f(np.decompose(np.array(x), baseline=np.array(r))))
+        assert (made.value, made.residual) == (want, base)
+        if not (numpy.isfinite(want) and numpy.isfinite(base)):
+            continue
+        components = numpy.asarray(made.components)
+        if numpy.isfinite(components).all():
+            numpy.testing.assert_allclose(want - base - components.sum(0), 0, atol=1e-14)
+            leads = (x == want) | (r == base)
+            assert not components[~leads].any()
+        else:
+            assert said
+
+
+# -- jumps of two arguments, two results -------------------------------------------------------------------------------
+
+
+PAIRS = {
+    "remainder": numpy.remainder,
+    "fmod": numpy.fmod,
+    "floor_divide": numpy.floor_divide,
+    "copysign": numpy.copysign,
+    "divmod": lambda a, b: numpy.divmod(a, b)[0],
+    "divmod's remainder": lambda a, b: numpy.divmod(a, b)[1],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_jumps_of_two_arguments_are_their_shapley_values(name, dtype):
+    source = numpy.random.default_rng(0)
+    x, y, r, s = source.normal(size=(4, 200)).astype(dtype)
+    f = PAIRS[name]
+    mine = {"divmod": lambda a, b: np.divmod(a, b)[0], "divmod's remainder": lambda a, b: np.divmod(a, b)[1]}
+    a, b = np.decompose(
+        (np.array(x), np.array(y)), baseline=(np.array(r), np.array(s)), groups=(np.zeros(200, int), np.ones(200, int))
+    )
+    made = mine.get(name, getattr(np, name, None))(a, b)
+    first = (f(x, s) - f(r, s)) / 2 + (f(x, y) - f(r, y)) / 2
+    last = (f(r, y) - f(r, s)) / 2 + (f(x, y) - f(x, s)) / 2
+    sizes = abs(f(x, s)) + abs(f(r, y)) + abs(f(x, y)) + abs(f(r, s))
+    for part, want in zip(made.components, (first, last), strict=True):
+        assert (abs(numpy.asarray(part) - want) <= 4 * numpy.finfo(dtype).eps * sizes).all()
+
+
+# -- reverse mode ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_contributions_that_cancel_to_rounding_errors_of_half_precision_are_said(dtype):
+    x, r = np.array([1.315, 0.7], dtype), np.array([-2.5, 0.2], dtype)
+
+    def steps(x):
+        wide = np.repeat(x, 3).astype("float32")  # whose gradients are rounded to half precision, before they are summed
+        return np.ceil((wide * np.array([1.0, -0.7, -0.299999, 1.0, -0.7, -0.299999], "float32")).sum())
+
+    with pytest.warns(np.exceptions.DecompositionWarning, match="they cancel, before a jump"):
+        found = np.attribute(steps, x, baseline=r)
+    assert not abs(found.error) <= 1  # of the jump from 0 to 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_contributions_that_do_not_cancel_are_not_said_to(dtype):
+    found = np.attribute(lambda x: (100 * x).sum(), np.array([1.0, 2.0, 3.0], dtype))  # warnings are errors
+    assert found.attribution.tolist() == [100, 200, 300]
