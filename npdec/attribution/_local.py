@@ -108,8 +108,9 @@ def _warn_if_large(
     for v, r in zip(problem.values, problem.residuals, strict=True):
         there = there + (v - r).abs().sum().to(there.device)
     if bool((torch.isfinite(there) & ~(shares.abs().sum(-1) <= most * there)).any()):
+        times = "a million" if most == STEEP else f"{most:.0f}"
         _util.warn(
-            f"attribute: contributions are more than {most:.0f} times as large as the value, the residual and the "
+            f"attribute: contributions are more than {times} times as large as the value, the residual and the "
             f"changes of the inputs: they cancel, before a jump, a pole or a steep slope{more}",
             DecompositionWarning,
         )
