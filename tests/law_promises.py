@@ -284,8 +284,8 @@ class Check:
                 both = (components * weights).reshape(len(components), -1).sum(1)
                 forward[: len(both)] += both
         assert found.attribution.shape == forward.shape
-        # Before a jump contributions may cancel to what rounding leaves of them. Forward mode has their sum there, reverse
-        # mode multiplies each with the slope of the jump, and says so where they cancel: that is no difference of law.
+        # Before a jump contributions may cancel to what rounding leaves of them. Forward mode has their sum there,
+        # reverse mode multiplies each with the slope of the jump, and says so where they cancel: no other law.
         if not any("they cancel" in str(w.message) for w in said):
             self._same("reverse", forward, _wide(found.attribution.tensor).real)
 

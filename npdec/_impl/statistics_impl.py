@@ -170,7 +170,7 @@ def correlations(x: torch.Tensor) -> torch.Tensor:
     rule of its own: contributions to a covariance are rounded to the digits of the larger one of the value and the
     residual, and a quotient by a small deviation would leave none of them."""
     if has_torch_function((x,)):
-        return handle_torch_function(correlations, (x,), x)  # type: ignore[no-any-return]
+        return handle_torch_function(correlations, (x,), x)
     c = cov(x, dtype=x.dtype)
     if not c.ndim:
         return c / c

@@ -80,6 +80,16 @@ def operator(self, other):
         return NotImplemented
     return _function._general((self, other), self)
 """,
+    # As without writing: torch raises to a number in another way than to a tensor that holds it.
+    "power in place": """
+def operator(self, other):
+    if type(other) in _numbers and (self._d.is_floating_point or self._d.is_complex):
+        made = self ** other
+        if made._d is self._d:
+            self[...] = made
+            return self
+    return _general(self, other)
+""",
     "fast": """
 def operator(self, other):
     d = self._d
@@ -116,11 +126,15 @@ def operator(self, other):
     else:
         return _slow(self, other)
     t = self._t
-    if kind is _Array and (_shares(t, given) or (t.is_complex() and not t.is_contiguous())):
-        return _slow(self, other)  # what is read may have been written; strided complex products round otherwise
+    write = _torch
+    if kind is _Array:
+        if _shares(t, given):
+            return _slow(self, other)  # what is read may have been written
+        if t.is_complex():
+            write = _apart  # torch's loops for complex numbers round otherwise in place
     if type(t) is _Tensor and not t.requires_grad and _is_free(self):
         try:
-            _torch(t, given)
+            write(t, given)
             return self
         except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
             pass
@@ -224,7 +238,11 @@ def attach_operators(functions: Iterable[Any]) -> None:
             slow = _fast(function, slow, without=_COMPLEX, torch_function=spec.reflected)
         _attach(ArrayMethods, reflected, slow)
         if function.nout == 1:
-            _attach(Composition, in_place, _fast_in_place(function, _make("in place", function, in_place)))
+            slow = _make("in place", function, in_place)
+            if stem == "pow":
+                numbers = frozenset({int, float, complex})
+                slow = _make("power in place", function, in_place, _general=slow, _numbers=numbers)
+            _attach(Composition, in_place, _fast_in_place(function, slow))
 
 
 def _fast(
@@ -279,6 +297,7 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
         _torch=method,
+        _apart=_copied_into(function._torch) if function._torch is not None else method,
         _is_free=is_free,
         _shares=shares_memory,
     )

@@ -12,11 +12,13 @@ import torch.nn.functional as F
 
 from npdec._decomposed.aliasing import shares_memory
 from npdec._decomposed.axes import lead
+from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.overwriting import are_distinct, put
 from npdec._decomposed.registry import Answer
 from npdec._decomposed.shared_storage import due, ready
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
+from npdec._impl._storage import laid_out_alike
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_wrapped
@@ -41,13 +43,13 @@ def method(name: str) -> Answer:
     if not functions:
         return NO_INPLACE
 
-    def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return _applied(functions[0], args, kwargs)
+    def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return _applied(functions[0], args, kwargs, func)
 
     return Answer(rule, delegates=True)
 
 
-def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any], in_place: Function | None = None) -> Any:
     """The function's result, written into its first argument."""
     args = list(args) if args else [kwargs["input"]]
     kwargs = {key: item for key, item in kwargs.items() if key != "input"}
@@ -56,7 +58,24 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any]) ->
         args[0] = target.clone()  # backward will want what is overwritten
     result = function(*args, **kwargs)
     _check_cast(result, target)
+    known = isinstance(result, DecomposedTensor) and not tracing() and not result.value.requires_grad
+    if in_place is not None and target.is_complex() and known:
+        result = _rounded_in_place(in_place, result, target, args[1:], kwargs)
     return assign(target, result, (*args[1:], *kwargs.values()))
+
+
+def _rounded_in_place(
+    function: Function, made: DecomposedTensor, target: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any]
+) -> DecomposedTensor:
+    """`made` with the value that the function itself writes: its loops for complex numbers round otherwise in place."""
+    value = laid_out_alike(_value(target).detach())
+    with torch.no_grad():
+        function(value, *map(_value_of_any, args), **{key: _value_of_any(item) for key, item in kwargs.items()})
+    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
+
+
+def _value_of_any(arg: Any) -> Any:
+    return arg.value.detach() if isinstance(arg, DecomposedTensor) else arg
 
 
 def _check_cast(result: Any, target: torch.Tensor) -> None:

@@ -129,7 +129,9 @@ def test_contributions_that_cancel_to_rounding_errors_of_half_precision_are_said
     x, r = np.array([1.315, 0.7], dtype), np.array([-2.5, 0.2], dtype)
 
     def steps(x):
-        wide = np.repeat(x, 3).astype("float32")  # whose gradients are rounded to half precision, before they are summed
+        wide = np.repeat(x, 3).astype(
+            "float32"
+        )  # whose gradients are rounded to half precision, before they are summed
         return np.ceil((wide * np.array([1.0, -0.7, -0.299999, 1.0, -0.7, -0.299999], "float32")).sum())
 
     with pytest.warns(np.exceptions.DecompositionWarning, match="they cancel, before a jump"):
