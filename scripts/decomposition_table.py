@@ -75,6 +75,7 @@ FORMS = {
     **dict.fromkeys("view scatter scatter_add detach clone contiguous to narrow pad".split(), "linear"),
     **dict.fromkeys("index_select index_add index_copy".split(), "linear"),
     **dict.fromkeys("lt le gt ge eq ne signbit searchsorted bucketize isclose".split(), "step"),
+    **dict.fromkeys("isnan isinf isfinite isneginf isposinf".split(), "step"),
     **dict.fromkeys("__lt__ __le__ __gt__ __ge__ __eq__ __ne__".split(), "step"),
     **dict.fromkeys("less less_equal greater greater_equal not_equal".split(), "step"),
     **dict.fromkeys("logical_and logical_or logical_xor logical_not all any count_nonzero".split(), "logic"),

@@ -135,12 +135,12 @@ def _complex_extreme(name: str, a: torch.Tensor, axes: tuple[int, ...]) -> torch
 def complex_position(name: str, a: torch.Tensor, axis: int) -> torch.Tensor:
     """Where the extreme of complex values is first: by real part, then imaginary part; or the first nan."""
     best_of = _EXTREMES[name]
-    worst = -torch.inf if best_of is torch.amax else torch.inf
+    worst, worst_of = (-torch.inf, torch.amin) if best_of is torch.amax else (torch.inf, torch.amax)
     re, im = torch.real(a), torch.imag(a)
     nan = torch.isnan(re) | torch.isnan(im)
     re, im = torch.where(nan, worst, re), torch.where(nan, worst, im)
     leads = re == best_of(re, axis, True)
-    best = best_of(torch.where(leads, im, worst), axis, True)
+    best = best_of(torch.where(leads, im, worst_of(im, axis, True)), axis, True)
     found = torch.where(torch.any(nan, axis, True), nan, leads & (im == best))
     return torch.argmax(found.to(torch.uint8), axis)
 

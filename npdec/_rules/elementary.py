@@ -117,24 +117,24 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
     base = r.amax(dim, keepdim) if sign > 0 else r.amin(dim, keepdim)
     fractions = leading_fractions(sign * x, sign * r, dim % x.ndim)
     components = weighted(values, fractions, [dim], keepdim)
-    if isinstance(components, torch.Tensor) and not (values.whole or tracing() or mapped()):
-        components = _of_leaders(components, values, fractions, dim, sign, keepdim)
-    return DecomposedTensor(value, base, components, values.labels, values.whole)
+    made = DecomposedTensor(value, base, components, values.labels, values.whole)
+    looked_at = isinstance(components, torch.Tensor) and not (values.whole or tracing() or mapped())
+    if looked_at and not bool(torch.isfinite(components.sum())):
+        _leave_out(made, values, fractions, dim, sign, keepdim)
+    return made
 
 
-def _of_leaders(
-    components: torch.Tensor, values: DecomposedTensor, fractions: torch.Tensor, dim: int, sign: int, keepdim: bool
-) -> torch.Tensor:
-    """The contributions as they are, if they are finite; else without those of elements that never lead."""
-    if bool(torch.isfinite(components.sum())):
-        return components
+def _leave_out(
+    made: DecomposedTensor, values: DecomposedTensor, fractions: torch.Tensor, dim: int, sign: int, keepdim: bool
+) -> None:
+    """Take what is infinite out of the contributions to `made` where it is of elements that never lead."""
     never = fractions == 0
     for part in (values.value, values.residual):  # a line to infinity may lead at one point, where the maximum jumps
         never = never & (part != (part.amax(dim, True) if sign > 0 else part.amin(dim, True)))
-    made = torch.where(never, 0, values.components * fractions).sum(dim % values.ndim + 1, keepdim)
-    if not bool(torch.isfinite(made).all()):
+    made.components = torch.where(never, 0, values.components * fractions).sum(dim % values.ndim + 1, keepdim)
+    known = torch.isfinite(made.value) & torch.isfinite(made.residual)
+    if bool((known & ~torch.isfinite(made.components)).any()):
         warn_infinite("max" if sign > 0 else "min", values.value, values.residual)
-    return made
 
 
 def _extremum_along(sign: int) -> Function:
