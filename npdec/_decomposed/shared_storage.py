@@ -374,7 +374,7 @@ def _holders(tensors: Sequence[torch.Tensor], storage: torch.UntypedStorage) -> 
 
 def _check_alone(members: Sequence[torch.Tensor], known: Sequence[torch.Tensor]) -> None:
     """Raise RuntimeError if other tensors than these (and what they are views of) look at their memory."""
-    first = _value(members[0])
+    first, empty = _value(members[0]), not any(_value(member).numel() for member in members)
     traced = tracing()
     if traced or is_wrapped(first):
         raise NotImplementedError(
@@ -389,7 +389,7 @@ def _check_alone(members: Sequence[torch.Tensor], known: Sequence[torch.Tensor])
             everyone += found.living() if isinstance(found, Views) else [] if found is None else [found]
     holders = _undispatched(_holders, (), (everyone, storage))
     for attempt in range(2):
-        if torch._C._storage_Use_Count(storage._cdata) - 1 <= len(holders):  # `storage` itself is one
+        if empty or torch._C._storage_Use_Count(storage._cdata) - 1 <= len(holders):  # `storage` itself is one
             return
         if not attempt:
             gc.collect()  # tensors in dead cycles look at nothing

@@ -21,6 +21,7 @@ __all__ = [
     "of_what_stays",
     "warn_cancelled",
     "warn_infinite",
+    "warn_missing",
     "warn_of_factors",
     "warn_of_size",
     "watch_factors",
@@ -44,6 +45,15 @@ def warn_cancelled(name: str) -> None:
         f"{name}: the contributions to its argument cancel to less than a millionth of their sizes, or to rounding "
         "errors, where it jumps or is steep: its change is shared among those that move towards the value, in "
         "proportion to their sizes",
+        DecompositionWarning,
+    )
+
+
+def warn_missing(name: str) -> None:
+    """Warn that a jump is nobody's: nothing but rounding, or the sign of a zero, has moved the argument across it."""
+    _util.warn(
+        f"{name}: the value has jumped from the residual, though nothing but rounding has moved its argument: "
+        "the jump is missing from the contributions",
         DecompositionWarning,
     )
 

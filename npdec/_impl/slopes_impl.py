@@ -88,7 +88,8 @@ def mean_atan2(
     """The angle is the imaginary part of log z for z = x + iy; the mean of 1 / z is (log z_x − log z_r) / (z_x − z_r).
 
     Where the path crosses the negative x axis, y does, and has the jump there to itself. A path through the origin has
-    no derivative there: the change is shared by the two orders in which the arguments can move.
+    no derivative there: the change is shared by the two orders in which the arguments can move. If only one of them
+    does, it is that one's, though the other be a zero that changes its sign.
     """
     dy, dx = y - y_r, x - x_r
     unit = torch.maximum(torch.maximum(x.abs(), y.abs()), torch.maximum(x_r.abs(), y_r.abs()))
@@ -112,8 +113,8 @@ def mean_atan2(
     jumps = (jump.abs() > 1) & (dy != 0)
     by_y = by_y + torch.where(jumps, jump, 0) / torch.where(jumps, dy * unit, 1)
     lone_y, lone_x = f(y, x_r), f(y_r, x)
-    first = (lone_y - fr + fx - lone_x) / 2 / torch.where(dy == 0, 1, dy * unit)
-    second = (lone_x - fr + fx - lone_y) / 2 / torch.where(dx == 0, 1, dx * unit)
+    first = torch.where(dx == 0, fx - fr, (lone_y - fr + fx - lone_x) / 2) / torch.where(dy == 0, 1, dy * unit)
+    second = torch.where(dy == 0, fx - fr, (lone_x - fr + fx - lone_y) / 2) / torch.where(dx == 0, 1, dx * unit)
     return torch.where(origin, first.detach(), by_y), torch.where(origin, second.detach(), by_x)
 
 

@@ -54,10 +54,8 @@ REFUSED: dict[str, str] = {
             batch_norm_backward_reduce
         """,
         _INTEGERS: """
-            bitwise_left_shift bitwise_right_shift bitwise_left_shift_ bitwise_right_shift_ bitwise_and_ bitwise_or_
-            bitwise_xor_ bitwise_not_ gcd_ lcm_ __lshift__ __rshift__ __ilshift__ __irshift__ __iand__ __ior__ __ixor__
-            __rlshift__ __rrshift__
-            unravel_index
+            bitwise_left_shift bitwise_right_shift bitwise_left_shift_ bitwise_right_shift_ gcd_ lcm_ __lshift__
+            __rshift__ __ilshift__ __irshift__ __rlshift__ __rrshift__ unravel_index
         """,
         _CALLBACK: "apply_ map_ map2_",
         _OTHER_MEMORY: "__dlpack__ const_data_ptr share_memory_",

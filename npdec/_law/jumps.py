@@ -18,12 +18,10 @@ from npdec._decomposed.axes import lead
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import sparse
 from npdec._decomposed.reverse_graph import no_graph
-from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
+from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite, warn_missing
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
-from npdec.exceptions import DecompositionWarning
 
 __all__ = ["moved", "share_of_jump", "stepped"]
 
@@ -64,7 +62,7 @@ def share_of_jump(
     usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
     if slope is not None and len(components) == 1 and not tracing() and not mapped():
-        multiplier = _of_rounding(multiplier, difference, total, size, bounded & apart, slope)
+        multiplier = _of_rounding(multiplier, difference, total, size, bounded, slope)
     rare = jumps & ~usual
     if slope is not None:  # components that cancel have it, though the function has not moved
         rare = rare | (bounded & ~apart & (gross > 0))
@@ -85,11 +83,7 @@ def share_of_jump(
             warn_infinite(name)
         lost = cancelled & (jump.abs() > rounding)
         if bool((lost & (gross == 0)).any()):
-            _util.warn(
-                f"{name}: the value has jumped from the residual, though nothing but rounding has moved its argument: "
-                "the jump is missing from the contributions",
-                DecompositionWarning,
-            )
+            warn_missing(name)
         elif bool(lost.any()):
             warn_cancelled(name)
     shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))

@@ -27,7 +27,7 @@ from npdec._decomposed.registry import Rule, Trait, mean_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
-from npdec._decomposed.size_warnings import STEEP, change, warn_of_size
+from npdec._decomposed.size_warnings import STEEP, change, warn_missing, warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
@@ -138,6 +138,7 @@ def pointwise_in_all(call: Call) -> Any:
         closed = mean_of(func)
         if closed is not None and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
             means = closed(*ends[0], *ends[1], path, fx, fr)
+            _look_for_jumps(name_of(func), means, ends, fx, fr)
         else:
             name = getattr(func, "__name__", str(func))
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
@@ -156,6 +157,19 @@ def pointwise_in_all(call: Call) -> Any:
         given = [c.numbers if isinstance(c, Entries) else c for c in (made, *components)]
         warn_of_size(name_of(func), given[:1], given[1:], [value], [residual], call.whole)
     return pack(value, residual, made, labels, call.whole)
+
+
+def _look_for_jumps(
+    name: str, means: Sequence[torch.Tensor], ends: Sequence[Sequence[torch.Tensor]], fx: torch.Tensor, fr: torch.Tensor
+) -> None:
+    """Warn where a closed form leaves out a jump: that of an angle, of a zero that has changed its sign."""
+    with torch.no_grad():
+        missing = fx - fr
+        for mean, x, r in zip(means, *ends, strict=True):
+            missing = missing - mean * (x - r)
+        size = missing.abs()
+        if bool(((size > 1) & (size > 0.5 * (fx - fr).abs())).any()):
+            warn_missing(name)
 
 
 def _is_elementwise(call: Call) -> bool:

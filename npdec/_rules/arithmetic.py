@@ -213,6 +213,9 @@ _IN_PLACE = {
     "floor_divide_": "__ifloordiv__",
     "remainder_": "__imod__",
     "pow_": "__ipow__",
+    "bitwise_and_": "__iand__",
+    "bitwise_or_": "__ior__",
+    "bitwise_xor_": "__ixor__",
 }
 
 

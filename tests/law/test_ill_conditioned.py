@@ -121,6 +121,69 @@ def test_jumps_of_two_arguments_are_their_shapley_values(name, dtype):
         assert (abs(numpy.asarray(part) - want) <= 4 * numpy.finfo(dtype).eps * sizes).all()
 
 
+# -- zeros that change their signs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signs", itertools.product([0.0, -0.0], repeat=2), ids=str)
+@pytest.mark.parametrize(
+    "ends", [(-1.0, 2.0), (2.0, -1.0), (-0.0, 0.0), (0.0, -1.0), (-1.0, 0.0), (-2.0, -1.0)], ids=str
+)
+def test_an_angle_jumps_with_what_moves_or_says_so(ends, signs):
+    (r, x), (s, y) = ends, signs
+    change = numpy.arctan2(y, x) - numpy.arctan2(s, r)
+    through_the_origin = r * x <= 0 and r != x
+    for made in (
+        lambda: np.arctan2(*np.decompose((np.array(y), np.array(x)), baseline=(np.array(s), np.array(r)), labels="yx")),
+        lambda: np.angle(np.decompose(np.array(complex(x, y)), baseline=np.array(complex(r, s)))),
+    ):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = made()
+        components = numpy.asarray(found.components)
+        assert components[-1] == (change if through_the_origin else 0)
+        assert not components[:-1].any()
+        assert bool(said) == (components.sum() != change)
+
+
+@pytest.mark.parametrize("steps", [np.remainder, np.fmod, np.floor_divide], ids=lambda f: f.__name__)
+def test_counts_that_cancel_have_the_slope_in_reverse_mode_too(steps):
+    x, r = np.array([0.2, 0.7, 1.4]), np.array([0.7, 0.2, 1.2])
+
+    def counted(x):
+        return (steps((x > 0.5).sum() * 1.0, 1.5) * np.array([1.0])).sum()
+
+    forward = np.attribute(counted, x, baseline=r, mode="forward")
+    reverse = np.attribute(counted, x, baseline=r)
+    slope = 0.0 if steps is np.floor_divide else 1.0
+    numpy.testing.assert_allclose(forward.attribution, numpy.array([-1.0, 1.0, 0.0]) * slope)
+    numpy.testing.assert_allclose(reverse.attribution, forward.attribution)
+
+
+@pytest.mark.parametrize("kept", [lambda x: x.tensor.unbind(0), lambda x: x.tensor[:0], lambda x: x.tensor.numpy()])
+def test_a_write_of_no_elements_is_one_whoever_looks_at_the_memory(kept):
+    x = np.zeros((2, 0))
+    other = kept(x)
+    np.fill_diagonal(x, np.decompose(np.ones(3)))
+    x[...] = np.decompose(np.ones((1, 1)))[:, :0]
+    assert x.shape == (2, 0)
+    assert other is not None
+
+
+@pytest.mark.parametrize("name", ["or", "and", "xor"])
+def test_logic_of_conditions_in_place(name):
+    x = np.decompose(np.array([1.0, 2.0, -1.0, 4.0]), baseline=np.array([-1.0, 2.0, 3.0, -4.0]))
+    carrying, plain = x > 0, np.array([True, False, True, False])
+    for a, b in ((carrying, plain), (plain, carrying), (carrying, x > 1.5)):
+        made = np.asarray(getattr(torch.Tensor, f"__i{name}__")(a.tensor.clone(), b.tensor))
+        value, residual = (
+            getattr(numpy, f"logical_{name}")(*(numpy.asarray(getattr(c, part)) for c in (a, b)))
+            for part in ("value", "residual")
+        )
+        assert (numpy.asarray(made.value) == value).all()
+        assert (numpy.asarray(made.residual) == residual).all()
+        assert (numpy.asarray(made.components.sum(0)) == value * 1.0 - residual).all()
+
+
 # -- reverse mode ------------------------------------------------------------------------------------------------------
 
 
