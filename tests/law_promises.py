@@ -146,7 +146,8 @@ class Check:
                     moved = quietly(lambda inputs=inputs: program.run(self._copies(inputs), self._mover(source)))
                     for name in farthest:
                         if moved[name].shape == rest[name].shape:
-                            change = _wide(moved[name].tensor) - _wide(rest[name].tensor)
+                            with numpy.errstate(invalid="ignore"):
+                                change = _wide(moved[name].tensor) - _wide(rest[name].tensor)
                             largest = _largest(change[numpy.isfinite(change)])
                             farthest[name] = max(farthest[name], largest)
             except Exception:  # the path leaves the domain of a function

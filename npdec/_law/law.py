@@ -98,7 +98,7 @@ def two_orders(call: Call) -> Any:
             difference, step = (first + last) / 2, change(t.value, t.residual)
         sizes = t.value.abs() + t.residual.abs()
         parts = lead(components, difference.ndim) if isinstance(components, torch.Tensor) else components
-        return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value))
+        return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value.expand_as(difference)))
 
     def one(
         value: torch.Tensor,

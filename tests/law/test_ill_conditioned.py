@@ -159,6 +159,19 @@ def test_counts_that_cancel_have_the_slope_in_reverse_mode_too(steps):
     numpy.testing.assert_allclose(reverse.attribution, forward.attribution)
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_slopes_beside_jumps_are_those_of_each_element(mode):
+    x, r = np.array([0.2, 0.7, 1.4]), np.array([0.7, 0.2, 1.2])
+
+    def rests(x):  # the count does not change, as what moves it cancels; it is divided by six numbers that move
+        return np.remainder((x > 0.5).sum() * 1.0, np.array([[1.1], [1.3]]) + 0.01 * x)[1, 2]
+
+    found = np.attribute(rests, x, baseline=r, mode=mode)
+    divisor, base = 1.3 + 0.01 * 1.4, 1.3 + 0.01 * 1.2
+    wanted = [-1.0, 1.0, 2.0 % divisor - 2.0 % base]
+    numpy.testing.assert_allclose(numpy.asarray(found.attribution), wanted)
+
+
 @pytest.mark.parametrize("kept", [lambda x: x.tensor.unbind(0), lambda x: x.tensor[:0], lambda x: x.tensor.numpy()])
 def test_a_write_of_no_elements_is_one_whoever_looks_at_the_memory(kept):
     x = np.zeros((2, 0))
