@@ -290,8 +290,25 @@ class Check:
         if not any("they cancel" in str(w.message) for w in said):
             self._same("reverse", forward, _wide(found.attribution.tensor).real)
 
+    @functools.cached_property
+    def _shortest(self) -> float:
+        """How much larger the inputs are than their changes, at most.
+
+        Forward mode knows the change of a number by its components, to all digits. Reverse mode knows its two ends,
+        whose difference has lost the digits that they have in common; and where a function jumps between them, the
+        multiplier, which is the jump over this difference, has no more.
+        """
+        found = 1.0
+        for x, r in zip(self.values, self.baselines, strict=True):
+            ends = _wide(x.tensor), _wide(r.tensor)
+            moved = ends[0] != ends[1]
+            found = max([found, *((abs(ends[0]) + abs(ends[1]))[moved] / abs(ends[0] - ends[1])[moved]).tolist()])
+        return found
+
     def _same(self, promise: str, forward: Any, other: Any) -> None:
         error = _largest(forward - other)
+        if error <= MULTIPLE * self.coarsest * self._shortest * abs(forward).sum():
+            return
         size = sum(float(self.made[name].sizes.sum()) for name in self.summed)
         if not any(self.allowed(name, size, error) for name in self.summed) and not self.heard:
             raise Broken(promise, "+".join(self.summed), f"{other} instead of {forward}")

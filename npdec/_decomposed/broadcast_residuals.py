@@ -93,6 +93,7 @@ def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | No
     if rows is a and columns.shape == b.shape:
         return None
     if a.ndim == b.ndim == 3 and len(rows) != len(columns):  # torch.bmm broadcasts no batch
-        rows, columns = rows.expand(len(a), -1, -1), columns.expand(len(a), -1, -1)
+        count = len(a) if len(b) == 1 else len(b)
+        rows, columns = rows.expand(count, -1, -1), columns.expand(count, -1, -1)
     made: torch.Tensor = call.func(rows, columns)
     return made

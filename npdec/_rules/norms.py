@@ -19,6 +19,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.kept_components import entries, handed_on
 from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl import statistics_impl
 from npdec._impl._util import single, working_dtype
@@ -27,7 +28,7 @@ from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segmen
 from npdec._law import law
 from npdec._law.discrete import with_numbers
 from npdec._law.mean_gradient import mean_gradients
-from npdec._rules.by_formula import by_formula
+from npdec._rules.by_formula import own_numbers
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -271,7 +272,10 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
             images.append(matrix * length.unsqueeze(-1) @ basis)
     components = _rows(x.components.to(dtype), axes, 1)
     made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
-    return DecomposedTensor(value, residual, _back(made, x.shape, axes), x.labels, x.whole)
+    made = _back(made, x.shape, axes)
+    if not x.whole:
+        warn_of_size("normalize", [made], [x.components], [value], [residual], whole=False)
+    return DecomposedTensor(value, residual, made, x.labels, x.whole)
 
 
 @rule("cosine_similarity")
@@ -288,12 +292,12 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
     return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.whole)
 
 
-def _correlations(x: Any) -> Any:
+@rule(statistics_impl.correlations)
+def _correlations(func: Function, x: Any) -> Any:
     """The inner products of the variables' deviations from their means, as unit vectors."""
-    deviations = x - x.mean(1, keepdim=True)
+    deviations = x - statistics_impl.average(x, 1).unsqueeze(1)
     rows = deviations / torch.linalg.vector_norm(deviations, dim=1, keepdim=True)
-    made = torch.matmul(rows, rows.mT.conj()).squeeze()
-    return made if made.ndim else made / made
-
-
-rule(statistics_impl.correlations)(by_formula(_correlations))
+    product = torch.matmul(rows, rows.mT.conj()).squeeze()
+    made = own_numbers(func, (x,), {}, product if product.ndim else product / product)
+    warn_of_size("corrcoef", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], made.whole)
+    return made

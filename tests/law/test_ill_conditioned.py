@@ -219,3 +219,29 @@ def test_contributions_that_cancel_to_rounding_errors_of_half_precision_are_said
 def test_contributions_that_do_not_cancel_are_not_said_to(dtype):
     found = np.attribute(lambda x: (100 * x).sum(), np.array([1.0, 2.0, 3.0], dtype))  # warnings are errors
     assert found.attribution.tolist() == [100, 200, 300]
+
+
+# -- products of equal rows --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batches", [(1, 3), (3, 1), (3, 3), (1, 1), (1, 0), (0, 1)], ids=str)
+@pytest.mark.parametrize("equal", ["rows", "columns", "both"])
+def test_batches_of_equal_rows_broadcast_in_products(batches, equal):
+    source = numpy.random.default_rng(0)
+    x, y = source.normal(size=(batches[0], 2, 4)), source.normal(size=(batches[1], 4, 3))
+    row = numpy.ones(4) if equal != "columns" else source.normal(size=(2, 4))
+    column = numpy.ones((4, 1)) if equal != "rows" else source.normal(size=(4, 3))
+    r, s = np.broadcast_to(np.array(row), x.shape), np.broadcast_to(np.array(column), y.shape)
+    a = np.decompose(np.array(x), baseline=r, labels=[*"stuv"], axis=2)
+    b = np.decompose(np.array(y), baseline=s, labels=[*"xyz"], axis=2)
+    made = np.matmul(a, b)
+    base = numpy.broadcast_to(row, x.shape) @ numpy.broadcast_to(column, y.shape)
+    numpy.testing.assert_allclose(made.residual, base)
+    numpy.testing.assert_allclose(made.value, x @ y)
+    numpy.testing.assert_allclose(made.components.sum(0), x @ y - base, atol=1e-12)
+
+
+def test_unit_vectors_of_what_has_cancelled_say_that_they_are_large():
+    x = np.decompose(np.array([[0.1, 0.2, -0.3]]))
+    with pytest.warns(np.exceptions.DecompositionWarning, match="normalize: contributions are more than a million"):
+        torch.nn.functional.normalize(x.tensor.sum(1, keepdim=True))
