@@ -21,7 +21,7 @@ from npdec._decomposed.kept_components import entries, handed_on
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, carries
-from npdec._impl import statistics_impl
+from npdec._impl import reduction_impl, statistics_impl
 from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
@@ -295,7 +295,7 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
 @rule(statistics_impl.correlations)
 def _correlations(func: Function, x: Any) -> Any:
     """The inner products of the variables' deviations from their means, as unit vectors."""
-    deviations = x - statistics_impl.average(x, 1).unsqueeze(1)
+    deviations = x - reduction_impl.mean(x, (1,)).unsqueeze(1)
     rows = deviations / torch.linalg.vector_norm(deviations, dim=1, keepdim=True)
     product = torch.matmul(rows, rows.mT.conj()).squeeze()
     made = own_numbers(func, (x,), {}, product if product.ndim else product / product)
