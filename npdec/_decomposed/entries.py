@@ -91,7 +91,7 @@ class Entries:
 
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""
-        return self.coalesced().numbers.abs().sum(0)
+        return self.apart().numbers.abs().sum(0)
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
@@ -113,8 +113,7 @@ class Entries:
 
     def sizes(self) -> torch.Tensor:
         """The sum of the magnitudes of each component's elements, (C,)."""
-        one = self.coalesced()
-        return one._by_owner(one.numbers.abs())
+        return self._by_owner(self.apart().numbers.abs())
 
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
@@ -137,6 +136,20 @@ class Entries:
         new[1:] += 1
         return Entries(self.numbers, new.to(self.owners.device)[self.owners], count)
 
+    def apart(self) -> Entries:
+        """The same, of which no component has two numbers other than zero at an element."""
+        if not 1 < len(self.owners) <= _FEW:
+            return self.coalesced()
+        made = self
+        for i, row in enumerate(self.owners[1:], 1):
+            for j, other in enumerate(self.owners[:i]):
+                same = row == other
+                if bool((same & (row != 0)).any()):
+                    made = made.like(self.numbers.clone()) if made is self else made
+                    made.numbers[j] += torch.where(same, made.numbers[i], 0)
+                    made.numbers[i] = torch.where(same, 0, made.numbers[i])
+        return made
+
     def coalesced(self) -> Entries:
         """The same with no component twice at an element."""
         if len(self.numbers) == 1:
@@ -144,7 +157,7 @@ class Entries:
         size, step = self.numbers[0].numel(), max(1, _COLUMN // len(self.numbers))  # sorting takes memory for each pair
         if size <= step:
             return self._coalesced()
-        pieces = [self._columns(i, step)._coalesced() for i in range(0, size, step)]
+        pieces = [self.columns(i, step)._coalesced() for i in range(0, size, step)]
         width, shape = max(len(piece.numbers) for piece in pieces), self.numbers.shape[1:]
         pieces = [piece.wider(width) for piece in pieces]
         numbers, owners = (
@@ -153,9 +166,10 @@ class Entries:
         )
         return Entries(numbers, owners, self.count)
 
-    def _columns(self, start: int, length: int) -> Entries:
+    def columns(self, start: int, length: int) -> Entries:
         """Those of some of the elements, in a row."""
-        numbers, owners = (part.flatten(1)[:, start : start + length] for part in (self.numbers, self.owners))
+        size = len(self.numbers), self.numbers[0].numel()
+        numbers, owners = (part.reshape(size)[:, start : start + length] for part in (self.numbers, self.owners))
         return Entries(numbers, owners, self.count)
 
     def _coalesced(self) -> Entries:
@@ -189,7 +203,26 @@ class Entries:
         if keepdim:
             shape = [1 if axis in axes else n for axis, n in enumerate(self.numbers.shape[1:])]
             numbers, owners = (t.reshape(len(t), *shape) for t in (numbers, owners))
-        return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed().smallest()
+        return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed()._narrowed().smallest()
+
+    def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
+        """The sums over axes of the value, of each element times a weight. Few of these may be other than zero, as those
+        of a maximum are: then no other elements are looked at."""
+        ndim = weights.ndim
+        axes = sorted({axis % ndim for axis in axes}) if ndim else []
+        kept = [axis for axis in range(ndim) if axis not in axes]
+        rows = weights.permute((*axes, *kept)).flatten(0, len(axes) - 1) if axes else weights[None]
+        used = rows != 0
+        width = int(used.sum(0).amax()) if rows.numel() else 0
+        if _FEW * width > len(rows) or not width:
+            return self.times(weights).reduced(axes, keepdim)
+        index = used.to(torch.uint8).topk(width, 0).indices
+        order = (0, *[axis + 1 for axis in axes], *[axis + 1 for axis in kept])
+        chosen = (t.permute(order).flatten(1, len(axes)) for t in (self.numbers, self.owners))
+        numbers, owners = (t.gather(1, index.expand(len(t), *index.shape)) for t in chosen)
+        made = Entries(numbers * rows.gather(0, index), owners, self.count).reduced([0])
+        shape = [1 if axis in axes else n for axis, n in enumerate(weights.shape)]
+        return made.reshape((self.count, *shape)) if keepdim else made
 
     def _trimmed(self) -> Entries:
         """The same without pairs that stand for nothing at all elements, if there are few to look at."""
@@ -202,11 +235,11 @@ class Entries:
 
     def gathered_up(self, index: torch.Tensor, size: int) -> Entries | None:
         """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
-        place beside each other. None if there are places of so many that most pairs would stand for nothing."""
+        place beside each other. None if there are places of so many that they are sooner found backwards."""
         places = index.expand(self.numbers.shape).reshape(-1)
         each = torch.bincount(places, minlength=size)
         width = max(1, int(each.amax())) if len(each) else 1
-        if width * size > 4 * (len(places) + size):
+        if width > _SEVERAL or width * size > 4 * (len(places) + size):
             return None
         order = torch.argsort(places)
         places = places[order]
@@ -251,11 +284,14 @@ class Entries:
             dtype = torch.promote_types(self.dtype, other.dtype)
             second = -other.numbers if negative else other.numbers
             made = Entries(torch.cat([self.numbers.to(dtype), second.to(dtype)]), torch.cat([mine, its]), self.count)
-        return (made._narrowed() if _FEW // 2 < len(made.numbers) <= _SEVERAL else made).smallest()
+        return made._narrowed().smallest()
 
     def _narrowed(self) -> Entries:
-        """The same with no component twice at an element, if that are fewer pairs: neighbours have some in common."""
-        some = self._columns(0, _COLUMN // len(self.numbers))
+        """The same with no component twice at an element, if these are several pairs, and that are fewer: neighbours have
+        some in common."""
+        if not _FEW // 2 < len(self.numbers) <= _SEVERAL:
+            return self
+        some = self.columns(0, _COLUMN // len(self.numbers))
         if some.numbers.numel() and len(some._coalesced().numbers) == len(self.numbers):
             return self
         made = self.coalesced()

@@ -108,7 +108,7 @@ def weighted(tensor: Decomposed, weights: torch.Tensor, axes: Sequence[int], kee
     """The components times weights of the value's shape, summed over some of its axes."""
     found = entries(tensor)
     if found is not None:
-        return found.times(weights).reduced(axes, keepdim)
+        return found.weighted(weights, axes, keepdim)
     components: torch.Tensor = tensor.components
     return (components * weights).sum([axis % tensor.ndim + 1 for axis in axes], keepdim)
 

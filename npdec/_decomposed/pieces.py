@@ -78,6 +78,7 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
         return DecomposedTensor(value, residual, cut, arg.labels, arg.whole)
 
     made: list[list[DecomposedTensor]] = []
+    value: Any = None
     with _util.saying_once():
         for start in range(0, n, step):
             answer = rule(
@@ -87,7 +88,8 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
             if not all(_has_entries(item, reverse) for item in items):
                 return None
             made.append(items)
-        value = func(*map(_plain, args), **{key: _plain(arg) for key, arg in kwargs.items()})
+            if not start:  # before there are more of the pieces, as its own steps take memory too
+                value = func(*map(_plain, args), **{key: _plain(arg) for key, arg in kwargs.items()})
     each = [list(pieces) for pieces in zip(*made, strict=True)]
     made.clear()
     if not isinstance(value, tuple):

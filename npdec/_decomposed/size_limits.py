@@ -11,7 +11,7 @@ import torch
 __all__ = ["MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
 
 MANY = 2**12  # components, from which on they may be too large
-_LARGE = 2**20  # numbers, from which on components are
+_LARGE = 2**19  # numbers, from which on components are
 
 # Whether a rule is running that need not make large components, as another way is open to it
 # (npdec._decomposed.vjp_components).

@@ -12,6 +12,9 @@ from collections.abc import Callable
 import torch
 
 _FEW = 4  # lines, up to which each is compared with each
+_MANY = 64  # lines, from which on those that may lead are chosen before
+_LEAST = 2**13  # numbers that are looked at together, at the least
+_MOST = 12  # parts of them
 
 
 def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
@@ -50,15 +53,17 @@ def _put_from_apart(fractions: torch.Tensor, value: torch.Tensor, residual: torc
         first += 1
     lead, rest = value.shape[1:first].numel(), value.shape[first:]
     apart = torch.broadcast_to(apart, (*apart.shape[: first - 1], *rest)).reshape(-1)
-    chosen = apart.nonzero().squeeze(1)
-    low = residual.expand(count, *residual.shape[1:first], *rest).reshape(count, 1, -1).index_select(2, chosen)
-    order = low.argsort(0, descending=True)
-    low = low.gather(0, order)
-    # Where the chosen are in memory, line by line in the order in which they start.
+    everything = apart.nonzero().squeeze(1)
+    start, end = residual.expand(count, *residual.shape[1:first], *rest).reshape(count, 1, -1), value.reshape(-1)
     turns = torch.arange(lead, device=value.device).unsqueeze(1)
-    places = (order * (lead * len(apart)) + (turns * len(apart) + chosen)).reshape(-1)
-    high = value.reshape(-1).index_select(0, places).reshape(count, lead, -1)
-    fractions.view(-1).index_copy_(0, places, _from_apart(high, low).reshape(-1))
+    for chosen in everything.split(max(-(-len(everything) // _MOST), _LEAST // (count * lead), 1)):
+        low = start.index_select(2, chosen)
+        order = low.argsort(0, descending=True)
+        low = low.gather(0, order)
+        # Where the chosen are in memory, line by line in the order in which they start.
+        places = (order * (lead * len(apart)) + (turns * len(apart) + chosen)).reshape(-1)
+        high = end.index_select(0, places).reshape(count, lead, -1)
+        fractions.view(-1).index_copy_(0, places, _from_apart(high, low).reshape(-1))
 
 
 def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
@@ -71,9 +76,30 @@ def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     fractions = _shared(((residual == height) & (value - residual == pitch)).to(value.dtype))
     moving = (goal != value.amax(0, keepdim=True))[0]
     if bool(moving.any()):
-        value, residual, *start = (t[:, moving] for t in (value, residual, height, pitch, goal))
-        fractions[:, moving] = _walked(value, residual, (start[0], start[1], start[2]), 0)
+        value, residual, *start = (
+            t if bool(moving.all()) else t[:, moving] for t in (value, residual, height, pitch, goal)
+        )
+        index = _leading(value, residual, (start[0], start[1], start[2])) if len(value) > _MANY else None
+        if index is None:
+            fractions[:, moving] = _walked(value, residual, (start[0], start[1], start[2]), 0)
+        else:
+            found = _walked(value.gather(0, index), residual.gather(0, index), (start[0], start[1], start[2]), 0)
+            fractions[:, moving] = torch.zeros_like(value).scatter_(0, index, found)
     return fractions.reshape(shape)
+
+
+def _leading(
+    value: torch.Tensor, residual: torch.Tensor, start: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+) -> torch.Tensor | None:
+    """The places, along the first axis, of lines among which are all that lead; None if these are not few. No line
+    leads that nowhere lies above the leader at the start, or nowhere above that at the end."""
+    height, pitch, goal = start
+    end = value.amax(0, keepdim=True)
+    last = torch.where(value == end, residual, -torch.inf).amax(0, keepdim=True)
+    may = ~(value <= goal) & (~(residual <= last) | ((value == end) & (residual == last)))
+    may |= (residual == height) & (value - residual == pitch)
+    width = int(may.sum(0).amax())
+    return may.to(torch.uint8).topk(width, 0).indices if 4 * width <= len(value) else None
 
 
 def _is_tame(numbers: torch.Tensor) -> bool:

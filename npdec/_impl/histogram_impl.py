@@ -10,9 +10,11 @@ import math
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _bins, _host, _order, _util
+from npdec._impl._by_elements import by_elements
 from npdec._impl.dtypes_impl import can_cast, kind, promote
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -20,19 +22,19 @@ from npdec._impl.dtypes_impl import can_cast, kind, promote
 
 def _add_up(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
     """How often each index below `size` occurs, or the sum of its weights, in float64 or complex128."""
-    if weights is not None:
-        weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
     if type(index) is not torch.Tensor:  # its contributions say how far each element was moved to another bin
-        bins = torch.arange(size, device=index.device)
-        hits = index.unsqueeze(-1) == bins
-        if weights is None:
-            return torch.sum(hits, 0)
-        added = torch.where(hits, weights.unsqueeze(-1), torch.zeros_like(weights).unsqueeze(-1))
-        # Added up one after the other, as below: that is the value to the last bit.
-        index, weights = bins.expand(added.shape).reshape(-1), added.reshape(-1)
+        return counted(index, weights, size)
     if weights is None:
         return torch.bincount(index, minlength=size)
+    weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
     return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
+
+
+def counted(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
+    """`_add_up` of places that may carry contributions: what has moved leaves one bin and comes to another."""
+    if has_torch_function((index,)):
+        return handle_torch_function(counted, (index,), index, weights, size)
+    return _add_up(index, weights, size)
 
 
 @public
@@ -94,6 +96,12 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
 
 def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     """The bin of each element, from 0; the last one includes its right edge. Outside of all: the number of bins."""
+    if type(edges) is torch.Tensor:
+        return by_elements(lambda x: _between(x, edges), x)
+    return by_elements(lambda x, *edges: _between(x, torch.stack(edges)), x, *edges.unbind())
+
+
+def _between(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     n = len(edges) - 1
     after = _order.search(edges, x, right=True)
     inside = (after > 0) & (_order.search(edges, x, right=False) <= n)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import Array, ArrayLike, Coefficients, Inexact, public
-from npdec._impl import creation_matrices_impl, linalg_decompositions_impl, linalg_impl
+from npdec._impl import _convolve, creation_matrices_impl, linalg_decompositions_impl, linalg_impl
 from npdec._impl._gufunc import widened
 from npdec._impl.dtypes_impl import promote, real_dtype
 from npdec._impl.products_impl import multiply
@@ -235,9 +235,15 @@ def polymul(a1: Coefficients, a2: Coefficients) -> Array:
     return widened(_convolved, a, b)
 
 
+_TABLE = 2**16  # products, beyond which they are added up in blocks
+
+
 def _convolved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Sums over the antidiagonals of the table of products: each row of the table moved one further to the right."""
+    a, b = (b, a) if len(a) > len(b) else (a, b)
     rows, columns = len(a), len(b)
+    if rows * columns > _TABLE:
+        return _convolve.correlate(b, torch.flip(a, (0,)), "full")
     table = torch.outer(a, b)
     padded = torch.cat([table, torch.zeros(rows, rows, dtype=a.dtype, device=a.device)], 1).reshape(-1)
     return torch.sum(padded[: rows * (rows + columns - 1)].reshape(rows, rows + columns - 1), 0, dtype=a.dtype)

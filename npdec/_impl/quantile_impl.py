@@ -1,15 +1,12 @@
 """Medians, quantiles and percentiles (NumPy's reference: order statistics).
 
 The elements of each slice are sorted and the wanted ones taken, by their order at the value. A quantile lies at a
-virtual index between two of them, for which Hyndman and Fan, "Sample quantiles in statistical packages" (The American
-Statistician 50, 1996), number nine definitions; with n elements, q the quantile and indices from zero, the continuous
-ones are at n·q + (a + q·(1 - a - b)) - 1, with the constants a and b below.
+virtual index between two of them, of which the definitions are in `_quantile_definitions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,6 +21,8 @@ from npdec._core.tags import (
     public,
 )
 from npdec._impl import _flags, _order, _reduce, _util, nan_impl, reduction_impl
+from npdec._impl._by_elements import by_elements
+from npdec._impl._quantile_definitions import DEFINITIONS, WHOLE, located
 from npdec._impl.dtypes_impl import result_type
 
 _INEXACT = _reduce.INEXACT
@@ -122,84 +121,38 @@ def _sorted_numbers(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return _order.sort(rows, -1), count
 
 
-# --- the definitions of a quantile ------------------------------------------------------------------------------------
-
-# A definition maps n (an int, or a tensor of how many numbers are in each row) and q to a virtual index.
-Definition = Callable[[Any, torch.Tensor], torch.Tensor]
+# --- quantiles of sorted rows ------------------------------------------------------------------------------------------
 
 
-def _continuous(alpha: float, beta: float) -> Definition:
-    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+def _quantiles(sorted: list[torch.Tensor], n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:
+    """The quantiles `q` (1-d) of sorted rows, along a new last axis; n is an int, or has one entry for each row.
 
-
-def _step_up(index: torch.Tensor, stays: torch.Tensor) -> torch.Tensor:
-    """The next index, but the one before where `stays`; none before the first."""
-    before = torch.floor(index)
-    return torch.where(stays, before, before + 1).clamp(min=0).to(torch.int64)
-
-
-def _inverted_cdf(n: Any, q: torch.Tensor) -> torch.Tensor:
-    index = n * q - 1.0
-    return _step_up(index, index == torch.floor(index))
-
-
-def _closest_observation(n: Any, q: torch.Tensor) -> torch.Tensor:
-    index = n * q - 1.5
-    floor = torch.floor(index)
-    return _step_up(index, (index == floor) & (torch.remainder(floor, 2) == 1))
-
-
-def _midpoint(n: Any, q: torch.Tensor) -> torch.Tensor:
-    index = (n - 1) * q
-    return 0.5 * (torch.floor(index) + torch.ceil(index))
-
-
-_DEFINITIONS: dict[str, Definition] = {
-    "inverted_cdf": _inverted_cdf,
-    "averaged_inverted_cdf": lambda n, q: n * q - 1,
-    "closest_observation": _closest_observation,
-    "interpolated_inverted_cdf": _continuous(0, 1),
-    "hazen": _continuous(0.5, 0.5),
-    "weibull": _continuous(0, 0),
-    "linear": lambda n, q: (n - 1) * q,
-    "median_unbiased": _continuous(1 / 3, 1 / 3),
-    "normal_unbiased": _continuous(3 / 8, 3 / 8),
-    "lower": lambda n, q: torch.floor((n - 1) * q).to(torch.int64),
-    "higher": lambda n, q: torch.ceil((n - 1) * q).to(torch.int64),
-    "midpoint": _midpoint,
-    "nearest": lambda n, q: torch.round((n - 1) * q).to(torch.int64),
-}
-
-# Definitions by which q = 0 or 1 has a whole index; it is interpolated (into a float if q is weak) all the same.
-_WHOLE = frozenset({"averaged_inverted_cdf", "interpolated_inverted_cdf", "weibull"})
-
-
-def _quantiles(rows: torch.Tensor, n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:
-    """The quantiles `q` (1-d) of sorted rows, along a new last axis; n is an int, or has one entry for each row."""
-    if method not in _DEFINITIONS:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, _DEFINITIONS))}")
-    per_row = isinstance(n, torch.Tensor)
-    if not q.is_floating_point() and method != "linear" and method not in _WHOLE:
+    The rows are taken out of their list, so that they are kept no longer than they are needed."""
+    rows = sorted.pop()
+    if method not in DEFINITIONS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, DEFINITIONS))}")
+    if not q.is_floating_point() and method != "linear" and method not in WHOLE:
         q = q.to(torch.float64)
-    index = _DEFINITIONS[method](n.unsqueeze(-1) if per_row else n, q)
-    last = n.unsqueeze(-1) - 1 if per_row else n - 1
-    if rows.dtype is torch.bool and (index.is_floating_point() or method in _WHOLE):
+    last = n.unsqueeze(-1) - 1 if isinstance(n, torch.Tensor) else n - 1
+    counts = [last + 1] if isinstance(last, torch.Tensor) else []
+    places = by_elements(lambda q, *counts: located(method, q, counts[0] if counts else n), q, *counts)
+    whole = not isinstance(places, tuple)
+    if rows.dtype is torch.bool and (not whole or method in WHOLE):
         raise TypeError(f"quantiles of booleans need a method that picks an element, such as 'lower', not {method!r}")
-    if not index.is_floating_point():
-        r = _order.pick(rows, torch.minimum(index, torch.as_tensor(last, device=index.device)).clamp(min=0), -1)
-        return r.to(result_type(rows, 1.0 if weak else index)) if method in _WHOLE else r
-    before = torch.floor(index)
-    above, below = index >= last, index < 0
-    left = torch.where(above, last, torch.where(below, 0, before)).to(torch.int64).clamp(min=0)
-    right = torch.where(above, last, torch.where(below, 0, before + 1)).to(torch.int64).clamp(min=0)
-    part = index - before
-    if method == "averaged_inverted_cdf":
-        part = torch.where(part == 0, 0.5, 1.0).to(index.dtype)
+    if whole:
+        r = _order.pick(rows, torch.minimum(places, torch.as_tensor(last, device=places.device)).clamp(min=0), -1)
+        return r.to(result_type(rows, 1.0 if weak else places)) if method in WHOLE else r
+    left, right, part = places
     computed = result_type(rows, 1.0 if weak else part)
     if rows.dtype not in _INEXACT:
         rows = rows.to(computed)  # whose differences may exceed their own dtype
-    low, high, part = _order.pick(rows, left, -1), _order.pick(rows, right, -1), part.to(computed)
-    step = (high - low).to(computed)  # rounded to the dtype of the rows, as NumPy's is
+    low, high = _order.pick(rows, left, -1), _order.pick(rows, right, -1)
+    del rows, left, right, places  # of arrays of many components all that is kept is large
+    return by_elements(_interpolated, low, high, part.to(computed))
+
+
+def _interpolated(low: torch.Tensor, high: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
+    step = (high - low).to(part.dtype)  # rounded to the dtype of the rows, as NumPy's is
     # From the nearer end, so that the interpolation is monotonic and exact at both.
     return torch.where(part >= 0.5, high - step * (1 - part), low + step * part)
 
@@ -294,7 +247,9 @@ def _quantile(
     if skip_nan and _util.is_known_true(torch.all(missing)):
         r = ordered[..., :1].expand(*ordered.shape[:-1], flat.numel())  # of no numbers, by whatever method
     elif weights is None:
-        r = _quantiles(ordered, n, flat, method, weak)
+        held = [ordered]
+        del ordered, rows
+        r = _quantiles(held, n, flat, method, weak)
     else:
         weights = _rows(weights, axis)[0]
         if skip_nan:

@@ -25,6 +25,7 @@ from npdec._torch.tracing import tracing
 
 __all__ = ["moved", "share_of_jump", "stepped"]
 
+_TOGETHER = 2**14  # elements of many components that are looked at together
 _ROUNDINGS = 32  # between a step and the sum of all of its components
 
 
@@ -45,7 +46,9 @@ def share_of_jump(
     cancel.
     """
     if isinstance(components, Entries):  # what has no entry is zero, and takes no share
-        one = components.coalesced()
+        if slope is None and components.shape[1:] == difference.shape and difference.numel() > _TOGETHER:
+            return _in_parts(name, difference, step, size, components)
+        one = components.apart()
         return one.like(share_of_jump(name, difference, step, size, one.numbers, slope))
     total, gross = moved(components)
     rest = step.detach() - total
@@ -89,6 +92,20 @@ def share_of_jump(
     shared = jump * torch.where(apart, dense / divisor, _shares(dense, others, step, bounded))
     shared = torch.where(smooth == 0, shared, shared + dense * smooth)
     return torch.where(rare, shared, _times(dense, multiplier, False))
+
+
+def _in_parts(
+    name: str | None, difference: torch.Tensor, step: torch.Tensor, size: torch.Tensor, components: Entries
+) -> Entries:
+    """`share_of_jump` of some elements after the other."""
+    numbers = torch.empty_like(components.numbers, memory_format=torch.contiguous_format)
+    parts = [part.expand(difference.shape).reshape(-1) for part in (difference, step, size)]
+    with _util.saying_once():
+        for i in range(0, difference.numel(), _TOGETHER):
+            one = components.columns(i, _TOGETHER).apart()
+            given = [part[i : i + _TOGETHER] for part in parts]
+            numbers.flatten(1)[:, i : i + _TOGETHER] = share_of_jump(name, *given, one.numbers)
+    return components.like(numbers)
 
 
 def _of_rounding(

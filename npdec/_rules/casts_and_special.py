@@ -280,8 +280,8 @@ rule(*attributes("__cuda_array_interface__"))(
     _refusal("memory that others read has no place for contributions; take .value first")
 )
 for _name, _function in BESSEL.items():
-    rule(_name)(_special(_function))
+    rule(_name, traits=Trait.ELEMENTWISE)(_special(_function))
 for _name, _function in POLYNOMIALS.items():
-    rule(_name)(_polynomial(_function))
+    rule(_name, traits=Trait.ELEMENTWISE)(_polynomial(_function))
 for _name, _reason in REFUSED.items():
     rule(_name)(_refusal(_reason))

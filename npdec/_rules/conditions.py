@@ -20,6 +20,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl.histogram_impl import counted
 from npdec._law.discrete import (
     as_numbers,
     common_dtype,
@@ -217,6 +218,31 @@ def _searched(call: Call, x: Any, bounds: Any, right: bool) -> Any:
     if not tracing() and not all(torch.equal(count, end.to(count.dtype)) for count, end in ends):  # unordered bounds
         compare_choices(name, value, residual)
         return value
+    return with_numbers(value, residual, made)
+
+
+@rule(counted, discrete=True)
+def _counted(func: Function, index: Any, weights: Any, size: int) -> Any:
+    """How many, or what weights, are in each bin: each element is in two at the most, that of its value and that of its
+    residual. What moves it from one to the other takes it from there, with the weight that it has halfway."""
+    plain = value_of(weights), residual_of(weights)
+    with no_graph(index.whole):
+        value, residual = func(index.value, plain[0], size), func(index.residual, plain[1], size)
+    apart = index.value != index.residual
+    places, dtype = index.value + index.residual, value.dtype if carries(value.dtype) else None
+    share: Any = as_numbers(stepped("histogram", apart, torch.zeros_like(apart), as_numbers(index), places), dtype)
+    here: Any
+    there: Any
+    here, there = share, -share
+    if weights is not None:
+        middle = torch.where(apart, torch.add(plain[0] / 2, plain[1], alpha=0.5), 0).to(value.dtype)
+        here, there = share * middle, -share * middle
+    if isinstance(weights, DecomposedTensor):
+        given = weights.to(value.dtype)
+        here = here + torch.where(apart, given / 2, given)
+        there = there + torch.where(apart, given / 2, 0)
+    made = torch.zeros(size, dtype=here.dtype, device=here.device)
+    made = made.index_add(0, index.value, here).index_add(0, index.residual, there)
     return with_numbers(value, residual, made)
 
 

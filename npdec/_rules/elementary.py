@@ -115,7 +115,7 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
     """The maximum (sign 1) or minimum (−1) along an axis, each element passing on what it has for the part it leads."""
     x, r = values.value, values.residual
     base = r.amax(dim, keepdim) if sign > 0 else r.amin(dim, keepdim)
-    fractions = leading_fractions(sign * x, sign * r, dim % x.ndim)
+    fractions = leading_fractions(x, r, dim % x.ndim) if sign > 0 else leading_fractions(-x, -r, dim % x.ndim)
     components = weighted(values, fractions, [dim], keepdim)
     made = DecomposedTensor(value, base, components, values.labels, values.whole)
     looked_at = isinstance(components, torch.Tensor) and not (values.whole or tracing() or mapped())

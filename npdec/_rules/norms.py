@@ -265,7 +265,8 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
         d = _rows(x.value, axes).double() - r
         inside, segments = unit_segments(r, d, eps)
         diagonal, bases, images = inside / eps, [], []
-        for length, u in segments:
+        known = not tracing() and not mapped()
+        for length, u in [s for s in segments if not known or bool((s[0] != 0).any())] or segments[:1]:
             part, basis, matrix, _ = mean_jacobian(u, 0.0)
             diagonal = diagonal + length * part
             bases.append(basis)

@@ -51,7 +51,7 @@ _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink f
 @rule("atan2 arctan2", mean=slopes_impl.mean_atan2)
 @rule("hypot", mean=slopes_impl.mean_hypot)
 @rule("logaddexp", mean=slopes_impl.mean_logaddexp)
-@rule("logaddexp2 xlogy nextafter")
+@rule("logaddexp2 xlogy xlog1py nextafter")
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
