@@ -206,8 +206,8 @@ class Entries:
         return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed()._narrowed().smallest()
 
     def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
-        """The sums over axes of the value, of each element times a weight. Few of these may be other than zero, as those
-        of a maximum are: then no other elements are looked at."""
+        """The sums over axes of the value, of each element times a weight. Where few weights are other than zero, as of
+        a maximum, no other elements are looked at."""
         ndim = weights.ndim
         axes = sorted({axis % ndim for axis in axes}) if ndim else []
         kept = [axis for axis in range(ndim) if axis not in axes]
@@ -287,8 +287,8 @@ class Entries:
         return made._narrowed().smallest()
 
     def _narrowed(self) -> Entries:
-        """The same with no component twice at an element, if these are several pairs, and that are fewer: neighbours have
-        some in common."""
+        """The same with no component twice at an element, if there are several pairs and that makes them fewer: those
+        of neighbours have some in common."""
         if not _FEW // 2 < len(self.numbers) <= _SEVERAL:
             return self
         some = self.columns(0, _COLUMN // len(self.numbers))

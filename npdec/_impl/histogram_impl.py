@@ -7,7 +7,8 @@ contributions on.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch.overrides import handle_torch_function, has_torch_function
@@ -94,14 +95,24 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
     return _order.search(bins, x, not right)
 
 
+def _cell_of(columns: Sequence[torch.Tensor], edges: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The cell of each point, of which `columns` are the coordinates: along each axis the bin, from 0, or the number of
+    bins outside of all. The last bin includes its right edge."""
+    sizes = [len(edge) for edge in edges]
+    plain = all(type(edge) is torch.Tensor for edge in edges)
+
+    def cell(*parts: torch.Tensor) -> torch.Tensor:
+        points, ends = parts[: len(columns)], list(parts[len(columns) :])
+        its = edges if plain else [torch.stack([ends.pop(0) for _ in range(size)]) for size in sizes]
+        made = _bin_of(points[0], its[0])
+        for point, edge, size in zip(points[1:], its[1:], sizes[1:], strict=True):
+            made = made * size + _bin_of(point, edge)
+        return made
+
+    return cast(torch.Tensor, by_elements(cell, *columns, *([] if plain else [e for edge in edges for e in edge])))
+
+
 def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
-    """The bin of each element, from 0; the last one includes its right edge. Outside of all: the number of bins."""
-    if type(edges) is torch.Tensor:
-        return by_elements(lambda x: _between(x, edges), x)
-    return by_elements(lambda x, *edges: _between(x, torch.stack(edges)), x, *edges.unbind())
-
-
-def _between(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     n = len(edges) - 1
     after = _order.search(edges, x, right=True)
     inside = (after > 0) & (_order.search(edges, x, right=False) <= n)
@@ -154,7 +165,7 @@ def histogram(
     flat, weights = _flat(a, weights)
     edges = _bins.edges(flat, bins, range, weights is not None)
     n = len(edges) - 1
-    counts = _add_up(_bin_of(flat, edges), weights, n + 1)[:n]
+    counts = _add_up(_cell_of([flat], [edges]), weights, n + 1)[:n]
     if weights is not None:
         counts = counts.to(weights.dtype)
     if density:
@@ -223,9 +234,7 @@ def histogramdd(
         raise ValueError("range argument must have one entry per dimension")
     edges = [_bins.edges_of_axis(i, x[:, i], per_axis[i], ranges[i]) for i, _ in enumerate(per_axis)]
     # One cell more along each axis for the points outside.
-    cell = torch.zeros(len(x), dtype=torch.int64, device=x.device)
-    for i, edge in enumerate(edges):
-        cell = cell * len(edge) + _bin_of(x[:, i], edge)
+    cell = _cell_of(x.unbind(1), edges)
     shape = [len(edge) for edge in edges]
     counts = _add_up(cell, weights, math.prod(shape)).to(torch.float64).reshape(shape)
     for i, edge in enumerate(edges):

@@ -121,7 +121,7 @@ def _sorted_numbers(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return _order.sort(rows, -1), count
 
 
-# --- quantiles of sorted rows ------------------------------------------------------------------------------------------
+# --- quantiles of sorted rows -----------------------------------------------------------------------------------------
 
 
 def _quantiles(sorted: list[torch.Tensor], n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:

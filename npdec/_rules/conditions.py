@@ -231,18 +231,15 @@ def _counted(func: Function, index: Any, weights: Any, size: int) -> Any:
     apart = index.value != index.residual
     places, dtype = index.value + index.residual, value.dtype if carries(value.dtype) else None
     share: Any = as_numbers(stepped("histogram", apart, torch.zeros_like(apart), as_numbers(index), places), dtype)
-    here: Any
-    there: Any
-    here, there = share, -share
+    del places
     if weights is not None:
-        middle = torch.where(apart, torch.add(plain[0] / 2, plain[1], alpha=0.5), 0).to(value.dtype)
-        here, there = share * middle, -share * middle
+        share = share * torch.where(apart, torch.add(plain[0] / 2, plain[1], alpha=0.5), 0).to(value.dtype)
+    made: Any = torch.zeros(size, dtype=share.dtype, device=share.device)
+    made = made.index_add(0, index.value, share).index_add(0, index.residual, share, alpha=-1)
     if isinstance(weights, DecomposedTensor):
         given = weights.to(value.dtype)
-        here = here + torch.where(apart, given / 2, given)
-        there = there + torch.where(apart, given / 2, 0)
-    made = torch.zeros(size, dtype=here.dtype, device=here.device)
-    made = made.index_add(0, index.value, here).index_add(0, index.residual, there)
+        made = made.index_add(0, index.value, torch.where(apart, given / 2, given))
+        made = made.index_add(0, index.residual, torch.where(apart, given / 2, 0))
     return with_numbers(value, residual, made)
 
 
