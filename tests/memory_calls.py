@@ -42,23 +42,50 @@ _OTHERS = frozenset(
     to_sparse __repr__ __deepcopy__ __reduce_ex__ __format__ storage _typed_storage __iter__ __contains__
     """.split()
 )
-_PAIRS = "as many pairs of elements as the square of their number, in NumPy as well"
-_FACTORS = "factors of a matrix, by quadrature of a derivative that holds several of its size"
-_NODES = "by quadrature, of which the nodes take several arrays each"
-_STACKED = "of a stack of two arrays, along the new axis, several arrays of its size at once"
-_KEPT = "21 times: what a running sum is a sum of is kept beside it, for who reads the contributions"
-_BINS = "a number for each bin and component"
-# What takes more than the bound, and why.
+_LIST = "an array for each element, in NumPy as well"
+_ITEMS = "as many steps in Python as elements, in NumPy as well, each with a graph of its own"
+_MATRIX = "a matrix of as many rows and columns as elements, in NumPy as well"
+_BLOCKS = "the graph keeps a matrix for each 256 elements of the shorter sequence, which has as many as the longer"
+_BOUNDS = "of decomposed bounds as many jumps as pairs of bounds and elements; the graph keeps each"
+_DISTANCES = "as many differences as pairs of rows, each with contributions; the graph keeps them all"
+_SOLVED = (
+    "by quadrature: the derivative of the factors holds several arrays of their size, and the graph three of each node"
+)
+_LOW_RANK = "a product with random columns, factors of it, and another, each of which the graph keeps"
+_NEAR = "the graph keeps the four directions in which each row's length changes, twice the size of the row each"
+_ROWS = "of rows shorter than the nodes of the quadrature: the weights at each node, and a matrix for each row"
+_EDGES = "edges made from the data: an element has three contributions, and the comparison with each edge as well"
+_CENTRED = "four products of two centred rows: the midpoints of both and the graph of each are as large as the rows"
+_STEPS = (
+    "by panels: 0 ** 0 at the baseline has a singularity, at which they are halved fifty times: by time, not memory"
+)
+_ONE_MORE = "less than a quarter above: several arrays of the size of the result, which is that of two"
+# What takes more than the bound for some arguments, and why: by the names of `functions`.
 BEYOND: dict[str, str] = {
-    **dict.fromkeys("poly polyfromroots polyval polymul polydiv polygrid2d polygrid3d polyint convolve correlate "
-                    "searchsorted bucketize digitize cdist pdist kron outer vander polycompanion".split(), _PAIRS),
-    **dict.fromkeys("qr svd svdvals pinv pinverse cond matrix_rank lstsq eig eigh".split(), _FACTORS),
-    **dict.fromkeys("power pow float_power xlogy nanquantile quantile percentile nanpercentile norm cumprod gradient "
-                    "norm_except_dim cosine_similarity corrcoef cov nanstd nanvar divmod geomspace logspace interp "
-                    "logaddexp2 intersect1d".split(), _NODES),
-    **dict.fromkeys("max min amax amin ptp nanmax nanmin trapezoid".split(), _STACKED),
-    "unwrap": _KEPT,
-    **dict.fromkeys("histogram histogram2d histogramdd histogram_bin_edges".split(), _BINS),
+    **dict.fromkeys("np.dstack np.hstack np.stack np.vstack np.unstack np.select".split(), _LIST),
+    **dict.fromkeys("np.polydiv np.polyval np.poly".split(), _ITEMS),
+    **dict.fromkeys("np.roots torch.linalg.linalg_vander".split(), _MATRIX),
+    **dict.fromkeys("np.convolve np.correlate np.polymul".split(), _BLOCKS),
+    **dict.fromkeys("np.searchsorted np.interp torch.bucketize torch.searchsorted".split(), _BOUNDS),
+    **dict.fromkeys("torch.cdist torch.functional.cdist torch.pdist torch.nn.functional.pdist "
+                    "torch.nn.functional.multilabel_margin_loss".split(), _DISTANCES),
+    **dict.fromkeys("np.linalg.pinv np.linalg.qr np.linalg.svd torch.functional.lu torch.pinverse torch.qr torch.svd "
+                    "torch.Tensor.lu torch.Tensor.pinverse torch.Tensor.qr torch.Tensor.svd torch.linalg.linalg_cond "
+                    "torch.linalg.linalg_lstsq torch.linalg.linalg_lu torch.linalg.linalg_lu_factor_ex "
+                    "torch.linalg.linalg_pinv torch.linalg.linalg_qr torch.linalg.linalg_svd".split(), _SOLVED),
+    **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
+    **dict.fromkeys("torch.cosine_similarity torch.nn.functional.cosine_similarity torch.nn.functional.normalize "
+                    "torch.norm_except_dim torch.nn.functional.local_response_norm".split(), _NEAR),
+    **dict.fromkeys("torch.nn.functional.gumbel_softmax torch.nn.functional.softmax torch.nn.functional.softmin "
+                    "torch.nn.functional.cross_entropy".split(), _ROWS),
+    **dict.fromkeys("np.histogram np.histogram2d np.histogramdd".split(), _EDGES),
+    **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),
+    **dict.fromkeys("torch.pow torch.float_power torch.xlogy torch.Tensor.pow torch.Tensor.float_power "
+                    "torch.Tensor.xlogy torch.special.special_xlogy".split(), _STEPS),
+    **dict.fromkeys("np.cumprod np.nancumprod np.prod np.nanprod np.nanstd np.nanvar np.trapezoid np.unwrap "
+                    "np.gradient np.percentile np.nanpercentile np.intersect1d "
+                    "torch.gradient torch.polar torch.quantile torch.nanquantile torch.Tensor.quantile "
+                    "torch.Tensor.nanquantile".split(), _ONE_MORE),
 }  # fmt: skip
 
 
@@ -104,25 +131,42 @@ def _numbers(made: Any) -> list[Any]:
 
 
 def calls(f: Function) -> Iterator[str]:
-    """The arguments that it takes, of which it makes a few arrays of numbers or booleans at the most."""
+    """The arguments that it takes, of which it makes a few arrays of numbers or booleans at the most, however long."""
     takes = None
     with contextlib.suppress(TypeError, ValueError):
         takes = len(inspect.signature(f.function).parameters)
     for arguments in f.arguments:
         if takes == 0 or (f.name.endswith(("addcmul", "addcdiv")) and ", 0, " in arguments):  # torch ends the process
             continue
-        known = _known(SMALL, f.tensors) | {"f": f.function}
-        try:
-            made = _numbers(eval(f"f({arguments})", known))
-        except Exception:  # whatever it refuses is no call
-            continue
-        size = sum(item.size if isinstance(item, np.ndarray) else getattr(item, "numel", int)() for item in made)
-        if made and size <= 20 * SMALL:
+        sizes = [_size(f, arguments, n) for n in (SMALL, 2 * SMALL)]
+        if 0 < sizes[0] <= 20 * SMALL and sizes[1] <= 2.5 * sizes[0]:
             yield arguments
+
+
+def _size(f: Function, arguments: str, n: int) -> int:
+    """How many numbers it makes of plain arrays; none, if it refuses them."""
+    known = _known(n, f.tensors) | {"f": f.function}
+    try:
+        made = _numbers(eval(f"f({arguments})", known))
+    except Exception:  # whatever it refuses is no call
+        return 0
+    return sum(item.size if isinstance(item, np.ndarray) else getattr(item, "numel", int)() for item in made)
 
 
 def factor(f: Function, arguments: str, n: int) -> float:
     """The memory that torch's tensors take at once, in units of the plain arrays, or of a result that is larger."""
+    peak, plain = _measured(f, arguments, n)
+    return peak / plain
+
+
+def growth(f: Function, arguments: str, few: int, many: int) -> float:
+    """The same of what is added from few elements to many: what does not grow with them is not seen."""
+    (low, small), (high, large) = (_measured(f, arguments, n) for n in (few, many))
+    return (high - low) / (large - small)
+
+
+def _measured(f: Function, arguments: str, n: int) -> tuple[int, int]:
+    """How many bytes there are at once, and how many in plain arrays."""
     known = _known(n, f.tensors) | {"f": f.function}
     with Meter() as meter:
         if "y" in arguments:
@@ -131,4 +175,4 @@ def factor(f: Function, arguments: str, n: int) -> float:
             known["x"] = np.decompose(known["x"])
         made = _numbers(eval(f"f({arguments})", known))
     size = sum(8 * (item.size if isinstance(item, np.ndarray) else getattr(item, "numel", int)()) for item in made)
-    return meter.peak / max(8 * n * (arrays(arguments) + ("[x, p]" in arguments)), size)
+    return meter.peak, max(8 * n * (arrays(arguments) + ("[x, p]" in arguments)), size)

@@ -99,12 +99,12 @@ def _in_parts(
 ) -> Entries:
     """`share_of_jump` of some elements after the other."""
     numbers = torch.empty_like(components.numbers, memory_format=torch.contiguous_format)
-    parts = [part.expand(difference.shape).reshape(-1) for part in (difference, step, size)]
+    change, moves, sizes = (part.expand(difference.shape).reshape(-1) for part in (difference, step, size))
     with _util.saying_once():
         for i in range(0, difference.numel(), _TOGETHER):
-            one = components.columns(i, _TOGETHER).apart()
-            given = [part[i : i + _TOGETHER] for part in parts]
-            numbers.flatten(1)[:, i : i + _TOGETHER] = share_of_jump(name, *given, one.numbers)
+            here = slice(i, i + _TOGETHER)
+            given = components.columns(i, _TOGETHER).apart().numbers
+            numbers.flatten(1)[:, here] = share_of_jump(name, change[here], moves[here], sizes[here], given)
     return components.like(numbers)
 
 
