@@ -20,6 +20,7 @@ from npdec._decomposed.kept_components import sparse
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite, warn_missing
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
