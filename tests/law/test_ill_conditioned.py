@@ -197,6 +197,15 @@ def test_logic_of_conditions_in_place(name):
         assert (numpy.asarray(made.components.sum(0)) == value * 1.0 - residual).all()
 
 
+def test_sym_sum_is_the_sum():
+    x = np.decompose(np.array([1.0, 2.0]), baseline=np.array([0.5, 3.0]))
+    for args in ([x.tensor, 1], (x.tensor, torch.ones(2, dtype=torch.float64), x.tensor)):
+        made, want = np.asarray(torch.sym_sum(args)), sum(args)
+        assert (made.value == np.asarray(want).value).all()
+        numpy.testing.assert_array_equal(made.components, want.components)
+        numpy.testing.assert_array_equal(made.residual, want.residual)
+
+
 # -- reverse mode ------------------------------------------------------------------------------------------------------
 
 
