@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "plot_gallery": os.environ.get("NPDEC_DOCS_QUICK") != "1",
 }
-suppress_warnings = ["config.cache"]  # the classes and functions named above have no pickles
+suppress_warnings = ["config.cache"]  # what the templates call has no pickle
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,13 @@ prints.
 "The SHAP explanations do not sum up to the model's output"
 ------------------------------------------------------------
 
-That assertion, and the reports of it, are among the most frequent in SHAP's tracker. The usual reason: a tool that
-hooks ``nn.Module`` objects replaces the derivative of those modules that it knows (``nn.ReLU``, ``nn.Linear``) and
-leaves that of all else as it is. A product of two tensors, a recurrent layer, attention, a softmax that is a function
-and no module: their derivatives at one point say nothing of the whole change, and the shares miss it.
+That assertion, and the reports of it, are among the most frequent in SHAP's tracker: of a CNN with an LSTM
+(`2765 <https://github.com/shap/shap/issues/2765>`__), of an LSTM in torch
+(`3949 <https://github.com/shap/shap/issues/3949>`__), of attention over sequences
+(`3612 <https://github.com/shap/shap/issues/3612>`__). The usual reason: a tool that hooks ``nn.Module`` objects
+replaces the derivative of those modules that it knows (``nn.ReLU``, ``nn.Linear``) and leaves that of all else as it
+is. A product of two tensors, a recurrent layer, attention, a softmax that is a function and no module: their
+derivatives at one point say nothing of the whole change, and the shares miss it.
 
 npdec hooks nothing. Each *operation* of torch is answered by a rule whose shares add up, so it does not matter
 whether it stands in a module. Here is a model of each kind that is reported, with random weights: SHAP's
@@ -170,7 +173,7 @@ def missing(tool, model, x, r):
     except ImportError:
         return "not installed"
     except Exception as error:
-        print(f"{tool.__name__}: {type(error).__name__}: {error}"[:160])
+        print(f"{tool.__name__}, {type(model).__name__}: {str(error).splitlines()[0][:90]}")
         return type(error).__name__
     return abs(change - float(torch.as_tensor(shares).sum())) / abs(change)
 
@@ -277,6 +280,9 @@ print("value", float(found.value), "mean of the background", float(found.residua
 # absent, in every company; the law asks what each input did along one path. They agree for products of two, and for
 # models that add up functions of single inputs. :py:func:`np.testing.faithfulness <npdec.testing.faithfulness>`
 # measures how far any attribution is from them.
+#
+# Completeness of 77 unedited models of the transformers library is in :doc:`/models`: those that compute in double
+# precision throughout miss 7e-15 of the largest number at most.
 #
 # Cost is measured by ``benchmarks/decomposition.py``, which prints npdec's time beside those of PyDec and Captum's
 # DeepLift on four networks.

@@ -11,6 +11,7 @@ from typing import Any
 
 import npdec
 
+_WIDTH = 100  # of lines without their indentation, which is 4 to 12
 _SPECIAL = re.compile(r"([*_|\\])")
 _QUOTED = re.compile(r"(``[^`]+``|`[^`]+`)")
 _PUBLIC = re.compile(r"(?:np\.|npdec\.)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(\(\))?")
@@ -41,27 +42,26 @@ def _blocks(lines: list[str]) -> list[list[str]]:
 
 
 def _text(block: list[str]) -> list[str]:
-    # A span of code may go over the end of a line: paragraphs are joined before they are looked at.
+    """Paragraphs: code may go over the end of a line, so lines are joined before they are marked."""
     items: list[str] = []
-    for line in block:
-        stripped = line.strip()
-        if items and not _begins_item(line):
-            items[-1] += " " + stripped
+    ended = True
+    for line, following in zip(block, [*block[1:], ""], strict=True):
+        if ended or line.lstrip().startswith("- "):
+            items.append(line.strip())
         else:
-            items.append(stripped)
+            items[-1] += " " + line.strip()
+        ended = _ends(line, following)
     made: list[str] = []
     for item in items:
-        bullet = "- " if item.startswith("- ") else ""
-        if made and bullet and not made[-1].startswith("- "):
+        if made and not (item.startswith("- ") and made[-1].startswith("- ")):
             made.append("")
-        made.append(bullet + _marked(item.removeprefix("- ")))
-    if made and not made[0].startswith("- ") and any(line.startswith("    ") for line in block):
-        return made  # a definition that goes on: its lines are one paragraph
+        made.append(("- " if item.startswith("- ") else "") + _marked(item.removeprefix("- ")))
     return made
 
 
-def _begins_item(line: str) -> bool:
-    return line.lstrip().startswith("- ")
+def _ends(line: str, following: str) -> bool:
+    """Whether the line was ended on purpose: a sentence is over, and the next word would have had room."""
+    return line.rstrip().endswith((".", ".)", ":")) and len(line) + len(following.split(" ", 1)[0]) < _WIDTH
 
 
 def _marked(text: str) -> str:

@@ -5,13 +5,20 @@ That page is written by scripts/decomposition_table.py, which measures the compl
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docstrings import restructured
+
+import npdec
+
 _ROW = re.compile(r"^\| `([\w.]+)`(?: \(also ([^)]*)\))? \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|(.*)\|$")
-_TORCH_DTYPES = ("double", "single")
+_UNMEASURED = "Without samples"
 
 
 @dataclass
@@ -47,7 +54,7 @@ def lines_of(rule: Rule, words: dict[str, str]) -> list[str]:
     """The section of one function, in reStructuredText."""
     made = ["", ".. rubric:: Contributions", ""]
     if rule.double == "–" and rule.single == "–":
-        return [*made, f"None come out: {_literal(rule.note)}.", ""] if rule.note else []
+        return [*made, f"The result carries none. {_literal(rule.note)}.", ""]
     if rule.arguments:
         made += [f"Arguments by their tags: {_literal(rule.arguments)}.", ""]
     if rule.how:
@@ -74,14 +81,14 @@ def write_chapters(app: Any, config: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = []
     for title, rules in chapters.items():
-        if title == "Without samples":
+        if title == _UNMEASURED:
             continue  # the hand-written pages have them
         names = [f"   ~npdec.{name}" for rule in rules for name in (rule.name, *rule.also)]
         page = re.sub(r"\W+", "_", title.lower())
         pages.append(page)
         head = [_TITLES.get(title, title), "=" * 60, ""]
-        text = [*head, ".. autosummary::", "   :toctree: ../generated", "   :template: function.rst", "", *names, ""]
-        _write(folder / f"{page}.rst", "\n".join(text))
+        table = [".. autosummary::", "   :toctree: ../generated", "   :template: autosummary/function.rst", ""]
+        _write(folder / f"{page}.rst", "\n".join([*head, *table, *names, ""]))
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
             path.unlink()
@@ -107,16 +114,34 @@ def _write(path: Path, text: str) -> None:
 
 
 def _process(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    rules, words = app.npdec_rules
-    rule = rules.get(name.removeprefix("npdec."))
-    if rule is not None:
-        lines += lines_of(rule, words)
+    lines += app.npdec_rule_of(name)
+
+
+def _body(rule_of: Callable[[str], list[str]], name: str) -> str:
+    """What stands below the signature of a universal function, which is no function for autodoc."""
+    lines = restructured(inspect.getdoc(_found(name)).splitlines()) + rule_of(name)
+    return "\n".join("   " + line if line else "" for line in lines)
+
+
+def _found(name: str) -> Any:
+    return functools.reduce(getattr, name.split(".")[1:], npdec)
 
 
 def _load(app: Any, config: Any) -> None:
     chapters, words = read(Path(app.srcdir) / "decomposition.md")
+    chapters.pop(_UNMEASURED)
     rules = {name: rule for own in chapters.values() for rule in own for name in (rule.name, *rule.also)}
-    app.npdec_rules = rules, words
+
+    def rule_of(name: str) -> list[str]:
+        rule = rules.get(name.removeprefix("npdec."))
+        return [] if rule is None else lines_of(rule, words)
+
+    app.npdec_rule_of = rule_of
+    config.autosummary_context = {
+        "is_ufunc": lambda name: isinstance(_found(name), npdec.ufunc),
+        "signature_of": lambda name: str(inspect.signature(_found(name))),
+        "body_of": functools.partial(_body, rule_of),
+    }
 
 
 def setup(app: Any) -> dict[str, bool]:

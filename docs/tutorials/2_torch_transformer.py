@@ -110,6 +110,7 @@ axes[0].set_title(f"worth {float(y.value):.2f}, from {float(y.residual):.2f} wit
 image = axes[1].imshow(mixed.numpy(), cmap="cividis")
 axes[1].set_xticks(range(LENGTH), labels, rotation=45, ha="right")
 axes[1].set_yticks(range(LENGTH), labels)
+axes[1].set(xlabel="token", ylabel="place")
 axes[1].set_title("after one layer: what each token gave each place", fontsize=10)
 figure.colorbar(image, ax=axes[1], label="norm of the contribution")
 plt.show()
