@@ -116,3 +116,33 @@ def test_what_is_at_the_baseline_says_nothing() -> None:
     n = np.decompose(np.array(2.7), baseline=2.2).astype(int)  # warnings are errors
     wanted = numpy.pad(numpy.array([3.0, 1.0, 4.0, 1.5]), 2, mode="mean", stat_length=2)
     assert np.pad(X, n, mode="mean", stat_length=(n, n)).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("weights", [None, "plain", "decomposed"])
+def test_what_moves_between_bins_is_taken_from_one_and_comes_to_the_other(weights):
+    source = numpy.random.default_rng(5)
+    value, base, heavy, light = source.uniform(-1, 2, (4, 50))
+    edges = [-0.5, 0.0, 0.7, 1.5]
+    x, w = np.decompose((np.array(value), np.array(heavy)), baseline=(np.array(base), np.array(light)))
+    given = {None: None, "plain": np.array(heavy), "decomposed": w}[weights]
+    made = np.histogram(x, edges, weights=given)[0]
+    expected = numpy.zeros((100, 3))
+    for j in range(50):  # the law of a product of two: each moves while the other stands halfway
+        before, after = ((numpy.histogram([end], edges)[0]) for end in (base[j], value[j]))
+        weight = {None: 1.0, "plain": heavy[j], "decomposed": (heavy[j] + light[j]) / 2}[weights]
+        expected[j] = (after - before) * weight
+        if weights == "decomposed":
+            expected[50 + j] = (after + before) / 2 * (heavy[j] - light[j])
+    found = numpy.zeros((100, 3))
+    found[: len(made.components)] = made.components
+    numpy.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_maximum_of_many_knows_who_leads():
+    source = numpy.random.default_rng(6)
+    value, base = source.uniform(0, 1, (2, 6000))
+    made = np.max(np.decompose(np.array(value), baseline=np.array(base)))
+    led = numpy.zeros(6000)
+    for t in (numpy.arange(1000) + 0.5) / 1000:
+        led[numpy.argmax(base + t * (value - base))] += 1 / 1000
+    numpy.testing.assert_allclose(numpy.array(made.components), led * (value - base), atol=2e-3)
