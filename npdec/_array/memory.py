@@ -18,7 +18,7 @@ from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
 from npdec._impl import _storage, _util
 from npdec._torch.functorch import is_wrapped
-from npdec._torch.interrupts import Step, commit
+from npdec._torch.interrupts import Step, commit, undisturbed
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
@@ -226,6 +226,10 @@ def decomposed_by_writing(array: NDArrayBase, like: DecomposedTensor) -> torch.T
     A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Raises
     RuntimeError where one of the memories cannot be written.
     """
+    return undisturbed(_prepared, array, like)
+
+
+def _prepared(array: NDArrayBase, like: DecomposedTensor) -> torch.Tensor:
     first, *others = [_ready(connected, like) for connected in _written_with(array)]
     return shared_storage.together(first, others)
 
