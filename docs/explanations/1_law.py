@@ -50,7 +50,7 @@ def f(x):
     return np.sin(x[0]) * x[1] + x[1] ** 2 / 4
 
 
-x, r = np.array([2.0, 1.6]), np.array([0.3, 0.4])
+x, r = np.array([1.4, 1.6]), np.array([0.3, 0.4])
 parts = np.diag(x - r)
 shares = along_the_path(f, x, r, parts)
 print("shares", shares, "sum", float(shares.sum()), "f(x) - f(r)", float(f(x) - f(r)))
@@ -63,7 +63,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
 axes[0].contourf(a, b, f(np.stack([a, b])), 14, cmap="Greys", alpha=0.6)
 axes[0].annotate("", xy=x.tolist(), xytext=r.tolist(), arrowprops={"arrowstyle": "->", "lw": 2})
 axes[0].text(0.25, 0.2, "r")
-axes[0].text(2.05, 1.62, "x")
+axes[0].text(1.45, 1.62, "x")
 axes[0].set(xlabel="first input", ylabel="second input", title="both inputs move together")
 axes[1].stackplot(t, *slopes, colors=[BLUE, ORANGE], labels=["by the first", "by the second"])
 axes[1].set(xlabel="t", title="areas: the shares; all of it: f(x) − f(r)")
@@ -234,7 +234,7 @@ print("npdec misses", float(np.abs(np.completeness(softmax(marked))).max()))
 # function of a sum, and differ where intermediate quantities bend on the way: the law's path is straight in every
 # intermediate quantity, that of integrated gradients only in the inputs. The program of section 3 both ways:
 
-x, r = np.array([2.0, 1.6]), np.array([0.3, 0.4])
+x, r = np.array([1.4, 1.6]), np.array([0.3, 0.4])
 print("law ", np.attribute(f, x, baseline=r).attribution)
 print("path", np.attribute(f, x, baseline=r, method="path").attribution, "by its definition", shares)
 

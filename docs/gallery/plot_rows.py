@@ -50,5 +50,5 @@ for place, i in enumerate(int(i) for i in order):
 axes.set_yticks(range(len(names)), [names[int(i)] for i in order])
 axes.axvline(0, color="0.4", linewidth=0.8)
 axes.set_xlabel("contribution, from the mean of the data")
-figure.colorbar(dots, ax=axes, label="value of the column, by rank", ticks=[0, 1])
+figure.colorbar(dots, ax=axes, label="value of the column, from low to high", ticks=[])
 plt.show()
