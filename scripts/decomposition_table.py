@@ -285,6 +285,8 @@ MORE = """## Beyond these tables
   are dropped: scale and shift standard variates to keep them.
 - Infinite changes: where one component makes a number infinite, the change of the result is that component's alone,
   infinite or not; a component that does not move an element contributes zero to it, whatever the slope.
+- `isnan`, `isinf`, `isfinite`, `isposinf`, `isneginf` carry where the value and the baseline differ in them: those
+  contribute whose numbers are not finite. Elsewhere, as in the table, the results are plain.
 - Signs of eigenvectors, singular vectors and the columns of `qr`, the order of eigenvalues, and what completes a basis
   in a full `svd` are free: in the residual, and along the path, they are those that agree with the value's.
 - A complex number has complex components. Functions with a complex derivative use its slope; others (`abs`, `angle`,
