@@ -50,14 +50,17 @@ def arrays(lib: Any) -> dict[str, Any]:
 
 def _operators() -> Iterator[Line]:
     for op in ("+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!="):
-        yield Line(f"x {op} y")
-        yield Line(f"x {op} 1.5")
-        yield Line(f"f {op} f")
-        yield Line(f"n {op} k")
-        yield Line(f"n {op} 2")
+        # NumPy's remainder has the sign of the divisor where it is zero, too.
+        signed = ("({}).copysign_({})" if op == "%" else "{}").format
+        yield Line(f"x {op} y", signed(f"x {op} y", "y"))
+        yield Line(f"x {op} 1.5", signed(f"x {op} 1.5", "1.5"))
+        yield Line(f"f {op} f", signed(f"f {op} f", "f"))
+        # NumPy's quotient of integers is float64, not float32.
+        yield Line(f"n {op} k", f"n.to(torch.float64) {op} k" if op == "/" else None)
+        yield Line(f"n {op} 2", f"n.to(torch.float64) {op} 2" if op == "/" else None)
         if op not in ("<", "<=", ">", ">=", "==", "!="):
-            yield Line(f"1.5 {op} y")
-            yield Line(f"x {op}= e")
+            yield Line(f"1.5 {op} y", signed(f"1.5 {op} y", "y"))
+            yield Line(f"x {op}= e", "x.remainder_(e).copysign_(e)" if op == "%" else None)
     for op in ("&", "|", "^"):
         yield Line(f"n {op} k")
         yield Line(f"m {op} o")

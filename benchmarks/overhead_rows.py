@@ -49,7 +49,8 @@ IN_TORCH = {
     "array": "torch.tensor(a, dtype=torch.float64)",
     "asarray": "torch.tensor(a, dtype=torch.float64)",
     "asanyarray": "torch.tensor(a, dtype=torch.float64)",
-    "asarray_chkfinite": "torch.tensor(a, dtype=torch.float64)",
+    # NumPy's looks whether all numbers are finite.
+    "asarray_chkfinite": "[t for t in (torch.tensor(a, dtype=torch.float64),) if torch.isfinite(t).all()][0]",
     "ascontiguousarray": "torch.tensor(a, dtype=torch.float64)",
     "asfortranarray": "torch.tensor(a, dtype=torch.float64).mT.contiguous().mT",
     "fromiter": "torch.tensor(list(a), dtype=torch.int32)",
@@ -90,7 +91,7 @@ IN_TORCH = {
     "take_along_axis": "torch.gather(a, c, b)",
     "put_along_axis": "a.scatter_(d, b, c)",
     "copyto": "a.copy_(b)",
-    "putmask": "torch.where(b, c, a)",
+    "putmask": "a.copy_(torch.where(b, c, a))",  # which writes
     "extract": "b[a]",
     "nonzero": "torch.nonzero(a, as_tuple=True)",
     "flatnonzero": "torch.nonzero(a.reshape(-1)).squeeze(1)",
@@ -107,6 +108,10 @@ IN_TORCH = {
     "clip": "torch.clamp(a, b, c)",
     "round": "torch.round(a)",
     "around": "torch.round(a)",
+    "sign": "torch.where(torch.isnan(a), a, torch.sign(a))",  # of nan torch makes 0
+    "remainder": "torch.remainder(a, b).copysign_(b)",  # a zero too has the sign of the divisor
+    "row_stack": "(warnings.warn('deprecated', DeprecationWarning), torch.row_stack(a))[1]",  # as NumPy's name warns
+    "ix_": "(torch.tensor(a).reshape(-1, 1), torch.tensor(b).reshape(1, -1))",
     "conjugate": "torch.clone(a)",  # NumPy copies
     "positive": "torch.clone(a)",
     "ndim": "a.dim()",
@@ -144,7 +149,7 @@ IN_TORCH = {
     "unravel_index": "torch.unravel_index(torch.tensor(a), b)",
     "tri": "torch.ones((a, a), dtype=torch.float64).tril()",
     "indices": "torch.stack(torch.meshgrid(torch.arange(a[0]), torch.arange(a[1]), indexing='ij'))",
-    "meshgrid": "torch.meshgrid(a, b, indexing='xy')",
+    "meshgrid": "tuple(t.clone() for t in torch.meshgrid(a, b, indexing='xy'))",  # NumPy's are copies
     "split": "a.split(1)",
     "vsplit": "a.split(1)",
     "hsplit": "a.split(1, 1)",
@@ -206,14 +211,16 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 class _Recorder:
-    """Stands in for a kernel and remembers the first call, from which no other is made."""
+    """Stands in for a kernel and remembers its calls, but direct ones that have no answer."""
 
-    def __init__(self, function: Callable[..., Any], calls: list[Any]) -> None:
-        self.function, self.calls = function, calls
+    def __init__(self, name: str, function: Callable[..., Any], calls: list[Any]) -> None:
+        self.name, self.function, self.calls = name, function, calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.calls.append((self.function, args, kwargs))
-        return self.function(*args, **kwargs)
+        found = self.function(*args, **kwargs)
+        if (found is not None and found is not False) or self.name != "_common":
+            self.calls.append((self.function, args, kwargs))
+        return found
 
 
 def kernel_call(function: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
@@ -226,12 +233,12 @@ def kernel_call(function: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple
     replaced = [
         (scope, name, scope[name])
         for scope in scopes
-        for name in ("_kernel", "_torch", "__kernel__")
+        for name in ("_kernel", "_common", "_bare", "_torch", "__kernel__")
         if scope.get(name)
     ]
     try:
         for scope, name, kernel in replaced:
-            scope[name] = _Recorder(kernel, calls)
+            scope[name] = _Recorder(name, kernel, calls)
         function(*args, **kwargs)
     finally:
         for scope, name, kernel in replaced:
@@ -262,7 +269,7 @@ def _torch_of(
     if name in OTHERWISE:
         return None
     if name in IN_TORCH:
-        scope = {**dict(zip("abcd", args)), **kwargs, "torch": torch}
+        scope = {**dict(zip("abcd", args)), **kwargs, "torch": torch, "warnings": warnings}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = eval(IN_TORCH[name], dict(scope))

@@ -203,6 +203,9 @@ class BufferMethods(ArrayBase):
         >>> np.array([[1, 2], [3, 4]], dtype=np.uint8).tobytes("F")
         b'\\x01\\x03\\x02\\x04'
         """
+        if order == "C" and wrap.is_on_host(self._t) and self._t.is_contiguous() and not self._t.is_conj():
+            tensor = self._t
+            return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
         letter = "C" if order is None else order.upper() if isinstance(order, str) else order
         if not isinstance(letter, str):
             raise TypeError(f"order must be str, not {type(order).__name__}")
@@ -287,6 +290,13 @@ class BufferMethods(ArrayBase):
                 as_dtype(type)  # which says that there are no subclasses
             raise ValueError("Type must be a sub-type of ndarray type")
         target = self._d if dtype is None else as_dtype(dtype)
+        tensor = self._t
+        if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
+            if type is None and self.__class__ is wrap.ARRAY:
+                made = _memory.seen(self, tensor.view(target))
+                made._exporter = self
+                return made
+            return alias(self, lambda tensor: (tensor.view(target), None))
         if target is self._d:
             return alias(self, lambda tensor: (tensor.view_as(tensor), None))
         if isinstance(self._t, DecomposedTensor):

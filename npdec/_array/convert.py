@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 
-from npdec._core.base import ArrayBase, Poly1dBase
+from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
@@ -54,6 +55,9 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]], dtype=torch.float64)
     """
+    if type(obj) is list:
+        joined = _joined(obj) if obj and dtype is None and isinstance(obj[0], ArrayBase) else None
+        return _from_sequence(obj, dtype) if joined is None else joined
     if isinstance(obj, ArrayBase):
         return obj._t if dtype is None else cast(obj._t, dtype)
     if isinstance(obj, torch.Tensor):
@@ -182,6 +186,26 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
         raise too_deep(MAX_NDIM)
     stacked = torch.stack(items)
     return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+
+
+def _joined(items: Sequence[Any]) -> torch.Tensor | None:
+    """Plain arrays of one dtype and shape, or scalars of one type that are numbers; None for others."""
+    kind = type(items[0])
+    for item in items:
+        if type(item) is not kind:
+            return None
+    if kind is SCALARS[torch.float64] or kind is SCALARS[torch.int64]:  # on the host
+        made = torch.tensor([item._n for item in items], dtype=kind._torch_dtype)
+        return _to_default_device(made) if _devices.used else made
+    if not issubclass(kind, NDArrayBase):
+        return None
+    tensors = [item._t for item in items]
+    shape, dtype, device = tensors[0].shape, tensors[0].dtype, tensors[0].device
+    for tensor in tensors:
+        plain = type(tensor) is torch.Tensor and tensor.shape == shape
+        if not plain or tensor.dtype is not dtype or tensor.device != device or tensor.dim() >= MAX_NDIM:
+            return None
+    return torch.stack(tensors)
 
 
 def check_scalar(value: Any, dtype: torch.dtype) -> None:

@@ -192,8 +192,12 @@ class ElementAccess(NDArrayBase):
         else:
             if type(key) is slice:
                 step = key.step
+                if step == -1 and key.start is None and key.stop is None:
+                    return indexing.getitem(self, key)
                 if step is None or (type(step) is int and step > 0):
                     return memory.seen(self, self._t[key])
+            if (key is None or key is Ellipsis) and type(self._t) is _Tensor:
+                return memory.seen(self, self._t[key])
             place, count = _place(key)
             if place is None:
                 return _by_mask(self, key)

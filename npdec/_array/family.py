@@ -30,8 +30,7 @@ class Family(list["ref[NDArrayBase]"]):
 
     __slots__ = ("frozen", "limit", "mirrors", "mixed", "most", "origin")
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self) -> None:  # the list is empty as it is
         self.limit = self.most = 64
         self.frozen = self.mixed = False
         # Copies that stand for views that torch cannot make: they are brought up to date after every write.

@@ -54,6 +54,24 @@ def seen(array: Any, tensor: torch.Tensor) -> Any:
     return result
 
 
+def seen_frozen(array: Any, tensor: torch.Tensor, reason: str) -> Any:
+    """A read-only view of an array, where both carry nothing, and the memory is known to be the array's."""
+    family = family_of(array)
+    if family.origin is not None:
+        result = view(array, tensor)
+    else:
+        result = _new(wrap.ARRAY)
+        result._t = tensor
+        result._d = tensor.dtype
+        result._m = family
+        family.append(ref(result))
+        if len(family) > family.most:
+            family.prune()
+    result._ro = reason
+    family.frozen, family.limit = True, -1
+    return result
+
+
 def settle(source: NDArrayBase, result: NDArrayBase) -> None:
     """The rare part of making a view: a family that has grown is pruned, and a read-only array has read-only views."""
     family = result._m
@@ -128,13 +146,13 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
     """
     copy._src = source, again
-    family = family_of(copy)
-    family.origin, family.limit = ref(copy), -1
+    family, origin = family_of(copy), ref(copy)
+    family.origin, family.limit = origin, -1
     reason = getattr(source, "_ro", None)
     if reason is not None:
         freeze(copy, reason)
     mirrors = family_of(source).mirrors
-    mirrors.append(ref(copy))
+    mirrors.append(origin)
     if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
         mirrors[:] = alive(mirrors)
 

@@ -72,7 +72,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def nbytes(self) -> int:
         """The size of the elements in bytes."""
-        return self._t.numel() * self._d.itemsize
+        tensor = self._t
+        return tensor.nbytes if type(tensor) is torch.Tensor else tensor.numel() * self._d.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -94,7 +95,15 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def T(self) -> Any:
         """The transpose: a view with the axes reversed."""
-        return memory.view(self, shape_impl.transpose(self._t)) if type(self) is wrap.ARRAY else self
+        if type(self) is not wrap.ARRAY:
+            return self
+        tensor = self._t
+        if type(tensor) is torch.Tensor:
+            try:
+                return memory.seen(self, tensor.t())
+            except RuntimeError:  # of more than two axes
+                return memory.seen(self, shape_impl.transpose(tensor))
+        return memory.view(self, shape_impl.transpose(tensor))
 
     def _is_array(self) -> bool:
         return type(self) is wrap.ARRAY
@@ -159,6 +168,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         target = as_dtype(dtype)
+        tensor = self._t
+        plain = type(tensor) is torch.Tensor and type(self) is wrap.ARRAY
+        if plain and order == "K" and casting == "unsafe" and copy is True and tensor.is_contiguous():
+            return wrap.wrap_array(tensor.clone() if target is self._d else _util.cast(tensor, target))
         if type(copy) is not bool and isinstance(copy, copy_modes()):
             raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
         letter = _storage.check_order(order)
@@ -168,7 +181,6 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
                 f"Cannot cast array data from {wrap.dtype_repr(self._d)} to {wrap.dtype_repr(target)} according to "
                 f"the rule '{casting}'"
             )
-        tensor = self._t
         contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
         if target is self._d:
             kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
@@ -184,7 +196,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
-        return self._as(creation_impl.copy(self._t, order))
+        tensor = self._t
+        if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
+            return wrap.wrap_array(tensor.clone())
+        return self._as(creation_impl.copy(tensor, order))
 
     def item(self, /, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""
@@ -196,7 +211,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             size = tensor.numel()
             if not -size <= index < size:
                 raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
-            return tensor.reshape(-1)[index].item()
+            return (tensor if tensor.dim() == 1 else tensor.reshape(-1))[index].item()
         if args:
             if len(args) != tensor.dim():
                 raise ValueError("incorrect number of indices for array")
@@ -228,6 +243,15 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+        tensor = self._t
+        if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
+            try:
+                found = tensor.permute(axes) if axes else shape_impl.transpose(tensor)
+            except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
+                pass
+            else:
+                if type(found) is torch.Tensor:
+                    return memory.seen(self, found)
         if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
             axes = () if axes[0] is None else as_shape(axes[0])
         return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))

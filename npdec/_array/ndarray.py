@@ -28,8 +28,8 @@ from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._dtypes.dtype import subscripted
 from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
 
@@ -114,7 +114,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     @property
     def dtype(self) -> dtype_class:
         """The dtype. Assigning one reads the same memory as that, where it is contiguous along the last axis."""
-        return dtype_class(self._d)
+        return INTERNED[self._d]
 
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
@@ -171,7 +171,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     def __iter__(self) -> Iterator[Any]:
         if not self._t.dim():
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self)))
+        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else _rows(self)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -353,6 +353,12 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         if wanted != tensor.numel():
             flat = flat[:wanted].clone()
         self._t = reverse_axes(flat.reshape(shape[::-1])) if column_major else flat.reshape(shape)
+
+
+def _rows(array: Any) -> Iterator[Any]:
+    for i in range(len(array)):
+        tensor = array._t
+        yield memory.seen(array, tensor.select(0, i)) if type(tensor) is _Tensor else array[i]
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ def is_free(array: Any) -> bool:
     family = getattr(array, "_m", None)
     if family is not None and (family.mirrors or family.origin is not None or family.mixed):
         return False
-    return _transform() is None and not _is_transformed() and forward_ad._current_level < 0
+    return forward_ad._current_level < 0 and not _is_transformed() and _transform() is None
 
 
 def _plain_index(item: Any) -> Any:
@@ -197,12 +197,15 @@ def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any) -> bool:
     elif kind is not int:
         return False
     if given is None:
-        tensor[key] = number
+        if key is Ellipsis or (key == _ALL and tensor.dim()):
+            tensor.fill_(number)
+        else:
+            tensor[key] = number
         return True
     place = tensor if key is Ellipsis or key == _ALL else tensor[key]
     if not dots and given.dim() and not place.dim():
         return False  # a sequence for an element
-    if memory.shares_storage(given, tensor):
+    if _storage.shares_memory(given, tensor):
         if _is_same(given, place):
             return True  # x[key] += y, which has written the view
         given = given.clone()

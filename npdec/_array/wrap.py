@@ -87,13 +87,30 @@ def is_on_host(tensor: torch.Tensor) -> bool:
 def wrap_scalar(tensor: torch.Tensor) -> Any:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
     dtype = tensor.dtype
-    if not is_on_host(tensor):
+    if not (  # `is_on_host`, written out: nearly every reduction of small arrays ends here
+        type(tensor) is _TENSOR
+        and tensor.is_cpu
+        and not tensor.requires_grad
+        and not _is_transformed()
+        and not _dispatch._is_in_torch_dispatch_mode
+        and _forward_ad._current_level < 0
+        and not _is_compiling()
+    ):
         scalar = _new(CARRIERS[dtype])
         scalar._t = tensor
         return scalar
-    scalar = on_host(SCALARS[dtype], tensor.item())
-    if dtype is not _BOOL:
-        scalar._t = tensor
+    number: Any = tensor.item()
+    cls = SCALARS[dtype]
+    if dtype is _FLOAT:
+        scalar = _new_float(cls, number)
+    elif dtype is _BOOL and BOOLS:
+        return BOOLS[number]
+    else:
+        scalar = on_host(cls, number)
+        if dtype is _BOOL:
+            return scalar
+    scalar._n = number
+    scalar._t = tensor
     return scalar
 
 

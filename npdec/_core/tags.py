@@ -140,7 +140,10 @@ class Spec:
     `flags` says what a ufunc's operands and results tell of floating-point errors (`npdec._impl._flags`), and
     `errors` under which name a function that is no ufunc reports them: NumPy's, or one for each kind.
     `signature` names the core dimensions of a generalised ufunc, whose body takes all the options itself. `folds` names
-    the ufunc that a reduction folds along an axis, and so is the method `reduce` of.
+    the ufunc that a reduction folds along an axis, and so is the method `reduce` of. `direct` is its common call.
+    `integers` is what torch makes of signed integers, where the operator stands between arrays of one dtype, or an
+    array of int64 and a Python int; None says that the body has to. `in_place` writes what `torch` gives into its first
+    operand, where that is no function with such a method.
     """
 
     name: str
@@ -155,6 +158,9 @@ class Spec:
     signature: str | None = None
     folds: str | None = None
     reflected: Callable[..., Any] | None = None
+    direct: Any = None
+    integers: Callable[..., Any] | None = None
+    in_place: Callable[..., Any] | None = None
 
 
 def _marked(kernel: Kernel, **declared: Any) -> Kernel:
@@ -179,13 +185,16 @@ def public(
     errors: str | dict[str, str] | None = None,
     signature: str | None = None,
     folds: str | None = None,
+    direct: Any = None,
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
     def declare(kernel: Kernel) -> Kernel:
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
-        spec = Spec(public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds)
+        spec = Spec(
+            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds, direct=direct
+        )
         return _marked(kernel, __npdec__=spec)
 
     return declare if kernel is None else declare(kernel)
@@ -202,6 +211,8 @@ def ufunc(
     aliases: tuple[str, ...] = (),
     flags: Any = None,
     reflected: Callable[..., Any] | None = None,
+    integers: Callable[..., Any] | None = None,
+    in_place: Callable[..., Any] | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
@@ -209,8 +220,9 @@ def ufunc(
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         spec = Spec(
-            public_name, method_name, torch_function, loops, operator, identity, aliases, flags, reflected=reflected
-        )
+            public_name, method_name, torch_function, loops, operator, identity, aliases, flags,
+            reflected=reflected, integers=integers, in_place=in_place,
+        )  # fmt: skip
         return _marked(kernel, __npdec__=spec)
 
     return declare

@@ -50,7 +50,7 @@ _CODES = {
     torch.float16: ("e", 23),
     torch.bfloat16: ("E", 256),
 }
-_INTERNED: dict[Any, dtype] = {}
+INTERNED: dict[Any, dtype] = {}
 _ORDERS = {"=": "=", "n": "=", "native": "=", "|": "=", "i": "=", "ignore": "=", "s": "swap", "swap": "swap"}
 _ORDERS |= {"<": "little", "l": "little", "little": "little", ">": "big", "b": "big", "big": "big"}
 
@@ -113,11 +113,11 @@ class dtype:
         if kwargs:
             _refuse(kwargs)
         try:
-            return _INTERNED[dtype]
+            return INTERNED[dtype]
         except (KeyError, TypeError):
             pass
         del align, copy  # no records to align; a dtype cannot change, so it is its own copy
-        return _INTERNED[as_dtype(dtype)]
+        return INTERNED[as_dtype(dtype)]
 
     def __setattr__(self, name: _Text, value: Any) -> None:
         if name == "names":
@@ -233,7 +233,7 @@ def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
     def __new__(cls: type, /, *args: Any, **options: Any) -> Any:
         if args or options:
             raise TypeError("currently only the no-argument instantiation is supported; use `np.dtype` instead.")
-        return _INTERNED[torch_dtype]
+        return INTERNED[torch_dtype]
 
     name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
     signature = inspect.Signature()
@@ -253,7 +253,7 @@ def _intern(torch_dtype: torch.dtype) -> None:
     }  # fmt: skip
     for name, value in attributes.items():
         object.__setattr__(self, name, value)
-    _INTERNED[torch_dtype] = _INTERNED[self] = self
+    INTERNED[torch_dtype] = INTERNED[self] = self
     SPELLINGS[self] = SPELLINGS[cls] = torch_dtype
     SPELLINGS[self.char] = torch_dtype
 

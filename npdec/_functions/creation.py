@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ __all__ = [
     "frombuffer", "fromfunction", "fromiter", "isfortran", "require",
 ]  # fmt: skip
 
+_ROW_MAJOR = ("K", "C", None)  # of what is made of a list
 _ORDERS = ("K", "A", "C", "F", None)
 
 
@@ -182,6 +184,11 @@ def asarray(
     """
     if like is not None:
         return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
+    if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
+        try:
+            return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
+        except RuntimeError:
+            pass
     _check("asarray", order)
     if copy is not None:
         return array(
@@ -265,6 +272,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Co
     """
     result = asarray(a, dtype, order)
     tensor = as_tensor(result.value)
+    if tensor.is_floating_point() and _util.are_numbers(tensor) and math.isfinite(torch.sum(tensor).item()):
+        return result  # a sum that is not finite may be one of finite numbers
     if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
         raise ValueError("array must not contain infs or NaNs")
     return result

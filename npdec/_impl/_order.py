@@ -96,8 +96,9 @@ def _is_nan(x: torch.Tensor) -> bool:
 
 def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
     """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements."""
-    a, v = promote(a, v)
-    flat = v.reshape(-1)
+    if a.dtype is not v.dtype:
+        a, v = promote(a, v)
+    flat = v if v.dim() == 1 else v.reshape(-1)
     if a.dtype.is_complex:
         both = ranks(torch.cat([a, flat]))
         a, flat = both[: len(a)], both[len(a) :]
@@ -105,4 +106,5 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
         a, flat = _util.to_ordered(a), _util.to_ordered(flat)
     elif len(a) and _is_nan(a[-1]):  # torch takes a nan for less than everything
         a, flat = keys(a), keys(flat)
-    return torch.searchsorted(a.contiguous(), flat.contiguous(), right=right).reshape(v.shape)
+    found = torch.searchsorted(a.contiguous(), flat.contiguous(), right=right)
+    return found if v.dim() == 1 else found.reshape(v.shape)

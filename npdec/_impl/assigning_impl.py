@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque, public
 from npdec._impl import _host, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import shape_text
@@ -51,7 +52,14 @@ def _repeated(values: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
     return flat[torch.remainder(place, flat.shape[0])] if flat.shape[0] > 1 else flat.expand(place.shape)
 
 
-@public
+def _copied(dst: torch.Tensor, src: torch.Tensor) -> bool:
+    if src.dtype is not dst.dtype or src.shape != dst.shape or _storage.shares_memory(src, dst):
+        return False
+    dst.copy_(src)
+    return True
+
+
+@public(direct=Direct(_copied))
 def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", where: Mask = True) -> None:
     """Copy `src`, broadcast, into `dst`, everywhere or where a mask (broadcast too) is true.
 
@@ -96,7 +104,16 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
     dst.copy_(values)
 
 
-@public
+def _put_masked(a: torch.Tensor, mask: torch.Tensor, values: Any) -> bool:
+    if type(values) is not torch.Tensor or values.dtype is not a.dtype or mask.dtype is not torch.bool:
+        return False
+    if values.requires_grad or not values.shape == a.shape == mask.shape:
+        return False
+    a.copy_(torch.where(mask, values, a))
+    return True
+
+
+@public(direct=Direct(_put_masked))
 def putmask(a: InPlace, /, mask: ArrayLike, values: object) -> None:
     """Write values where a mask of the array's size is true: at each place the value of the same row-major number.
 
@@ -156,7 +173,29 @@ def place(arr: InPlace, mask: ArrayLike, vals: object) -> None:
         arr.copy_(torch.where(chosen.reshape(arr.shape), full, arr))
 
 
-@public
+def _put_number(a: torch.Tensor, ind: Any, v: Any) -> bool:
+    """Whether a Python float was written at one index, or few of them, of plain numbers."""
+    if type(v) is not float or a.dtype is not torch.float64 or not a.is_contiguous() or not _util.are_numbers(a):
+        return False
+    if type(ind) is int:
+        places = [ind]
+    elif type(ind) is torch.Tensor and ind.dtype is torch.int64 and 0 < ind.numel() <= _FEW and _util.are_numbers(ind):
+        places = ind.reshape(-1).tolist()
+    else:
+        return False
+    size = a.numel()
+    if min(places) < -size or max(places) >= size:
+        return False
+    flat = a if a.dim() == 1 else a.view(-1)
+    for place in places:
+        flat[place] = v
+    return True
+
+
+_FEW = 20
+
+
+@public(direct=Direct(_put_number, given=("ind",)))
 def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
     """Write values at indices that count the elements in row-major order.
 
@@ -189,7 +228,23 @@ def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> Non
         a.copy_(values[-1])
 
 
-@public
+def _scattered(arr: torch.Tensor, index: torch.Tensor, number: Any, axis: Any) -> bool:
+    """Whether a number was written at few indices of plain numbers that are counted from the front, and in bounds."""
+    if type(axis) is not int or type(number) is not float or arr.dtype is not torch.float64:
+        return False
+    if index.dtype is not torch.int64 or index.dim() != arr.dim() or not -arr.dim() <= axis < arr.dim():
+        return False
+    if not 0 < index.numel() <= _FEW or not _util.are_numbers(arr, index):
+        return False
+    axis = axis + arr.dim() if axis < 0 else axis
+    places = index.tolist() if index.dim() == 1 else index.reshape(-1).tolist()
+    if not is_alike(arr, index, axis) or min(places) < 0 or max(places) >= arr.shape[axis]:
+        return False
+    arr.scatter_(axis, index, number)
+    return True
+
+
+@public(direct=Direct(_scattered))
 def put_along_axis(arr: InPlace, indices: Opaque, values: object, axis: int | None) -> None:
     """Write into every vector along an axis at its own indices: the inverse of `np.take_along_axis`.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl._by_elements import by_elements
@@ -42,7 +43,14 @@ def _steps(a: torch.Tensor, axis: int) -> torch.Tensor:
     return later ^ earlier if a.dtype is torch.bool else _subtract(later, earlier)
 
 
-@public(errors="subtract")
+def _differences(a: torch.Tensor) -> torch.Tensor | None:
+    return _steps(a, a.dim() - 1) if a.dim() else None
+
+
+_SUBTRACTED = _reduce.SUMMED - {torch.bool}
+
+
+@public(errors="subtract", direct=Direct(_differences, _SUBTRACTED))
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.
 
@@ -124,7 +132,7 @@ def _whole_periods(steps: torch.Tensor, period: torch.Tensor) -> torch.Tensor:
     return -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
 
 
-@public(errors="subtract")
+@public(errors="subtract", direct=Direct(lambda a: _steps(a, 0) if a.dim() == 1 else None, _SUBTRACTED))
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None):
     """The differences of consecutive elements of the array read row by row, with numbers put before and after them.
 
@@ -263,7 +271,12 @@ def _derivative(f: torch.Tensor, axis: int, h: Any, edge_order: int) -> torch.Te
 # --- integrals --------------------------------------------------------------------------------------------------------
 
 
-@public(errors="add")
+def _trapezoids(y: torch.Tensor) -> torch.Tensor | None:
+    n = y.shape[-1]
+    return torch.sum((y.narrow(-1, 0, n - 1) + y.narrow(-1, 1, n - 1)) / 2.0, -1)
+
+
+@public(errors="add", direct=Direct(_trapezoids, frozenset({torch.float32, torch.float64})))
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 1.0, axis: int = -1):
     """The integral along an axis by the trapezoidal rule.
 

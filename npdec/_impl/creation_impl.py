@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 from npdec._impl import _devices, _promotion, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
@@ -56,6 +57,20 @@ def _simple(
         return None
 
 
+def _made_by(make: Any) -> Direct:
+    """The common call of what makes an array of a shape."""
+
+    def made(shape: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
+        return None if _devices.used else make(shape, dtype=torch.float64 if dtype is None else dtype)
+
+    return Direct(made, given=("dtype",))
+
+
+def _made_like(make: Any) -> Direct:
+    """The common call of what makes an array like another."""
+    return Direct(lambda a: make(a) if a.is_contiguous() else None)
+
+
 def _allocate_like(
     prototype: torch.Tensor, dtype: torch.dtype | None, order: str, shape: tuple[int, ...] | None, device: Any
 ) -> torch.Tensor:
@@ -71,7 +86,7 @@ def _allocate_like(
     )
 
 
-@public
+@public(direct=_made_by(torch.empty))
 def empty(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
@@ -89,7 +104,7 @@ def empty(
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device)
 
 
-@public
+@public(direct=_made_by(torch.zeros))
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -117,7 +132,7 @@ def _is_plain(a: torch.Tensor, order: str, shape: Any, device: Any) -> bool:
     return order == "K" and shape is None and device is None and a.is_contiguous()
 
 
-@public
+@public(direct=_made_by(torch.ones))
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
@@ -235,7 +250,7 @@ def empty_like(
     return _allocate_like(prototype, dtype, order, shape, device)
 
 
-@public
+@public(direct=_made_like(torch.zeros_like))
 def zeros_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -259,7 +274,7 @@ def zeros_like(
     return _allocate_like(a, dtype, order, shape, device).zero_()
 
 
-@public
+@public(direct=_made_like(torch.ones_like))
 def ones_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -312,7 +327,7 @@ def full_like(
     return _filled(memory, _fill_tensor(fill_value, memory.dtype, memory.device))
 
 
-@public
+@public(direct=_made_like(torch.clone))
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """A copy of the array in memory of its own; contributions and gradients are copied with it.
 

@@ -7,13 +7,22 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, public
 from npdec._impl import _devices, _storage, dtypes_impl
 from npdec._impl._devices import as_device
+from npdec._impl._reduce import SUMMED
 from npdec._impl.creation_impl import allocate, check_shape
 
 
-@public
+def _identity(n: Any) -> torch.Tensor | None:
+    return None if _devices.used else torch.eye(n, dtype=torch.float64)
+
+
+IDENTITY = Direct(_identity)
+
+
+@public(direct=IDENTITY)
 def eye(
     N: int,
     M: int | None = None,
@@ -43,7 +52,7 @@ def eye(
     return matrix
 
 
-@public
+@public(direct=IDENTITY)
 def identity(n: int, dtype: DTypeLike | None = None, *, like: Like = None) -> Array:
     """The n-by-n matrix with ones on the main diagonal; float64 unless a dtype is given.
 
@@ -64,7 +73,11 @@ def lower_mask(rows: int, columns: int, k: int, device: Any = None) -> torch.Ten
     return j <= i + min(max(k, -max(rows, 1)), max(columns, 1))
 
 
-@public
+def _triangle_of_ones(N: Any) -> torch.Tensor | None:
+    return None if _devices.used else torch.ones((N, N), dtype=torch.float64).tril()
+
+
+@public(direct=Direct(_triangle_of_ones))
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Like = None) -> Array:
     """An N-by-M matrix (N-by-N unless M is given) with ones on and below the k-th diagonal, and zeros above it.
 
@@ -117,7 +130,7 @@ def _triangle(m: torch.Tensor, k: int, part: Callable[..., torch.Tensor]) -> tor
     return _storage.seen_as(part(_storage.signed(m), k), m.dtype)
 
 
-@public
+@public(direct=Direct(torch.tril, SUMMED))
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """A copy of each matrix in the last two axes with the elements above the k-th diagonal set to zero.
 
@@ -130,7 +143,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k, torch.tril)
 
 
-@public
+@public(direct=Direct(torch.triu, SUMMED))
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """A copy of each matrix in the last two axes with the elements below the k-th diagonal set to zero.
 
@@ -186,5 +199,12 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
         axes[:2] = [1, 0]
     grids = [x.reshape([-1 if i == axis else 1 for i in range(len(xi))]) for axis, x in zip(axes, xi, strict=True)]
     if not sparse:
-        grids = list(torch.broadcast_tensors(*grids)) if grids else []
-    return tuple(grid.clone(memory_format=torch.contiguous_format) if copy else grid for grid in grids)
+        shape = [1] * len(xi)
+        for axis, x in zip(axes, xi):
+            shape[axis] = x.numel()
+        grids = [grid.expand(shape) for grid in grids]
+    return tuple([_copied(grid) if copy else grid for grid in grids])
+
+
+def _copied(grid: torch.Tensor) -> torch.Tensor:
+    return grid.clone() if grid.is_contiguous() else grid.contiguous()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
 from npdec._impl import _devices, _flags, _util, dtypes_impl
 from npdec._impl._by_elements import by_elements
@@ -91,7 +92,17 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
     return numbers
 
 
-@public
+def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
+    if type(start) is not int or type(step) is not int or _devices.used:
+        return None
+    if stop is None:
+        return torch.arange(start) if step == 1 and 0 <= start <= _FAR else None
+    if type(stop) is not int or not step or max(abs(start), abs(stop), abs(step)) > _FAR:
+        return None
+    return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
+
+
+@public(direct=Direct(_counted, given=("start_or_stop", "stop", "step")))
 @unshown("start")
 def arange(
     start_or_stop: ArrayLikeOrScalar = NoValue,
@@ -190,7 +201,9 @@ def _ordinary_linspace(start: Any, stop: Any, num: int, endpoint: bool) -> torch
     step = (stop - start) / intervals
     if not step:
         return None
-    numbers = torch.arange(num, dtype=torch.float64).mul_(step).add_(start)
+    numbers = torch.arange(num, dtype=torch.float64).mul_(step)
+    if start or step < 0:  # which makes 0.0 of -0.0
+        numbers.add_(start)
     if endpoint and intervals * step + start != stop:
         numbers[-1] = stop
     return numbers

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
 from npdec._impl import dtypes_impl
 from npdec._impl._util import UNSIGNED, broadcast_shapes, from_ordered, to_ordered
@@ -76,7 +77,16 @@ def fmin(x1: ArrayLike, x2: ArrayLike):
     return _select(torch.fmin, x1, x2)
 
 
-@public
+def _clamped(a: torch.Tensor, low: Any, high: Any) -> torch.Tensor | None:
+    if _bounds_plainly(low) and _bounds_plainly(high):
+        return torch.clamp(a, low, high)
+    return None
+
+
+_CLAMPED = frozenset({torch.float32, torch.float64})
+
+
+@public(direct=Direct(_clamped, _CLAMPED, ("a_min", "a_max")))
 def clip(
     a: ArrayLike,
     a_min: ArrayLikeOrScalar | None = NoValue,
@@ -125,9 +135,6 @@ def clip(
     if low is not None:
         a = maximum(a, bounds.pop(0))
     return minimum(a, bounds[0]) if bounds else a
-
-
-_CLAMPED = frozenset({torch.float32, torch.float64})
 
 
 def _bounds_plainly(x: Any) -> bool:

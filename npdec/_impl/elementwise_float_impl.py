@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
@@ -62,7 +63,10 @@ def trunc(x: Stepwise):
     return torch.trunc(x) if x.is_floating_point() else torch.clone(x)
 
 
-@public
+_FLOATS = frozenset({torch.float32, torch.float64})
+
+
+@public(direct=Direct(torch.trunc, _FLOATS))
 @out_casting("same_kind", broadcasts=True)
 def fix(x: Stepwise, out: OutArray | None = None):
     """The integer next to x in the direction of 0, as `trunc` gives it. TypeError for complex numbers.
@@ -85,7 +89,17 @@ def rint(x: ArrayLike):
     return _apply_to_parts(torch.round, x) if x.is_complex() else torch.round(x)
 
 
-@public(method=True, errors="multiply")
+_EXACT = 10  # powers of ten that all of these hold, with which torch scales as is done below
+
+
+def _rounded(a: torch.Tensor, decimals: int = 0) -> torch.Tensor:
+    return _round_float(a, decimals)
+
+
+ROUND = Direct(_rounded, _FLOATS, ("decimals",))
+
+
+@public(method=True, errors="multiply", direct=ROUND)
 def round(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     """The nearest number with this many decimals, the even digit of two, in the dtype of a.
 
@@ -112,7 +126,7 @@ def round(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     return rounded.to(torch.int64).to(a.dtype)  # by way of int64, so that what is too large wraps around
 
 
-@public
+@public(direct=ROUND)
 def around(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
     """The nearest number with this many decimals: another name of `round`.
 
@@ -126,6 +140,8 @@ def around(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
 def _round_float(x: torch.Tensor, decimals: int) -> torch.Tensor:
     if decimals == 0:
         return torch.round(x)
+    if type(x) is torch.Tensor and x.dtype in _FLOATS and abs(decimals) <= _EXACT:
+        return torch.round(x, decimals=decimals)
     try:
         power = 10.0 ** abs(decimals)
     except OverflowError:
@@ -237,7 +253,7 @@ def heaviside(x1: Stepwise, x2: Stepwise):
 # --- infinities and nan -----------------------------------------------------------------------------------------------
 
 
-@public
+@public(direct=Direct(torch.nan_to_num, _FLOATS))
 @writes_back("copy")
 def nan_to_num(
     x: Pointwise,

@@ -7,6 +7,7 @@ uint32 and uint64: sums and products are computed on signed integers of the same
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -31,6 +32,7 @@ def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> 
 # signed.
 _OF_FEW = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
 _FEW = 500
+_FEW_ON_HOST = 50  # of which Python finds the least sooner than torch
 
 
 # --- sums, products, signs --------------------------------------------------------------------------------------------
@@ -172,7 +174,11 @@ def conjugate(x: Linear):
     >>> np.conjugate(np.array([1 + 2j, 3.0]))
     array([1.-2.j, 3.-0.j])
     """
-    return torch.complex(torch.real(x), -torch.imag(x)) if x.is_complex() else torch.clone(x)
+    if not x.is_complex():
+        return torch.clone(x)
+    if are_numbers(x):
+        return torch.conj_physical(x)
+    return torch.complex(torch.real(x), -torch.imag(x))
 
 
 # --- quotients and remainders -----------------------------------------------------------------------------------------
@@ -181,6 +187,8 @@ def conjugate(x: Linear):
 def are_positive(x: torch.Tensor, least: int = 1) -> bool:
     """Whether integers are all known to be at least so great."""
     if are_numbers(x) and x.numel():
+        if x.dim() == 1 and x.shape[0] <= _FEW_ON_HOST:
+            return min(x.tolist()) >= least
         return (torch.amin(x) if x.dim() else x).item() >= least
     return is_known_true((x >= least).all())
 
@@ -223,7 +231,24 @@ def _float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, but with a derivative
 
 
-@ufunc(_float_floor_divide, loops="real_arithmetic", operator="floordiv", flags=_flags.FLOOR)
+def of_integers(function: Callable[..., torch.Tensor], least: int) -> Callable[..., torch.Tensor | None]:
+    """A function of plain integers, the second of which are all known to be at least so great."""
+
+    def computed(x1: torch.Tensor, x2: torch.Tensor | int) -> torch.Tensor | None:
+        fits = are_positive(x2, least) if isinstance(x2, torch.Tensor) else x2 >= least
+        return function(x1, x2) if fits and type(x1) is torch.Tensor else None
+
+    return computed
+
+
+@ufunc(
+    _float_floor_divide,
+    loops="real_arithmetic",
+    operator="floordiv",
+    flags=_flags.FLOOR,
+    in_place=torch.Tensor.floor_divide_,
+    integers=of_integers(torch.floor_divide, 1),
+)
 def floor_divide(x1: Stepwise, x2: Stepwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
 
@@ -248,15 +273,24 @@ def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return _far_fmod(x1, x2, rest)
 
 
-def _float_remainder(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+def _float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
     rest = torch.remainder(x1, x2)
-    if are_without_nan(rest) and not x2.requires_grad:
-        return torch.copysign(rest, x2)
+    if are_without_nan(rest) and not getattr(x2, "requires_grad", False):
+        return rest.copysign_(x2)
+    if not isinstance(x2, torch.Tensor):
+        x2 = torch.tensor(x2, dtype=x1.dtype, device=x1.device)
     if x1.is_cpu and is_known_true(torch.isnan(rest).any()):
         rest = _far_fmod(x1, x2, rest)
         rest = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
     sign = torch.where(torch.signbit(x2), -1.0, 1.0).to(x1.dtype)
     return sign * (sign * rest + 0.0)  # a zero too has the sign of x2
+
+
+def _remainder_into(x1: torch.Tensor, x2: Any) -> None:
+    rest = torch.remainder(x1, x2)
+    if rest.shape != x1.shape or not are_without_nan(rest):
+        raise RuntimeError("the general way computes it")
+    x1.copy_(rest.copysign_(x2))
 
 
 def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
@@ -270,7 +304,15 @@ def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.T
     return torch.where(far, torch.fmod(nearer, x2), rest)
 
 
-@ufunc(_float_remainder, loops="real_arithmetic", operator="mod", aliases=("mod",), flags=_flags.REMAINDER)
+@ufunc(
+    _float_remainder,
+    loops="real_arithmetic",
+    operator="mod",
+    aliases=("mod",),
+    flags=_flags.REMAINDER,
+    in_place=_remainder_into,
+    integers=of_integers(torch.remainder, 1),
+)
 def remainder(x1: Stepwise, x2: Stepwise):
     """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
 

@@ -6,7 +6,7 @@ import torch
 
 from npdec._core.tags import ArrayLike, Opaque, ufunc
 from npdec._impl._storage import signed
-from npdec._impl._util import from_int64, to_int64
+from npdec._impl._util import are_numbers, from_int64, to_int64
 from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod, wrapping
 
 # --- bits -------------------------------------------------------------------------------------------------------------
@@ -73,6 +73,8 @@ def right_shift(x1: Opaque, x2: Opaque):
     bits, distance = signed(x1), signed(x2)
     if bits is x1:
         return torch.bitwise_right_shift(x1, x2)
+    if not x2.dim() and are_numbers(x2) and 0 < (places := x2.item()) < 8 * bits.dtype.itemsize:
+        return (bits >> places).bitwise_and_((1 << 8 * bits.dtype.itemsize - places) - 1).view(x1.dtype)
     # A signed integer would repeat its sign bit: a first step by hand, then it is clear. By no distance, that gives 0,
     # and the bits themselves are added by a mask, which is faster than a comparison.
     halved = torch.bitwise_right_shift((bits >> 1) & torch.iinfo(bits.dtype).max, distance - 1)
@@ -108,6 +110,8 @@ def gcd(x1: Opaque, x2: Opaque):
     array([4, 4, 1])
     """
     dtype = x1.dtype
+    if dtype is torch.int64:
+        return torch.gcd(x1, x2).abs_()
     if dtype is not torch.uint64:
         return torch.gcd(to_int64(x1), to_int64(x2)).abs().to(dtype)
     # Three steps of Euclid's algorithm bring any two below 2**63, where torch goes on.

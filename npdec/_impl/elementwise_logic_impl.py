@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, OutArray, public, ufunc
 from npdec._impl._util import UNSIGNED, to_int64, to_ordered
 
@@ -230,7 +231,10 @@ def _refuse_complex(x: torch.Tensor) -> None:
         raise TypeError(f"This operation is not supported for {name} values because it would be ambiguous.")
 
 
-@public
+_FLOATS = frozenset({torch.float32, torch.float64})
+
+
+@public(direct=Direct(torch.isposinf, _FLOATS))
 def isposinf(x: ArrayLike, out: OutArray | None = None):
     """Whether x is positive infinity. TypeError for complex numbers.
 
@@ -242,7 +246,7 @@ def isposinf(x: ArrayLike, out: OutArray | None = None):
     return x == torch.inf if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
 
 
-@public
+@public(direct=Direct(torch.isneginf, _FLOATS))
 def isneginf(x: ArrayLike, out: OutArray | None = None):
     """Whether x is negative infinity. TypeError for complex numbers.
 

@@ -8,7 +8,7 @@ from npdec._core.tags import Pointwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._util import from_int64, is_known_true, to_int64
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
-from npdec._impl.elementwise_impl import are_positive, wrapping
+from npdec._impl.elementwise_impl import are_positive, of_integers, wrapping
 
 
 @ufunc(torch.square, loops="arithmetic", flags=_flags.SQUARE)
@@ -38,7 +38,14 @@ def reciprocal(x: Pointwise):
     return inverse
 
 
-@ufunc(torch.pow, loops="power", operator="pow", aliases=("pow",), flags=_flags.POWER)
+@ufunc(
+    torch.pow,
+    loops="power",
+    operator="pow",
+    aliases=("pow",),
+    flags=_flags.POWER,
+    integers=of_integers(torch.pow, 0),
+)
 def power(x1: Pointwise, x2: Pointwise):
     """x1 to the power of x2, with broadcasting. Integer powers of integers stay integers and wrap around.
 

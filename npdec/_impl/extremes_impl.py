@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
@@ -21,9 +22,10 @@ from npdec._core.tags import (
     out_casting,
     public,
 )
-from npdec._impl import _reduce, _util
+from npdec._impl import _few, _reduce, _util
 
 _ORDERED = _reduce.ORDERED
+_TRUE = _reduce.SUMMED  # of uint8, torch makes uint8
 _EXTREMES: dict[str, Callable[..., torch.Tensor]] = {
     "maximum": torch.amax,
     "minimum": torch.amin,
@@ -36,7 +38,12 @@ _POSITIONS: dict[str, Callable[..., torch.Tensor]] = {"maximum": torch.argmax, "
 # --- maximum and minimum ----------------------------------------------------------------------------------------------
 
 
-@public(method=True, aliases=("amax",), folds="maximum")
+@public(
+    method=True,
+    aliases=("amax",),
+    folds="maximum",
+    direct=Direct(torch.amax, _ORDERED, ("axis",), total=True, few=_few.greatest),
+)
 @out_casting("unsafe")
 def max(
     a: ArrayLike,
@@ -65,7 +72,12 @@ def max(
     return extreme("maximum", a, axis, keepdims, initial, where)
 
 
-@public(method=True, aliases=("amin",), folds="minimum")
+@public(
+    method=True,
+    aliases=("amin",),
+    folds="minimum",
+    direct=Direct(torch.amin, _ORDERED, ("axis",), total=True, few=_few.least),
+)
 @out_casting("unsafe")
 def min(
     a: ArrayLike,
@@ -169,7 +181,10 @@ def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None,
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-@public(method=True)
+@public(
+    method=True,
+    direct=Direct(torch.argmax, _ORDERED, ("axis",), total=True, few=_few.first_greatest, few_dtype=torch.int64),
+)
 @out_casting("back")
 def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the greatest element along an axis, or in the array read row by row; of several, the first.
@@ -190,7 +205,10 @@ def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *
     return _position("maximum", "argmax", a, axis, keepdims)
 
 
-@public(method=True)
+@public(
+    method=True,
+    direct=Direct(torch.argmin, _ORDERED, ("axis",), total=True, few=_few.first_least, few_dtype=torch.int64),
+)
 @out_casting("back")
 def argmin(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
     """The index of the least element along an axis, or in the array read row by row; of several, the first.
@@ -228,7 +246,11 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
 # --- tests and counts -------------------------------------------------------------------------------------------------
 
 
-@public(method=True, folds="logical_and")
+@public(
+    method=True,
+    folds="logical_and",
+    direct=Direct(torch.all, _TRUE, total=True, few=_few.all_true, few_dtype=torch.bool),
+)
 def all(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -253,7 +275,11 @@ def all(
     return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
-@public(method=True, folds="logical_or")
+@public(
+    method=True,
+    folds="logical_or",
+    direct=Direct(torch.any, _TRUE, total=True, few=_few.any_true, few_dtype=torch.bool),
+)
 def any(
     a: ArrayLike,
     axis: AxisLike | None = None,
@@ -278,7 +304,7 @@ def any(
     return torch.any(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
-@public
+@public(direct=Direct(torch.count_nonzero, _reduce.SUMMED, total=True))
 def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
     """How many elements are not zero over an axis, several axes, or all of them, in int64.
 

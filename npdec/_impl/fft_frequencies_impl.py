@@ -60,7 +60,8 @@ def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DT
     """
     n = _count(n)
     numbers = torch.arange(n, dtype=torch.float64, device=as_device(device))
-    return _in_floats(_frequencies(torch.where(numbers < (n + 1) // 2, numbers, numbers - n), n, d), dtype)
+    numbers.narrow(0, (n + 1) // 2, n // 2).sub_(n)
+    return _in_floats(_frequencies(numbers, n, d), dtype)
 
 
 @public

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, AxisLike, Linear, OutArray, out_casting, public
 from npdec._impl import dtypes_impl
 from npdec._impl._util import normalize_axes, normalize_axis
@@ -139,10 +140,48 @@ def _as_axes(axes: Any) -> Any:
     return axes
 
 
+# --- common calls: of numbers in single or double precision, along all axes or the last ones ------
+
+_REAL = frozenset({torch.float32, torch.float64})
+_COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
+_COMPUTED = _REAL | set(_COMPLEX.values())
+
+
+def _of_complex(transform: Transform) -> Direct:
+    def transformed(a: torch.Tensor) -> torch.Tensor | None:
+        if not a.numel():
+            return None
+        wide = _COMPLEX.get(a.dtype)
+        return transform(a if wide is None else a.to(wide))
+
+    return Direct(transformed, _COMPUTED)
+
+
+def _of_real(transform: Transform) -> Direct:
+    return Direct(lambda a: transform(a) if a.numel() else None, _REAL)
+
+
+def _half_inverse(a: torch.Tensor) -> torch.Tensor:
+    return torch.resolve_conj(torch.fft.ihfft(a))
+
+
+def _from_real(a: torch.Tensor) -> torch.Tensor | None:
+    return torch.fft.fft(torch.fft.rfft(a), None, -2) if a.dim() == 2 and a.numel() else None
+
+
+def _to_real(a: torch.Tensor) -> torch.Tensor | None:
+    if a.dim() != 2 or not a.numel():
+        return None
+    wide = _COMPLEX.get(a.dtype)
+    return torch.fft.irfft(torch.fft.ifft(a if wide is None else a.to(wide), None, -2))
+
+
+_FROM_REAL, _TO_REAL = Direct(_from_real, _REAL), Direct(_to_real, _COMPUTED)
+
 # --- one axis ---------------------------------------------------------------------------------------------------------
 
 
-@public(errors="fft")
+@public(errors="fft", direct=_of_complex(torch.fft.fft))
 def fft(a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None) -> Array:
     """Discrete Fourier transform along an axis: X[k] = sum of x[j] exp(-2 pi i j k / n) over j.
 
@@ -155,7 +194,7 @@ def fft(a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None
     return _along(torch.fft.fft, _as_complex(a), n, axis, norm)
 
 
-@public(errors="ifft")
+@public(errors="ifft", direct=_of_complex(torch.fft.ifft))
 def ifft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -169,7 +208,7 @@ def ifft(
     return _along(torch.fft.ifft, _as_complex(a), n, axis, norm)
 
 
-@public
+@public(direct=_of_real(torch.fft.rfft))
 def rfft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -183,7 +222,7 @@ def rfft(
     return _along(torch.fft.rfft, _as_real("rfft", a), n, axis, norm)
 
 
-@public
+@public(direct=_of_complex(torch.fft.irfft))
 def irfft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -197,7 +236,7 @@ def irfft(
     return _as_half(a, _along(torch.fft.irfft, _as_complex(a), n, axis, norm))
 
 
-@public
+@public(direct=_of_complex(torch.fft.hfft))
 @out_casting("unsafe")
 def hfft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
@@ -212,7 +251,7 @@ def hfft(
     return _as_half(a, _along(torch.fft.hfft, _as_complex(a), n, axis, norm))
 
 
-@public
+@public(direct=_of_real(_half_inverse))
 def ihfft(
     a: Linear, n: int | None = None, axis: int = -1, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -229,7 +268,7 @@ def ihfft(
 # --- several axes -----------------------------------------------------------------------------------------------------
 
 
-@public
+@public(direct=_of_complex(torch.fft.fftn))
 def fftn(
     a: Linear, s: Any = None, axes: AxisLike | None = None, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -245,7 +284,7 @@ def fftn(
     return _through(torch.fft.fft, _as_complex(a), lengths, axes, norm) if axes else a.clone()
 
 
-@public
+@public(direct=_of_complex(torch.fft.ifftn))
 def ifftn(
     a: Linear, s: Any = None, axes: AxisLike | None = None, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -259,7 +298,7 @@ def ifftn(
     return _through(torch.fft.ifft, _as_complex(a), lengths, axes, norm) if axes else a.clone()
 
 
-@public
+@public(direct=_of_complex(torch.fft.fft2))
 def fft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -271,7 +310,7 @@ def fft2(
     return fftn(a, s, axes, norm)
 
 
-@public
+@public(direct=_of_complex(torch.fft.ifft2))
 @out_casting("unsafe")
 def ifft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None
@@ -285,7 +324,7 @@ def ifft2(
     return ifftn(a, s, axes, norm)
 
 
-@public
+@public(direct=_FROM_REAL)
 def rfftn(
     a: Linear, s: Any = None, axes: AxisLike | None = None, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -303,7 +342,7 @@ def rfftn(
     return _through(torch.fft.fft, last, lengths[:-1], axes[:-1], norm)
 
 
-@public
+@public(direct=_TO_REAL)
 def irfftn(
     a: Linear, s: Any = None, axes: AxisLike | None = None, norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -322,7 +361,7 @@ def irfftn(
     return irfft(others, lengths[-1], axes[-1], norm)
 
 
-@public
+@public(direct=_FROM_REAL)
 def rfft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None
 ) -> Array:
@@ -334,7 +373,7 @@ def rfft2(
     return rfftn(a, s, axes, norm)
 
 
-@public
+@public(direct=_TO_REAL)
 @out_casting("unsafe")
 def irfft2(
     a: Linear, s: Any = None, axes: AxisLike | None = (-2, -1), norm: str | None = None, out: OutArray | None = None

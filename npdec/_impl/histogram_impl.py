@@ -6,6 +6,8 @@ contributions on.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, cast
@@ -72,6 +74,9 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
     return _add_up(index, weights, max(int(torch.amax(index)) + 1, minlength))
 
 
+_FEW = 50  # edges that Python compares sooner than torch
+
+
 @public
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
     """The index of the bin to which each element of `x` belongs, in int64, for `bins` that ascend or descend.
@@ -86,6 +91,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
         raise TypeError("x may not be complex")
     if bins.ndim != 1:
         raise ValueError(f"digitize: the bins must be 1-d, not of shape {tuple(bins.shape)}")
+    if len(bins) <= _FEW and bins.dtype is torch.float64 and _util.are_numbers(bins):
+        edges = bins.tolist()
+        if all(low <= high for low, high in itertools.pairwise(edges)):  # none of them is nan
+            return _order.search(bins, x, not right)
     steps = _util.to_ordered(bins)
     falls = _util.is_known_true(torch.any(steps[1:] < steps[:-1]))
     if falls and _util.is_known_true(torch.any(steps[1:] > steps[:-1])):
@@ -194,6 +203,35 @@ def _sample(sample: Any) -> torch.Tensor:
     return x
 
 
+def _count_few(x: torch.Tensor, bins: list[Any]) -> tuple[torch.Tensor, list[torch.Tensor]] | None:
+    """What `histogramdd` gives of few points in float64 for numbers of bins, counted by Python; None for others."""
+    if x.dtype is not torch.float64 or not all(type(n) is int and 0 < n <= _FEW for n in bins):
+        return None
+    if math.prod(bins) > _FEW**2 or not _util.are_numbers(x):
+        return None
+    cells, all_edges = [0] * len(x), []
+    for n, numbers in zip(bins, zip(*x.tolist())):
+        low, high = min(numbers), max(numbers)
+        if not math.isfinite(sum(numbers)) or low == high:
+            return None
+        step = (high - low) / n
+        edges = [i * step + low for i in range(n)]
+        edges.append(high)
+        if not all(before < after for before, after in itertools.pairwise(edges)):
+            return None
+        all_edges.append(edges)
+        cells = [cell * (n + 1) + min(bisect.bisect_right(edges, x) - 1, n - 1) for cell, x in zip(cells, numbers)]
+    shape = [n + 1 for n in bins]  # the memory of which is laid out as where there are points outside
+    counts = [0.0] * math.prod(shape)
+    for cell in cells:
+        counts[cell] += 1.0
+    made = [torch.tensor(numbers, dtype=torch.float64) for numbers in (counts, *all_edges)]
+    grid = made[0].reshape(shape)
+    for i, n in enumerate(bins):
+        grid = grid.narrow(i, 0, n)
+    return grid, made[1:]
+
+
 @public
 def histogramdd(
     sample: object,
@@ -232,6 +270,10 @@ def histogramdd(
     ranges = [None] * dims if range is None else list(range)  # type: ignore[call-overload]
     if len(ranges) != dims:
         raise ValueError("range argument must have one entry per dimension")
+    if weights is None and not density and 0 < x.numel() <= _FEW and not any(limits is not None for limits in ranges):
+        counted = _count_few(x, per_axis)
+        if counted is not None:
+            return counted
     edges = [_bins.edges_of_axis(i, x[:, i], per_axis[i], ranges[i]) for i, _ in enumerate(per_axis)]
     # One cell more along each axis for the points outside.
     cell = _cell_of(x.unbind(1), edges)

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _storage, _util, reduction_impl
+from npdec._impl._reduce import SUMMED
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input
 
@@ -44,7 +46,13 @@ def apply_mode(index: torch.Tensor, size: int, axis: int, mode: str) -> torch.Te
     return wrap_negative(index, size)
 
 
-@public(method=True)
+def _taken(a: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
+    if a.dim() != 1 or index.dim() != 1 or index.dtype is not torch.int64 or not a.is_cpu:
+        return None
+    return torch.index_select(a, 0, index)
+
+
+@public(method=True, direct=Direct(_taken))
 @out_casting("back")
 def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
     """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.
@@ -109,7 +117,14 @@ def is_alike(arr: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
     return ours[:axis] == theirs[:axis] and ours[axis + 1 :] == theirs[axis + 1 :]
 
 
-@public
+def _gathered(arr: torch.Tensor, index: torch.Tensor, axis: int = -1) -> torch.Tensor | None:
+    if index.dtype is not torch.int64 or arr.dim() != index.dim() or not arr.is_cpu or not arr.dim():
+        return None
+    axis = axis + arr.dim() if axis < 0 else axis
+    return torch.gather(arr, axis, index) if is_alike(arr, index, axis) else None
+
+
+@public(direct=Direct(_gathered, given=("axis",)))
 def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> Array:
     """From every vector along an axis the elements at its own indices, as `np.argsort` and `np.argmax` give them.
 
@@ -152,7 +167,7 @@ def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutA
     return take(a, mask.nonzero().reshape(-1), axis)
 
 
-@public(method=True)
+@public(method=True, direct=Direct(torch.diagonal))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Frozen:
     """A view of the diagonals in the planes of two axes, along a new last axis.
 
@@ -174,7 +189,14 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
     return torch.diagonal(a, offset, axis1, axis2)
 
 
-@public(method=True, errors="reduce")
+def _traced(a: torch.Tensor) -> torch.Tensor | None:
+    return torch.sum(torch.diagonal(a), -1) if a.dim() == 2 else None
+
+
+TRACE = Direct(_traced, SUMMED, total=True)
+
+
+@public(method=True, errors="reduce", direct=TRACE)
 @out_casting("unsafe")
 def trace(
     a: ArrayLike,

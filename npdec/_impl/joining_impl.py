@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
 from npdec._impl._joining import at_once, join
@@ -49,7 +50,20 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
-@public(aliases=("concat",))
+def _joined_by(function: Any, given: tuple[str, ...] = ()) -> Direct:
+    """The common call of what joins arrays: of as many axes, for torch passes over empty vectors among others."""
+
+    def joined(arrays: list[torch.Tensor], *axis: int) -> torch.Tensor | None:
+        ndim = arrays[0].dim()
+        for a in arrays:
+            if a.dim() != ndim:
+                return None
+        return function(arrays, *axis)
+
+    return Direct(joined, given=given)
+
+
+@public(aliases=("concat",), direct=_joined_by(torch.cat, ("axis",)))
 def concatenate(
     arrays: Sequence[ArrayLike],
     /,
@@ -81,7 +95,7 @@ def concatenate(
     return join(_common(arrays, dtype, casting), axis)
 
 
-@public
+@public(direct=Direct(torch.stack, given=("axis",)))
 def stack(
     arrays: Sequence[ArrayLike],
     axis: int = 0,
@@ -110,7 +124,7 @@ def stack(
     return join([a.unsqueeze(axis) for a in _common(arrays, dtype, casting)], axis)
 
 
-@public
+@public(direct=Direct(torch.vstack))
 def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The arrays one below the other: along axis 0, vectors and numbers taken as rows.
 
@@ -139,7 +153,7 @@ def row_stack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casti
     return vstack(tup, dtype=dtype, casting=casting)
 
 
-@public
+@public(direct=_joined_by(torch.hstack))
 def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The arrays side by side: along axis 1, vectors and numbers along axis 0.
 
@@ -154,7 +168,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
 
-@public
+@public(direct=Direct(torch.dstack))
 def dstack(tup: Sequence[ArrayLike]) -> Array:
     """The arrays one behind the other: along axis 2, those of fewer axes taken as by `np.atleast_3d`.
 
@@ -167,7 +181,7 @@ def dstack(tup: Sequence[ArrayLike]) -> Array:
     return concatenate([a if a.dim() > 2 else shape_impl.atleast_3d(a) for a in tup], 2)
 
 
-@public
+@public(direct=Direct(torch.column_stack))
 def column_stack(tup: Sequence[ArrayLike]) -> Array:
     """The arrays side by side, vectors and numbers taken as columns.
 
@@ -277,7 +291,19 @@ def _length(ary: torch.Tensor, axis: int) -> int:
     return ary.shape[axis]
 
 
-@public
+def _parts_of(axis: int | None, equal: bool = True) -> Direct:
+    """The common call of what cuts an array into a number of parts, along an axis that is given or has a place."""
+
+    def parts(ary: torch.Tensor, count: Any, given: int = 0) -> list[torch.Tensor] | None:
+        at = given if axis is None else axis
+        if type(count) is not int or count < 1 or not -ary.dim() <= at < ary.dim() or (equal and ary.shape[at] % count):
+            return None
+        return list(torch.tensor_split(ary, count, at))
+
+    return Direct(parts, given=("indices_or_sections", "axis") if axis is None else ("indices_or_sections",))
+
+
+@public(direct=_parts_of(None, equal=False))
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> list[View]:
     """The array cut along an axis: a list of views.
 
@@ -290,7 +316,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: in
     return _cut(ary, _bounds(_length(ary, axis), indices_or_sections), axis)
 
 
-@public
+@public(direct=_parts_of(None))
 def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0) -> list[View]:
     """The array cut along an axis into equal parts, or at the given indices: a list of views.
 
@@ -308,7 +334,7 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0)
     return _cut(ary, _bounds(size, indices_or_sections), axis)
 
 
-@public
+@public(direct=_parts_of(1))
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array cut along axis 1, a vector along axis 0: a list of views. See `np.split`.
 
@@ -320,7 +346,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-@public
+@public(direct=_parts_of(0))
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array, of at least two axes, cut along axis 0: a list of views. See `np.split`.
 
@@ -332,7 +358,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]
     return split(ary, indices_or_sections, 0)
 
 
-@public
+@public(direct=_parts_of(2))
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array, of at least three axes, cut along axis 2: a list of views. See `np.split`.
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, public
+from npdec._impl import _util
 from npdec._impl._linalg import adjoint, check_matrices, check_square, failing_with, in_double
 from npdec.exceptions import LinAlgError
 
@@ -49,7 +53,24 @@ def hermitian(a: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.tril(a) + adjoint(torch.tril(a, -1))
 
 
-@public
+def _lower(a: torch.Tensor, upper: bool) -> torch.Tensor:
+    """Matrices with the lower triangle of `hermitian`, for functions that read no other. Of real numbers without a
+    derivative these are the matrices themselves, but for the sign of zeros."""
+    return hermitian(a, upper) if upper or a.is_complex() or not _util.are_numbers(a) else a + 0.0
+
+
+def _of_lower(function: Callable[[torch.Tensor], torch.Tensor]) -> Direct:
+    """The common call of a function that reads the lower triangles of square matrices."""
+
+    def computed(a: torch.Tensor) -> torch.Tensor | None:
+        if a.dim() < 2 or a.shape[-1] != a.shape[-2] or not _util.are_numbers(a):
+            return None
+        return function(a + 0.0)
+
+    return Direct(computed, frozenset({torch.float64}))
+
+
+@public(direct=_of_lower(torch.linalg.cholesky))
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """The triangular factor L of positive definite matrices `a` = L L*, or with `upper` the factor U of U* U.
 
@@ -62,7 +83,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """
     check_square(a)
     with failing_with("Matrix is not positive definite"):
-        factor = in_double(lambda a: torch.linalg.cholesky(hermitian(a, upper)), a)
+        factor = in_double(lambda a: torch.linalg.cholesky(_lower(a, upper)), a)
     return torch.resolve_conj(adjoint(factor)) if upper else factor
 
 
@@ -152,13 +173,22 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 def _check_finite(a: torch.Tensor) -> None:
+    if _util.are_numbers(a) and not a.is_complex() and math.isfinite(torch.sum(a).item()):
+        return
     if not torch.isfinite(a).all():
         raise LinAlgError("Array must not contain infs or NaNs")
 
 
 def _all_real(a: torch.Tensor, values: torch.Tensor) -> bool:
     """Whether the eigenvalues of a real matrix are real, which decides the dtype of the result."""
-    return not a.dtype.is_complex and bool((torch.imag(values) == 0).all())
+    if a.dtype.is_complex:
+        return False
+    if values.dim() == 1 and values.shape[0] <= _FEW and _util.are_numbers(values):
+        return not any(number.imag for number in values.tolist())
+    return bool((torch.imag(values) == 0).all())
+
+
+_FEW = 20  # numbers that Python looks at sooner than torch
 
 
 @public
@@ -205,12 +235,12 @@ def _upper(UPLO: str) -> bool:
 
 def _eigh(a: torch.Tensor, upper: bool) -> tuple[torch.Tensor, torch.Tensor]:
     with failing_with("Eigenvalues did not converge"):
-        return torch.linalg.eigh(hermitian(a, upper))
+        return torch.linalg.eigh(_lower(a, upper))
 
 
 def _eigvalsh(a: torch.Tensor, upper: bool) -> torch.Tensor:
     with failing_with("Eigenvalues did not converge"):
-        return torch.linalg.eigvalsh(hermitian(a, upper))
+        return torch.linalg.eigvalsh(_lower(a, upper))
 
 
 @public
@@ -228,7 +258,7 @@ def eigh(a: ArrayLike, UPLO: str = "L"):
     return EighResult(*in_double(functools.partial(_eigh, upper=upper), a))
 
 
-@public
+@public(direct=_of_lower(torch.linalg.eigvalsh))
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Eigenvalues, ascending, of Hermitian (real: symmetric) matrices, of which one triangle ("L" or "U") is read.
 

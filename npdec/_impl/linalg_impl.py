@@ -103,8 +103,10 @@ def cond(x: Smooth, p: Any = None):
     if order in (2, -2):
         check_matrices(x)
         values = _singular_values(x)
-        largest, smallest = values[..., 0], values[..., -1]
+        largest, smallest = values.select(-1, 0), values.select(-1, -1)
         result = largest / smallest if order == 2 else smallest / largest
+        if not result.dim() and _util.are_numbers(result) and not math.isnan(result):
+            return result
         singular = torch.zeros_like(result, dtype=torch.bool)
     else:
         check_square(x)

@@ -7,12 +7,24 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, AxisLike, KeepDims, public
 from npdec._impl import _util
 from npdec._impl._linalg import failing_with, in_double
 
 
-@public(errors="dot")
+def _length(x: torch.Tensor) -> torch.Tensor | None:
+    return torch.linalg.vector_norm(x, 2.0, (0,)) if x.dim() == 1 else None
+
+
+def _length_of_matrix(x: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vector_norm(x, 2.0, (x.dim() - 2, x.dim() - 1))
+
+
+_COMPUTED = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
+
+
+@public(errors="dot", direct=Direct(_length, _COMPUTED))
 def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: KeepDims = False):
     """Norm of vectors or matrices; without `ord`, the root of the sum of the squared magnitudes of all elements.
 
@@ -45,7 +57,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: 
     return matrix_norm_of(x, order, axes[0], axes[1], keepdims)
 
 
-@public
+@public(direct=Direct(_length, _COMPUTED))
 def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool = False, ord: Any = 2):
     """Norm of vectors that lie along one axis, or spread over several, or over all: `norm` for vectors.
 
@@ -60,7 +72,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool
     return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), keepdims)
 
 
-@public
+@public(direct=Direct(lambda x: _length_of_matrix(x) if x.dim() > 1 else None, _COMPUTED))
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"):
     """Norm of the matrices in the last two axes: `norm` for matrices, with the same values of `ord`.
 

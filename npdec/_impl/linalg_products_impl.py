@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, OutArray, View, out_casting, public
-from npdec._impl import _flags, dtypes_impl, products_impl, products_stacked_impl, reduction_impl
+from npdec._impl import _flags, _views, dtypes_impl, indexing_impl, products_impl, products_stacked_impl, reduction_impl
 from npdec._impl._gufunc import widened
 from npdec._impl._linalg import check_2d
 
@@ -35,7 +36,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     return products_impl.cross(x1, x2, axis=axis)
 
 
-@public(errors="multiply")
+@public(errors="multiply", direct=products_impl.OUTER)
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The matrix of all products of an element of one vector (its row) with an element of the other (its column).
 
@@ -50,7 +51,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return products_impl.outer(x1, x2)
 
 
-@public
+@public(direct=products_stacked_impl.MATMUL)
 def matmul(x1: ArrayLike, x2: ArrayLike, /):
     """Matrix product of two arrays or stacks of matrices: `np.matmul` without options.
 
@@ -60,7 +61,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /):
     return products_stacked_impl.matmul(x1, x2)
 
 
-@public
+@public(direct=products_stacked_impl.VECDOT)
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1):
     """Dot products of vectors along an axis, those of `x1` conjugated; the other axes broadcast.
 
@@ -118,7 +119,7 @@ def _check_matrix(x: torch.Tensor) -> None:
         raise ValueError("diag requires an array of at least two dimensions")
 
 
-@public
+@public(direct=Direct(lambda x: torch.diagonal(x, 0, -2, -1)))
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Frozen:
     """A view of the diagonals of matrices (the last two axes), or of those `offset` columns to the right.
 
@@ -130,7 +131,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Frozen:
     return torch.diagonal(x, offset, -2, -1)
 
 
-@public(errors="reduce")
+@public(errors="reduce", direct=indexing_impl.TRACE)
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None):
     """The sums of the diagonals of matrices (the last two axes), or of those `offset` columns to the right.
 
@@ -142,7 +143,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None):
     return reduction_impl.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-@public
+@public(direct=Direct(_views.of_matrices))
 def matrix_transpose(x: ArrayLike, /) -> View:
     """A view with the last two axes swapped. Raises ValueError if there are not two.
 

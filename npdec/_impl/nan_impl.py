@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
@@ -44,10 +46,35 @@ def _require_inexact(dtype: torch.dtype | None) -> None:
         raise TypeError("If a is inexact, then dtype must be inexact")
 
 
+def _if_without_nan(function: Callable[[torch.Tensor], torch.Tensor | None]) -> Direct:
+    """The common call of a function that passes over nan: as `function`, of numbers among which is none."""
+
+    def computed(a: torch.Tensor) -> torch.Tensor | None:
+        return function(a) if a.is_contiguous() and _util.are_without_nan(a) else None
+
+    return Direct(computed, _PLAIN, total=True)
+
+
+def _total(a: torch.Tensor) -> torch.Tensor | None:
+    return torch.nansum(a) if a.is_contiguous() else None
+
+
+def _mean(a: torch.Tensor) -> torch.Tensor | None:
+    if not a.is_contiguous() or not 0 < a.numel() <= _FEW or not _util.are_numbers(a):
+        return None
+    flat = a if a.dim() == 1 else a.view(-1)
+    count = a.numel() - sum(map(math.isnan, flat.tolist()))
+    return torch.nansum(a) / count if count else None
+
+
+_FEW = 50  # numbers that Python counts sooner than torch
+_PLAIN = frozenset({torch.float32, torch.float64})
+
+
 # --- sums, products, means --------------------------------------------------------------------------------------------
 
 
-@public(errors="reduce")
+@public(errors="reduce", direct=Direct(_total, _PLAIN, total=True))
 @out_casting("unsafe")
 def nansum(
     a: ArrayLike,
@@ -66,7 +93,7 @@ def nansum(
     return reduction_impl.sum(_without_nan(a, 0), axis, dtype, None, keepdims, initial, where)
 
 
-@public(errors=_flags.REDUCE)
+@public(errors=_flags.REDUCE, direct=_if_without_nan(torch.prod))
 @out_casting("unsafe")
 def nanprod(
     a: ArrayLike,
@@ -107,7 +134,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     return reduction_impl.cumprod(_without_nan(a, 1), axis, dtype)
 
 
-@public(errors=_flags.NAN_MEAN)
+@public(errors=_flags.NAN_MEAN, direct=Direct(_mean, _PLAIN, total=True))
 def nanmean(
     a: ArrayLike,
     axis: AxisLike | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, OutArray, out_casting, public
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import shape_text, widened
@@ -67,7 +68,24 @@ def not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> V
 # --- dot and its relatives --------------------------------------------------------------------------------------------
 
 
-@public(method=True, errors="dot")
+def _of_vectors(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    return torch.dot(a, b) if a.dim() == 1 == b.dim() else None
+
+
+def _of_matrices(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    of_vectors = a.dim() == 1 == b.dim()
+    return torch.dot(a, b) if of_vectors else torch.matmul(a, b) if 0 < a.dim() <= 2 and 0 < b.dim() <= 2 else None
+
+
+def _table(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    return a.unsqueeze(1) * b if a.dim() == 1 == b.dim() else None
+
+
+_REAL = frozenset({torch.float32, torch.float64, torch.bfloat16})
+OUTER = Direct(_table, DIRECT)
+
+
+@public(method=True, errors="dot", direct=Direct(_of_matrices, DIRECT))
 @out_casting("same")
 def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     """Dot product: the sum over the last axis of `a` and the second to last axis of `b` (the only one of a vector).
@@ -91,7 +109,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     return contract(a, b, (axis_a,), (axis_b,))
 
 
-@public
+@public(direct=Direct(_of_vectors, _REAL))
 def vdot(a: ArrayLike, b: ArrayLike, /):
     """Dot product of all elements of two arrays of equal size, in their order; `a` is conjugated.
 
@@ -126,7 +144,7 @@ def inner(a: ArrayLike, b: ArrayLike, /):
     return contract(a, b, (a.ndim - 1,), (b.ndim - 1,))
 
 
-@public(errors="multiply")
+@public(errors="multiply", direct=OUTER)
 def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
     """The matrix of all products of an element of `a` (its row) with an element of `b` (its column).
 
@@ -179,7 +197,7 @@ def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...]
     return pair
 
 
-@public(errors="multiply")
+@public(errors="multiply", direct=Direct(torch.kron, _REAL))
 def kron(a: ArrayLike, b: ArrayLike):
     """Kronecker product: every element of `a` replaced by itself times the whole of `b`.
 

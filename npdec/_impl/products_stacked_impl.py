@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, DTypeLike, NoValue, OutArray, public
 from npdec._impl._gufunc import Options, Signature, call
 from npdec._impl.products_impl import DIRECT, conjugate, matrix_product
@@ -34,7 +35,14 @@ def _generalized(
     return call(signature, product, (x1, x2), options)
 
 
-@public(signature=_MATMUL.text, errors="matmul")
+def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    return torch.matmul(a, b) if a.dim() and b.dim() else None
+
+
+MATMUL = Direct(_product, DIRECT)
+
+
+@public(signature=_MATMUL.text, errors="matmul", direct=MATMUL)
 def matmul(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -71,7 +79,18 @@ def matmul(
     return _generalized(_MATMUL, matrix_product, x1, x2, options)
 
 
-@public(signature=_VECDOT.text, errors="vecdot")
+def _stacked_dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    if a.shape != b.shape or not a.dim():
+        return None
+    if a.dim() == 2:
+        return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).view(a.shape[0])
+    return torch.matmul(a.unsqueeze(-2), b.unsqueeze(-1)).squeeze((-2, -1))
+
+
+VECDOT = Direct(_stacked_dot, DIRECT - {torch.complex64, torch.complex128})
+
+
+@public(signature=_VECDOT.text, errors="vecdot", direct=VECDOT)
 def vecdot(
     x1: ArrayLike,
     x2: ArrayLike,

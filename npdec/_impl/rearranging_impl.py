@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, joining_impl, shape_impl
+from npdec._impl._reduce import SUMMED
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed
@@ -104,7 +106,19 @@ def _flipped(m: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     return _storage.moved(torch.flip, m, axes)
 
 
-@public
+def _reversed(m: torch.Tensor) -> torch.Tensor | None:
+    return torch.flip(m, tuple(range(m.dim()))) if m.dim() else None
+
+
+def _rows_reversed(m: torch.Tensor) -> torch.Tensor | None:
+    return torch.flip(m, (0,)) if m.dim() else None
+
+
+def _columns_reversed(m: torch.Tensor) -> torch.Tensor | None:
+    return torch.flip(m, (1,)) if m.dim() > 1 else None
+
+
+@public(direct=Direct(_reversed, SUMMED))
 def flip(m: ArrayLike, axis: AxisLike | None = None) -> Mirror:
     """The elements in reverse order along the given axes, or along all. A copy, where NumPy gives a view.
 
@@ -117,7 +131,7 @@ def flip(m: ArrayLike, axis: AxisLike | None = None) -> Mirror:
     return _flipped(m, _util.normalize_axes(axis, m.ndim))
 
 
-@public
+@public(direct=Direct(_columns_reversed, SUMMED))
 def fliplr(m: ArrayLike) -> Mirror:
     """The columns in reverse order: flipped along axis 1. A copy, where NumPy gives a view.
 
@@ -132,7 +146,7 @@ def fliplr(m: ArrayLike) -> Mirror:
     return _flipped(m, (1,))
 
 
-@public
+@public(direct=Direct(_rows_reversed, SUMMED))
 def flipud(m: ArrayLike) -> Mirror:
     """The rows in reverse order: flipped along axis 0. A copy, where NumPy gives a view.
 
@@ -147,7 +161,11 @@ def flipud(m: ArrayLike) -> Mirror:
     return _flipped(m, (0,))
 
 
-@public
+def _turned(m: torch.Tensor) -> torch.Tensor | None:
+    return torch.flip(torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
+
+
+@public(direct=Direct(_turned, SUMMED))
 def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     """The array turned by 90 degrees k times, from the first of two axes towards the second.
 
@@ -175,7 +193,14 @@ def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     return _flipped(turned, (first,) if k == 1 else (second,))
 
 
-@public
+def _rolled(a: torch.Tensor, shift: Any) -> torch.Tensor | None:
+    n = a.numel()
+    if type(shift) is not int or not n or not a.is_contiguous():
+        return None
+    return torch.roll(a, shift % n) if a.dim() == 1 else torch.roll(a.reshape(-1), shift % n).reshape(a.shape)
+
+
+@public(direct=Direct(_rolled, SUMMED))
 def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
     """The elements moved along axes, those that leave at the end coming back at the start.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
@@ -33,7 +34,7 @@ _INEXACT = _reduce.INEXACT
 _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, which in half precision rounds at every step
 
 
-@public(method=True, errors="reduce", folds="add")
+@public(method=True, errors="reduce", folds="add", direct=Direct(torch.sum, _SUMMED, ("axis",), total=True))
 @out_casting("unsafe")
 def sum(
     a: ArrayLike,
@@ -64,7 +65,7 @@ def sum(
     return _reduce.total(torch.sum, torch.add, 0, a, axes, dtype, keepdims, initial, where)
 
 
-@public(method=True, errors=_flags.REDUCE, folds="multiply")
+@public(method=True, errors=_flags.REDUCE, folds="multiply", direct=Direct(torch.prod, _SUMMED, ("axis",), total=True))
 @out_casting("unsafe")
 def prod(
     a: ArrayLike,
@@ -260,7 +261,16 @@ def _scan(function: Scan, a: torch.Tensor, axis: int | None, dtype: torch.dtype 
     return _util.from_int64(function(_util.to_int64(x), axis), target)
 
 
-@public(method=True, errors="accumulate")
+def _running(function: Scan) -> Direct:
+    def running(a: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
+        if axis is None:
+            return function(a, 0) if a.dim() == 1 else None
+        return function(a, axis) if a.dim() else None
+
+    return Direct(running, _SUMMED, ("axis",))
+
+
+@public(method=True, errors="accumulate", direct=_running(torch.cumsum))
 @out_casting("unsafe")
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -280,7 +290,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     return _scan(torch.cumsum, a, axis, dtype)
 
 
-@public(method=True, errors=_flags.ACCUMULATE)
+@public(method=True, errors=_flags.ACCUMULATE, direct=_running(torch.cumprod))
 @out_casting("unsafe")
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, public
 from npdec._impl import _order, _util
+from npdec._impl._reduce import ORDERED
 from npdec._impl.dtypes_impl import kind as dtype_kind
 from npdec._impl.dtypes_impl import promote
 
@@ -102,7 +104,14 @@ def _group_rows(rows: torch.Tensor) -> _Groups:
 # --- unique -----------------------------------------------------------------------------------------------------------
 
 
-@public
+def _distinct(ar: torch.Tensor) -> torch.Tensor | None:
+    """The first of equals stands for them, as zeros of both signs are."""
+    if not ar.numel() or not _util.are_numbers(ar) or (ar.is_floating_point() and not torch.equal(ar, ar)):
+        return None
+    return torch.unique_consecutive(torch.sort(ar.reshape(-1), stable=True)[0])
+
+
+@public(direct=Direct(_distinct, ORDERED))
 def unique(
     ar: ArrayLike,
     return_index: bool = False,

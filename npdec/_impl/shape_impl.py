@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, AxisLike, Flat, Frozen, ShapeLike, View, public
-from npdec._impl import _storage, _util
+from npdec._impl import _storage, _util, _views
 from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import shape_text
 from npdec.exceptions import AxisError
@@ -72,7 +73,7 @@ def complete_shape(count: int, wanted: tuple[int, ...]) -> tuple[int, ...]:
     return wanted
 
 
-@public
+@public(direct=Direct(torch.Tensor.reshape))
 def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> View:
     """The same elements in another shape: a view where the memory allows it, else a copy.
 
@@ -107,7 +108,7 @@ def _reshape(a: torch.Tensor, wanted: tuple[int, ...], copy: bool | None) -> tor
         raise ValueError("Unable to avoid creating a copy while reshaping.") from None
 
 
-@public(method=True)
+@public(method=True, direct=Direct(torch.ravel))
 def ravel(a: ArrayLike, order: str = "C") -> Flat:
     """The elements in one axis: a view if they lie in memory in that order without gaps, else a copy.
 
@@ -151,7 +152,7 @@ def _by_strides(a: torch.Tensor) -> list[int]:
 # --- transpose-like ---------------------------------------------------------------------------------------------------
 
 
-@public(aliases=("permute_dims",))
+@public(aliases=("permute_dims",), direct=Direct(_views.transposed))
 def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
     """A view with the axes in another order: `axes[i]` becomes axis i; without `axes` the order is reversed.
 
@@ -163,7 +164,7 @@ def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
            [3]])
     """
     if axes is None:
-        return a.mT if a.dim() == 2 else a.permute(tuple(reversed(range(a.dim()))))
+        return _views.transposed(a)
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
@@ -173,7 +174,7 @@ def transpose(a: ArrayLike, axes: AxisLike | None = None) -> View:
     return a.permute(order)
 
 
-@public
+@public(direct=Direct(_views.of_matrices))
 def matrix_transpose(x: ArrayLike, /) -> View:
     """A view with the last two axes exchanged. Raises ValueError for fewer than two axes.
 
@@ -186,7 +187,7 @@ def matrix_transpose(x: ArrayLike, /) -> View:
     return torch.transpose(x, -2, -1)
 
 
-@public(method=True)
+@public(method=True, direct=Direct(_views.with_two_axes(torch.transpose)))
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> View:
     """A view with two axes exchanged. Raises AxisError for an axis out of range.
 
@@ -198,7 +199,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> View:
     return torch.transpose(a, axis1, axis2)
 
 
-@public
+@public(direct=Direct(_views.with_two_axes(torch.movedim)))
 def moveaxis(a: ArrayLike, source: AxisLike, destination: AxisLike) -> View:
     """A view with some axes moved to other positions; the rest stay in order.
 
@@ -233,7 +234,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> View:
 # --- number of dimensions ---------------------------------------------------------------------------------------------
 
 
-@public
+@public(direct=Direct(_views.with_axis))
 def expand_dims(a: ArrayLike, axis: AxisLike) -> View:
     """A view with new axes of length one; `axis` says where they are in the result.
 
@@ -252,7 +253,7 @@ def expand_dims(a: ArrayLike, axis: AxisLike) -> View:
     return a.reshape([1 if i in new else next(old) for i in range(a.ndim + count)]) if new else a.view(a.shape)
 
 
-@public(method=True)
+@public(method=True, direct=Direct(_views.squeezed))
 def squeeze(a: ArrayLike, axis: AxisLike | None = None) -> View:
     """A view without the axes of length one, or without those of them that `axis` names.
 
@@ -320,7 +321,7 @@ def atleast_3d(*arys: ArrayLike) -> View | tuple[View, ...]:
 # --- broadcasting -----------------------------------------------------------------------------------------------------
 
 
-@public
+@public(direct=Direct(_views.expanded))
 def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Frozen:
     """The array repeated along new axes and axes of length one to fill the shape: a read-only view.
 
@@ -331,11 +332,6 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Fro
            [1, 2]])
     """
     del subok  # no subclasses exist
-    if shape and min(shape) >= 0:
-        try:
-            return array.expand(shape)
-        except RuntimeError:
-            pass  # what does not fit is said below
     if any(n < 0 for n in shape):
         raise ValueError("all elements of broadcast shape must be non-negative")
     if not shape and array.ndim:

@@ -6,12 +6,16 @@ of the array.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _order, _util
+from npdec._impl._reduce import ORDERED, SUMMED
 from npdec._impl.dtypes_impl import kind as dtype_kind
 
 _COMPLEX64 = frozenset({torch.int8, torch.uint8, torch.int16, torch.uint16, torch.complex64})
@@ -135,7 +139,16 @@ def _check_kth(kth: torch.Tensor, a: torch.Tensor, axis: int, kind: str, order: 
             raise ValueError(f"kth(={k if k >= 0 else k + size}) out of bounds ({size})")
 
 
-@public
+def _partitioned(sort: Callable[[torch.Tensor, int], torch.Tensor]) -> Direct:
+    def partitioned(a: torch.Tensor, kth: Any) -> torch.Tensor | None:
+        if type(kth) is not int or not a.dim() or not -a.shape[-1] <= kth < a.shape[-1]:
+            return None
+        return sort(a, a.dim() - 1)
+
+    return Direct(partitioned, ORDERED, ("kth",))
+
+
+@public(direct=_partitioned(_order.sort))
 def partition(a: ArrayLike, kth: Opaque, axis: int | None = -1, kind: str = "introselect", order: object = None):
     """A copy in which the element `kth` along an axis is where sorting puts it, with none greater before it and none
     less after it; `kth` may be several indices. Without an axis, all elements in a row.
@@ -152,7 +165,7 @@ def partition(a: ArrayLike, kth: Opaque, axis: int | None = -1, kind: str = "int
     return _order.sort(a, axis)
 
 
-@public(method=True)
+@public(method=True, direct=_partitioned(_order.argsort))
 def argpartition(a: Opaque, kth: Opaque, axis: int | None = -1, kind: str = "introselect", order: object = None):
     """The indices that partition along an axis as `partition` does, in int64.
 
@@ -169,7 +182,13 @@ def argpartition(a: Opaque, kth: Opaque, axis: int | None = -1, kind: str = "int
 # --- searching --------------------------------------------------------------------------------------------------------
 
 
-@public(method=True)
+def _place(a: torch.Tensor, v: Any) -> torch.Tensor | None:
+    if type(v) is not float or a.dim() != 1 or not a.is_contiguous() or math.isnan(a.select(0, -1).item()):
+        return None
+    return torch.searchsorted(a, v)
+
+
+@public(method=True, direct=Direct(_place, frozenset({torch.float64}), ("v",), total=True))
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque | None = None):
     """Where the values `v` belong in the sorted 1-d array `a`: the index before which to insert each, in int64.
 
@@ -207,7 +226,8 @@ def nonzero(a: ArrayLike):
 
 
 def _truth(a: torch.Tensor) -> torch.Tensor:
-    return a if a.dtype is torch.bool else a != 0
+    """What `torch.nonzero` takes: of plain numbers the numbers themselves, where it knows them."""
+    return a if a.dtype is torch.bool or (a.dtype in SUMMED and type(a) is torch.Tensor) else a != 0
 
 
 @public

@@ -254,6 +254,10 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     >>> np.maximum.accumulate(np.array([1, 3, 2, 5]))
     array([1, 3, 3, 5])
     """
+    if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is None and not fp_state.watching:
+        made = _added_up(self, array._t)
+        if made is not None:
+            return wrap.wrap_array(made)
     _check_binary(self, "accumulate")
     outs = read_out(self, out)
     a = source = as_tensor(array)
@@ -267,6 +271,18 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
             rows[i] = self.compute((rows[i - 1], rows[i]), found=found)
         result = torch.stack(rows, dim) if rows else a.clone()
     return _finish(self, "accumulate", result, out, source, found)
+
+
+def _added_up(function: UfuncBase, a: torch.Tensor) -> torch.Tensor | None:
+    """Running sums and products of a vector by torch's own functions; None where there is more to look at."""
+    running = _RUNNING.get(function.__name__)
+    if running is None or a.dtype not in _STEPWISE or a.dim() != 1 or not a.shape[0] or not _util.are_numbers(a):
+        return None
+    if running is torch.cumsum and a.is_floating_point():
+        first = a.select(0, 0).item()
+        if not first and math.copysign(1.0, first) < 0:  # torch begins with 0.0, to which it adds
+            return None
+    return running(a, 0)
 
 
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}

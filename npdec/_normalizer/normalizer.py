@@ -25,7 +25,7 @@ from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
-from npdec._normalizer import results
+from npdec._normalizer import direct_calls, results
 from npdec._normalizer.call_options import choose, deliver_stacks
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.torch_errors import refusal
@@ -207,6 +207,7 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
+        lines += direct_calls.statements(self.spec, self.parameters, self.returns, self.conversion, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         if self.returns == "Flat":

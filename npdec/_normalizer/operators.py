@@ -23,7 +23,9 @@ from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
 from npdec._core.tags import spec_of
 from npdec._impl._storage import shares_memory
+from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.normalizer import compile_method
+from npdec._normalizer.sources import SOURCES
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
 
@@ -33,119 +35,17 @@ _UNARY = {"neg", "pos", "abs", "invert"}
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
-_WITHOUT_NUMBER = {"__mod__"}  # its torch function is one of npdec's, for tensors
+_NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
+_SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
 
-# The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
-# torch.compile traces ufuncs and classes only where it can name them.
-_SOURCES = {
-    "unary": """
-def operator(self):
-    return _function(self) if type(self) is _Array else _function._operate((self,))
-""",
-    "binary": """
-def operator(self, other):
-    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
-""",
-    # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
-    "power": """
-def operator(self, other):
-    if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
-        self = self.astype(_int8)
-    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
-""",
-    "reflected": """
-def operator(self, other):
-    return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
-""",
-    # Whatever is no number is unequal to every element.
-    "comparison": """
-def operator(self, other):
-    if _accepts(self, other):
-        return _function._general((self, other))
-    if _unlike is not None and _is_unlike(self, other):
-        return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
-    return NotImplemented
-""",
-    "in place": """
-def operator(self, other):
-    if not _accepts(self, other):
-        if getattr(type(other), "__array_ufunc__", 0) is None:
-            raise TypeError(
-                f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
-            )
-        return NotImplemented
-    return _function._general((self, other), self)
-""",
-    # As without writing: torch raises to a number in another way than to a tensor that holds it.
-    "power in place": """
-def operator(self, other):
-    if type(other) in _numbers and (self._d.is_floating_point or self._d.is_complex):
-        made = self ** other
-        if made._d is self._d:
-            self[...] = made
-            return self
-    return _general(self, other)
-""",
-    "fast": """
-def operator(self, other):
-    d = self._d
-    kind = type(other)
-    if kind in _holders:
-        if d is not other._d or d not in _arrays:
-            return _slow(self, other)
-        other = other._t
-    elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
-        return _slow(self, other)
-    try:
-        r = _torch(self._t, other)
-    except (RuntimeError, OverflowError):
-        return _slow(self, other)
-    if type(r) is _Tensor and r.dim():
-        c = _new(_Array); c._t = r; c._d = d
-        return c
-    return _wrap(r)
-""",
-}
-# torch's own method writes where it computes; what NumPy does otherwise has been left to `_slow` before.
-_SOURCES["fast in place"] = """
-def operator(self, other):
-    d = self._d
-    kind = type(other)
-    if kind is _Array:
-        if d is not other._d or d not in _arrays:
-            return _slow(self, other)
-        given = other._t
-        if type(given) is not _Tensor or given.requires_grad:
-            return _slow(self, other)
-    elif kind in _numbers and d in _numbers[kind] and other <= _highest:
-        given = other
-    else:
-        return _slow(self, other)
-    t = self._t
-    write = _torch
-    if kind is _Array:
-        if _shares(t, given):
-            return _slow(self, other)  # what is read may have been written
-        if t.is_complex():
-            write = _apart  # torch's loops for complex numbers round otherwise in place
-    if type(t) is _Tensor and not t.requires_grad and _is_free(self):
-        try:
-            write(t, given)
-            return self
-        except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
-            pass
-    return _slow(self, other)
-"""
-_SOURCES["fast comparison"] = _SOURCES["fast"].replace("c._d = d", "c._d = r.dtype")
-
 
 @functools.cache
 def _code(kind: str) -> Any:
-    return compile(_SOURCES[kind], f"<{kind} operator>", "exec")
+    return compile(SOURCES[kind], f"<{kind} operator>", "exec")
 
 
 def _accepts(array: Any, other: Any) -> bool:
@@ -230,7 +130,10 @@ def attach_operators(functions: Iterable[Any]) -> None:
         kind = "binary"
         if stem == "pow":
             kind, more = "power", {"_bool": torch.bool, "_int8": torch.int8}
-        _attach(ArrayMethods, plain, _fast(function, _make(kind, function, plain, **more)))
+        slow = _make(kind, function, plain, **more)
+        if spec.integers is not None:
+            slow = _fast_of_integers(function, slow, spec.integers)
+        _attach(ArrayMethods, plain, _fast(function, slow))
         slow = _make("reflected", function, reflected, **more)
         if stem in _COMMUTATIVE:
             slow = _fast(function, slow, without=_COMPLEX)
@@ -268,10 +171,36 @@ def _fast(
         _holders=_HOLDERS,
         _Tensor=torch.Tensor,
         _new=object.__new__,
-        _numbers=numbers if slow.__name__ not in _WITHOUT_NUMBER else {},
+        _numbers=numbers if function._takes_numbers else {},
+        _narrow=fp_state.guarded(_NARROW & function._arrays if _is_of_torch(function) else frozenset()),
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        _bool=torch.bool,
         _torch=torch_function or function._torch,
+    )
+
+
+def _is_of_torch(function: ufunc) -> bool:
+    return function._takes_numbers and not isinstance(function._torch, FunctionType)
+
+
+def _fast_of_integers(
+    function: ufunc, slow: Callable[..., Any], torch_function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The operator that leaves to torch what torch does with signed integers as NumPy, and the rest to `slow`."""
+    return _make(
+        "fast of integers",
+        function,
+        slow.__name__,
+        _arrays=fp_state.guarded(_SIGNED),
+        _holders=_HOLDERS,
+        _Tensor=torch.Tensor,
+        _new=object.__new__,
+        _numbers={int: fp_state.guarded({torch.int64})},
+        _narrow=frozenset(),
+        _highest=torch.iinfo(torch.int64).max,
+        _slow=slow,
+        _torch=torch_function,
     )
 
 
@@ -281,7 +210,6 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
     if method is None:
         return slow
     direct = function._direct
-    with_numbers = slow.__name__.replace("__i", "__") not in _WITHOUT_NUMBER
     return _make(
         "fast in place",
         function,
@@ -292,12 +220,13 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
             int: fp_state.guarded(direct | (function._arrays & {torch.int64})),
             float: fp_state.guarded(direct),
         }
-        if with_numbers
+        if function._takes_numbers
         else {},
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
         _torch=method,
         _apart=_copied_into(function._torch) if function._torch is not None else method,
+        _complex=_COMPLEX,
         _is_free=is_free,
         _shares=shares_memory,
     )
@@ -307,6 +236,9 @@ def _method_in_place(function: ufunc) -> Callable[..., Any] | None:
     """torch's method for tensors that is the ufunc and writes into its first operand."""
     if not function._arrays:
         return None
+    own = spec_of(function.__kernel__).in_place
+    if own is not None:
+        return own
     if isinstance(function._torch, FunctionType):
         return _copied_into(function._torch)
     return getattr(torch.Tensor, f"{getattr(function._torch, '__name__', '')}_", None)
@@ -326,8 +258,16 @@ def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
 
 def attach_matmul(matmul: Callable[..., Any]) -> None:
     """The operator @, which is no ufunc of elements."""
+    direct = fp_state.guarded(DIRECT)
 
     def __matmul__(self: Any, other: Any) -> Any:
+        if type(other) is Composition and other._d is self._d and self._d in direct:
+            a, b = self._t, other._t
+            if type(a) is torch.Tensor is type(b) and a.dim() and b.dim():
+                try:
+                    return wrap.wrap(torch.matmul(a, b))
+                except RuntimeError:  # NumPy's words are found below
+                    pass
         return matmul(self, other) if _accepts(self, other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:

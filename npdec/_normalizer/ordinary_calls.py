@@ -19,7 +19,7 @@ from npdec._impl import dtypes_impl
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 
-__all__ = ["computed", "written"]
+__all__ = ["computed", "fits", "written"]
 
 _Tensor = torch.Tensor
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -69,6 +69,23 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def fits(out: Any, *operands: Any) -> bool:
+    """Whether an array is one to write into, of the dtype and shape of the operands, and all lie in row-major order: so
+    torch finds for itself whether what it reads is in part what it writes."""
+    target = out._t
+    if type(target) is not _Tensor or not target.is_contiguous() or target.requires_grad:
+        return False
+    shape, dtype = target.shape, out._d
+    for x in operands:
+        if x is not out:
+            tensor = x._t
+            if type(tensor) is not _Tensor or tensor.shape != shape or not tensor.is_contiguous():
+                return False
+            if x._d is not dtype or tensor.requires_grad:
+                return False
+    return is_free(out)
 
 
 def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:

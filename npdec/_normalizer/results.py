@@ -14,7 +14,7 @@ from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class
 
-__all__ = ["counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+__all__ = ["FROZEN", "counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
 
 _Tensor = torch.Tensor
 
@@ -52,6 +52,8 @@ def wrap_view(source: Any, result: Any) -> Any:
         if result.numel() and is_broadcast(result):
             memory.freeze(made, memory.ONE_IN_MEMORY)
         return made
+    if type(result) is list and type(source) is _wrap.ARRAY:
+        return [wrap_view(source, item) for item in result]
     if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
         return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])
     return _contained(result, lambda item: wrap_view(source, item))
@@ -73,7 +75,7 @@ def counting(source: Any, order: str) -> str:
     return "C" if reversed_view else order
 
 
-_FROZEN = "NumPy gives a read-only view here; take .copy() to have an array to write"
+FROZEN = "NumPy gives a read-only view here; take .copy() to have an array to write"
 
 
 def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
@@ -81,12 +83,12 @@ def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
     if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
         if memory.shares_storage(result, source._t):
             made = seen(source, result)
-            memory.freeze(made, _FROZEN)
+            memory.freeze(made, FROZEN)
             return made
         return _wrap.wrap_array(result)
     made = wrap_view(source, result)
     if type(source) is _wrap.ARRAY and memory.shares_storage(result, source._t):
-        memory.freeze(made, _FROZEN)
+        memory.freeze(made, FROZEN)
     return made
 
 

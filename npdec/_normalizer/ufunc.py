@@ -23,10 +23,12 @@ from npdec._decomposed.choices import chosen as looked_at
 from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _devices, _util, dtypes_impl
+from npdec._impl._numbers import OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, ordinary_calls
+from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS
 from npdec._torch.tracing import tracing
 
 __all__ = ["make_ufunc", "ufunc"]
@@ -35,42 +37,18 @@ _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 # The functions of torch with kernels for uint16, uint32 and uint64 that are as fast as those for signed integers.
 _UNSIGNED = frozenset({torch.eq, torch.ne})
 
-_CALL = {
-    1: """
-def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
-    if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
-        r = _torch(x._t)
-        if type(r) is _Tensor and r.dim():
-            c = _new(_Array); c._t = r; c._d = {dtype}
-            return c
-        return _wrap(r)
-    if type(x) in _hosts and out is _NoValue and not options and x._d in _direct and not _tracing():
-        return _wrap(_torch(x._t))
-    return self._general((x,), out, more, options)
-""",
-    2: """
-def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
-    if type(x1) is _Array and out is _NoValue and not options:
-        d = x1._d
-        if type(x2) is _Array and d is x2._d and d in _arrays:
-            try:
-                r = _torch(x1._t, x2._t)
-            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
-                return self._general((x1, x2))
-            if type(r) is _Tensor and r.dim():
-                c = _new(_Array); c._t = r; c._d = {dtype}
-                return c
-            return _wrap(r)
-    return self._general((x1, x2), out, more, options)
-""",
-}
-
 
 def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozenset[torch.dtype]]:
-    """The dtypes for which the torch function is the whole ufunc: beside anything, and between two arrays."""
-    if spec.torch is None or spec.loops is None:
+    """The dtypes for which the torch function is the whole ufunc: beside anything, and between two arrays. Without a
+    torch function it is the body, in all dtypes in which that computes."""
+    if spec.loops is None:
         return frozenset(), frozenset()
     table = dtypes_impl.LOOPS[str(spec.loops)]
+    if table.nout > 1 or table.mixed == "ldexp":
+        return frozenset(), frozenset()
+    if spec.torch is None:
+        own = frozenset(dtype for dtype in SCALARS if table.loop(dtype) is dtype)
+        return own, own
     integers = table.direct_integers | dtypes_impl.WIDE_UNSIGNED if spec.torch in _UNSIGNED else table.direct_integers
     return table.direct if nin == 2 else table.direct | integers, table.direct | integers
 
@@ -117,6 +95,7 @@ class ufunc(UfuncBase):
         self._flags = spec.flags
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
+        self._takes_numbers = spec.torch is not None
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
         self._opaque = all(p.tag == "Opaque" for p in parameters)
@@ -299,9 +278,28 @@ def _signature(parameters: tuple[Parameter, ...], nout: int) -> inspect.Signatur
     return inspect.Signature(words)
 
 
+def _written_by(function: Any, table: Any, dtypes: frozenset[torch.dtype]) -> frozenset[torch.dtype]:
+    """The dtypes in which torch's function writes into `out` what the ufunc would."""
+    if table.output != "same" or isinstance(function, FunctionType):
+        return frozenset()
+    return frozenset(dtype for dtype in dtypes if not dtype.is_complex)  # of which loops that write round otherwise
+
+
+def _of_choices(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A kernel that looks at values alone, which says so where they carry contributions."""
+
+    def chosen(*operands: torch.Tensor) -> torch.Tensor:
+        for x in operands:
+            if type(x) is DecomposedTensor:
+                return kernel(*[looked_at(name, x) for x in operands])
+        return kernel(*operands)
+
+    return chosen
+
+
 @functools.cache
-def _compiled(nin: int, dtype: str) -> Any:
-    return compile(_CALL[nin].format(dtype=dtype), f"<ufunc of {nin}>", "exec")
+def _compiled(nin: int, dtype: str, call: str) -> Any:
+    return compile(CALLS[nin].format(dtype=dtype, call=call), f"<ufunc of {nin}>", "exec")
 
 
 def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
@@ -309,6 +307,9 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     if any(p.sequence or not p.is_array for p in parameters) or not 1 <= len(parameters) <= 3:
         raise TypeError(f"{module}.{spec.name}: a ufunc takes one to three arrays and nothing else")
     function = spec.torch
+    if function is None:
+        function = _of_choices(kernel, spec.name) if all(p.tag == "Opaque" for p in parameters) else kernel
+    bare = function if isinstance(function, FunctionType) else None
     # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
     if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
         function = law.ruled(function, parameters)
@@ -319,7 +320,18 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_Tensor": torch.Tensor,
         "_new": object.__new__,
         "_torch": function,
+        "_bare": bare,
+        "_float64": torch.float64,
+        "_floats": frozenset({float, SCALARS[torch.float64]} if spec.torch in OF_NUMBERS else ()),
+        "_of_numbers": OF_NUMBERS.get(spec.torch),
+        "_Float": SCALARS[torch.float64],
+        "_bools": wrap.BOOLS,
+        "_on_host": wrap.on_host,
+        "_number": dtypes_impl.scalar_tensor,
+        "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),
+        "_into": fp_state.guarded(_written_by(function, table, direct)),
+        "_fits": ordinary_calls.fits,
         "_direct": fp_state.guarded(direct),
         "_NoValue": NoValue,
         "_wrap": wrap.wrap,
@@ -327,11 +339,12 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_tracing": tracing,
     }
     body: dict[str, Any] = {}
-    if len(parameters) in _CALL and table.nout == 1:
+    if len(parameters) in CALLS and table.nout == 1:
         # Where the result keeps the dtype of its operands, passing it on is cheaper than reading it from the tensor.
         passed_on = "x._d" if len(parameters) == 1 else "d"
         expression = passed_on if table.output == "same" else "r.dtype"
-        exec(_compiled(len(parameters), expression), namespace, body)
+        calls = CALL_OF_TORCH if bare is None else CALL_OF_PYTHON
+        exec(_compiled(len(parameters), expression, calls[len(parameters)]), namespace, body)
     else:
         nin, nout = len(parameters), table.nout
 

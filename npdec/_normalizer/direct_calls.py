@@ -1,0 +1,176 @@
+"""The common call of a public function, compiled into its wrapper ahead of all conversions: plain arrays, no options.
+
+What a kernel declares as `direct` (`npdec._core.direct`) is asked first; where it has no answer, or torch refuses, the
+statements behind these find out why.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import torch
+
+from npdec._array import fp_state, memory, wrap
+from npdec._array.family import family_of
+from npdec._array.ordinary import is_free
+from npdec._core.signatures import Parameter
+from npdec._core.tags import NoValue, Spec
+from npdec._dtypes.dtype import SCALARS
+from npdec._normalizer.results import FROZEN
+
+__all__ = ["statements"]
+
+_Kind, _Tensor = inspect.Parameter, torch.Tensor
+_REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
+
+
+def statements(
+    spec: Spec,
+    parameters: tuple[Parameter, ...],
+    returns: str | None,
+    convert: Callable[[Parameter], list[str]],
+    namespace: dict[str, Any],
+) -> list[str]:
+    """The statements that return what the common call gives; none for a kernel that declares no such call."""
+    direct = spec.direct
+    if direct is None:
+        return []
+    dtypes = direct.dtypes
+    namespace |= {"_common": direct.function, "_refusals": _REFUSALS, "_alike": _alike}
+    namespace |= {
+        "_family_of": family_of,
+        "_ref": ref,
+        "_settle": memory.settle,
+        "_mirror": memory.mirror,
+        "_seen_frozen": memory.seen_frozen,
+        "_seen": memory.seen,
+        "_is_free": is_free,
+        "_FROZEN": FROZEN,
+    }
+    if dtypes is not None:
+        namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
+    elif spec.errors is not None:
+        raise TypeError(f"{spec.name}: a direct call in any dtype would pass over floating-point errors")
+
+    arrays = [p for p in parameters if p.is_array and not p.sequence and _is_required(p) and p.name not in direct.given]
+    tests = [f"type({p.name}) is _Array" for p in arrays]
+    plain = [f"type({p.name}._t) is _Tensor" for p in arrays]
+    if dtypes is not None and arrays:
+        plain.append(f"{arrays[0].name}._d in _direct_dtypes")
+        plain += [f"{p.name}._d is {arrays[0].name}._d" for p in arrays[1:]]
+    written = [p for p in arrays if p.tag == "InPlace"]  # the function says whether it has written
+    for p in written:
+        plain += [f"not {q.name}._t.requires_grad" for q in arrays]
+        plain.append(f"_is_free({p.name})")
+    words, given, lines = [], None, []
+    for p in parameters:
+        if p in arrays:
+            words.append(f"{p.name}._t")
+        elif p.is_array and p.sequence and p.name not in direct.given:
+            words.append(f"_alike({p.name})")
+        elif _is_required(p):
+            words.append(f"({p.name}._t if type({p.name}) is _Array else {p.name})" if written else p.name)
+        elif p.name in direct.given and (p.tag == "AxisLike" or p.plain == "int"):
+            given = p
+        elif p.name in direct.given:
+            lines += convert(p) if p.tag == "DTypeLike" else []
+            words.append(p.name)
+        elif p.kind in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD):
+            tests.append(f"not {p.name}")
+        else:
+            tests.append(f"{p.name} is {_default(p)}")
+    call = f"_common({', '.join(words)})"
+    if given is None:
+        if direct.few is not None:
+            namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
+            lines += [f"_c = _in_few({arrays[0].name})", "if _c is not None: return _c"]
+        lines.append(f"_r = {call}")
+    elif direct.total and direct.few is not None:
+        namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
+        lines.append(f"if {given.name} is {_default(given)}:")
+        lines += [f"    _c = _in_few({arrays[0].name})", f"    return _wrap_scalar({call}) if _c is None else _c"]
+        lines.append(_with_int(given, words))
+    elif direct.total:
+        lines += [f"if {given.name} is {_default(given)}: return _wrap_scalar({call})", _with_int(given, words)]
+    else:
+        lines += [f"if {given.name} is {_default(given)}: _r = {call}", f"el{_with_int(given, words)}"]
+    if given is not None:
+        lines.append("else: _r = None")
+    source = arrays[0].name if arrays else ""
+    body = ["try:", *_indented(lines), "except _refusals: _r = None"]
+    if written:
+        body += ["if _r is True: return None"]
+    else:
+        body += ["if type(_r) is _Tensor:", *_indented(_delivered(returns, source, direct.total and given is None))]
+    if returns == "View":
+        body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
+    return [f"if {' and '.join([*tests, *plain]) or True}:", *_indented(body)]
+
+
+_FEW = 16
+
+
+def _in_few(find: Callable[[list[Any]], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
+    """What gives the scalar that is found in a vector of few numbers on the host, or None."""
+
+    def found(array: Any) -> Any:
+        tensor = array._t
+        if tensor.dim() != 1 or not 0 < tensor.shape[0] <= _FEW or not wrap.is_on_host(tensor):
+            return None
+        number = find(tensor.tolist())
+        return None if number is None else wrap.on_host(SCALARS[dtype or array._d], number)
+
+    return found
+
+
+def _alike(items: Any) -> list[torch.Tensor]:
+    """The tensors of plain arrays of one dtype, whose elements lie in row-major order. Raises TypeError for others."""
+    if (type(items) is not list and type(items) is not tuple) or not items:
+        raise TypeError
+    dtype, found = getattr(items[0], "_d", None), []
+    for item in items:
+        if type(item) is not wrap.ARRAY or item._d is not dtype:
+            raise TypeError
+        tensor = item._t
+        if type(tensor) is not _Tensor or not tensor.is_contiguous():
+            raise TypeError
+        found.append(tensor)
+    return found
+
+
+def _is_required(p: Parameter) -> bool:
+    return p.default is _Kind.empty and p.kind not in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
+
+
+def _default(p: Parameter) -> str:
+    return "_NoValue" if p.default is NoValue else "None" if p.default is None else f"_default_{p.name}"
+
+
+def _with_int(p: Parameter, words: list[str]) -> str:
+    return f"if type({p.name}) is int: _r = _common({', '.join([*words, p.name])})"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _delivered(returns: str | None, source: str, total: bool) -> list[str]:
+    """Statements that return the tensor `_r` as the function returns it."""
+    made = ["_c = _new(_Array); _c._t = _r; _c._d = _r.dtype", "return _c"]
+    if returns in ("View", "Flat"):  # `memory.seen`, written out
+        seen = [f"_c = _new(_Array); _c._t = _r; _c._d = {source}._d"]
+        seen += [f"try: _m = {source}._m", f"except AttributeError: _m = _family_of({source})"]
+        seen += ["_c._m = _m", "_m.append(_ref(_c))", f"if len(_m) > _m.limit: _settle({source}, _c)"]
+        return [*seen, "return _c" if returns == "View" else "if _m.origin is None: return _c"]
+    if returns == "Frozen":
+        return [f"return _seen_frozen({source}, _r, _FROZEN)"]
+    if returns == "Mirror":  # of a function of nothing but the array
+        return [made[0], f"_mirror({source}, _c, _common)", "return _c"]
+    if returns == "Array":
+        return made
+    if total:
+        return ["return _wrap_scalar(_r)"]
+    return ["if _r.dim():", *_indented(made), "return _wrap_scalar(_r)"]

@@ -1,0 +1,187 @@
+"""The source text of operators and of the calls of ufuncs, compiled for each of them (`operators`, `ufunc`)."""
+
+from __future__ import annotations
+
+__all__ = ["CALLS", "CALL_OF_PYTHON", "CALL_OF_TORCH", "SOURCES"]
+
+# The call of a ufunc, by its number of operands. `{dtype}` is what says the dtype of the result, `{call}` the call of
+# torch's function, or of one of npdec's, which has its rule around it and does without for plain tensors.
+CALL_OF_TORCH = {1: "_torch(x._t)", 2: "_torch(x1._t, x2._t)"}
+CALL_OF_PYTHON = {
+    1: "_bare(x._t) if type(x._t) is _Tensor else _torch(x._t)",
+    2: "_bare(x1._t, x2._t) if type(x1._t) is _Tensor is type(x2._t) else _torch(x1._t, x2._t)",
+}
+CALLS = {
+    1: """
+def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
+        r = {call}
+        if type(r) is _Tensor and r.dim():
+            c = _new(_Array); c._t = r; c._d = {dtype}
+            return c
+        return _wrap(r)
+    if type(out) is _Array and not more and not options and type(x) is _Array and x._d in _into and _fits(out, x):
+        try:
+            _torch(x._t, out=out._t)
+            return out
+        except RuntimeError:  # memory that overlaps in part: nothing was written
+            pass
+    if type(x) in _floats and out is _NoValue and not options and _float64 in _direct and not _tracing():
+        if type(x) is not float or not _devices.used:
+            try:
+                n = _of_numbers(x)
+            except (ArithmeticError, ValueError):  # which Python refuses
+                n = None
+            if n is not None:
+                return _bools[n] if type(n) is bool else _on_host(_Float, n)
+    if type(x) is float and out is _NoValue and not options and _float64 in _direct and not _devices.used:
+        return _wrap(_torch(_number(x, _float64)))
+    if type(x) in _hosts and out is _NoValue and not options and x._d in _direct and not _tracing():
+        return _wrap(_torch(x._t))
+    return self._general((x,), out, more, options)
+""",
+    2: """
+def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
+    if type(x1) is _Array and out is _NoValue and not options:
+        d = x1._d
+        if type(x2) is _Array and d is x2._d and d in _arrays:
+            try:
+                r = {call}
+            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
+                return self._general((x1, x2))
+            if type(r) is _Tensor and r.dim():
+                c = _new(_Array); c._t = r; c._d = {dtype}
+                return c
+            return _wrap(r)
+        if type(x2) is float and d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
+            return _wrap(_torch(x1._t, _number(x2, d)))
+    if type(x1) in _floats and type(x2) in _floats and out is _NoValue and not options and _float64 in _arrays:
+        if not _devices.used and not _tracing():
+            try:
+                n = _of_numbers(x1, x2)
+            except ArithmeticError:  # which Python refuses
+                n = None
+            if n is not None:
+                return _bools[n] if type(n) is bool else _on_host(_Float, n)
+    if (
+        type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
+        and not more and not options and _fits(out, x1, x2)
+    ):
+        try:
+            _torch(x1._t, x2._t, out=out._t)
+            return out
+        except RuntimeError:  # memory that overlaps in part: nothing was written
+            pass
+    return self._general((x1, x2), out, more, options)
+""",
+}
+
+# The source of each kind of operator. What it uses stands in the globals of the function, not in a closure, because
+# torch.compile traces ufuncs and classes only where it can name them.
+SOURCES = {
+    "unary": """
+def operator(self):
+    return _function(self) if type(self) is _Array else _function._operate((self,))
+""",
+    "binary": """
+def operator(self, other):
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+""",
+    # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
+    "power": """
+def operator(self, other):
+    if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
+        self = self.astype(_int8)
+    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+""",
+    "reflected": """
+def operator(self, other):
+    return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
+""",
+    # Whatever is no number is unequal to every element.
+    "comparison": """
+def operator(self, other):
+    if _accepts(self, other):
+        return _function._general((self, other))
+    if _unlike is not None and _is_unlike(self, other):
+        return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
+    return NotImplemented
+""",
+    "in place": """
+def operator(self, other):
+    if not _accepts(self, other):
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            raise TypeError(
+                f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
+            )
+        return NotImplemented
+    return _function._general((self, other), self)
+""",
+    # As without writing: torch raises to a number in another way than to a tensor that holds it.
+    "power in place": """
+def operator(self, other):
+    if type(other) in _numbers and (self._d.is_floating_point or self._d.is_complex):
+        made = self ** other
+        if made._d is self._d:
+            self[...] = made
+            return self
+    return _general(self, other)
+""",
+    "fast": """
+def operator(self, other):
+    d = self._d
+    kind = type(other)
+    if kind is _Array or kind in _holders:
+        if d is not other._d or d not in _arrays:
+            return _slow(self, other)
+        other = other._t
+    elif kind is int and d in _narrow and 0 <= other <= 127:
+        pass
+    elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
+        return _slow(self, other)
+    try:
+        r = _torch(self._t, other)
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+    if type(r) is _Tensor and r.dim():
+        c = _new(_Array); c._t = r; c._d = d
+        return c
+    return _wrap(r)
+""",
+}
+# torch's own method writes where it computes; what NumPy does otherwise has been left to `_slow` before.
+SOURCES["fast in place"] = """
+def operator(self, other):
+    d = self._d
+    kind = type(other)
+    if kind is _Array:
+        if d is not other._d or d not in _arrays:
+            return _slow(self, other)
+        given = other._t
+        if type(given) is not _Tensor or given.requires_grad:
+            return _slow(self, other)
+    elif kind in _numbers and d in _numbers[kind] and other <= _highest:
+        given = other
+    else:
+        return _slow(self, other)
+    t = self._t
+    write = _torch
+    if kind is _Array:
+        # What is read may have been written: of dense tensors torch sees that, of others it does not.
+        if not (t.is_contiguous() and given.is_contiguous()) and _shares(t, given):
+            return _slow(self, other)
+        if d in _complex:
+            write = _apart  # torch's loops for complex numbers round otherwise in place
+    if type(t) is _Tensor and not t.requires_grad and _is_free(self):
+        try:
+            write(t, given)
+            return self
+        except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
+            pass
+    return _slow(self, other)
+"""
+# What the function leaves to the body it answers with None.
+SOURCES["fast of integers"] = SOURCES["fast"].replace(
+    "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
+)
+SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")

@@ -1,0 +1,137 @@
+"""The short ways of common calls, where they have to give what NumPy gives: numbers, few numbers, memory in common."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+
+import numpy
+import pytest
+
+import npdec as np
+from npdec._impl._numbers import OF_NUMBERS
+
+NUMBERS = (
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.3, -7.7, 2.0**52 + 0.5, 1e16 + 2, 1e308, -1e308, 5e-324,
+    math.inf, -math.inf, math.nan,
+)  # fmt: skip
+UFUNCS = [value for value in vars(np).values() if isinstance(value, np.ufunc) and value._torch in OF_NUMBERS]
+UFUNCS = sorted({function.__name__: function for function in UFUNCS}.values(), key=lambda function: function.__name__)
+
+
+def _bits(x: object) -> object:
+    if isinstance(x, float):
+        return "nan" if math.isnan(x) else struct.pack("d", x)
+    return bool(x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_ufuncs_of_numbers_are_numpys_to_the_last_bit():
+    assert len(UFUNCS) > 25
+    with numpy.errstate(all="ignore"):
+        for function in UFUNCS:
+            theirs = getattr(numpy, function.__name__)
+            for numbers in itertools.product(NUMBERS, repeat=function.nin):
+                if function.nin == 2 and numbers[0] == numbers[1] == 0 and "m" in function.__name__[:2]:
+                    continue  # which of two zeros is the greater one, NumPy leaves open
+                want = theirs(*numbers)
+                for given in (numbers, tuple(map(np.float64, numbers))):
+                    got = function(*given)
+                    assert type(got).__name__ == type(want).__name__, (function, numbers)
+                    assert _bits(got) == _bits(want), (function, numbers)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "all", "any"])
+def test_reductions_of_few_numbers_are_numpys(name):
+    rng = numpy.random.default_rng(5)
+    for size in (1, 2, 3, 7, 16, 17):
+        for numbers in (
+            rng.standard_normal(size),
+            rng.integers(-2, 3, size),
+            rng.integers(0, 2, size).astype(bool),
+            rng.choice([0.0, 1.0, -1.0, math.nan, math.inf], size),
+            numpy.full(size, -0.0),
+            rng.integers(0, 3, size).astype("f4"),
+        ):
+            got, want = getattr(np.array(numbers), name)(), getattr(numbers, name)()
+            assert type(got).__name__ == type(want).__name__
+            assert _bits(float(got)) == _bits(float(want)), numbers
+
+
+MEMORY_IN_COMMON = [
+    "x[1:] += x[:-1]",
+    "x[:-1] -= x[1:]",
+    "x[::2] *= x[1::2]",
+    "x[:5] //= x[::2] + 1",
+    "x[2:8] %= x[1:7] + 1",
+    "x += x[::-1]",
+    "np.add(x[1:], x[:-1], out=x[1:])",
+    "np.subtract(x, x, out=x)",
+    "np.sqrt(x[:5], out=x[5:])",
+    "np.multiply(x[:5], x[4:9], out=x[3:8])",
+    "np.copyto(x[1:], x[:-1])",
+    "np.putmask(x, x > 3, x[::-1])",
+    "A += A.T",
+    "A[1:] += A[:-1]",
+    "A.T[:] = A",
+    "np.add(A, A.T, out=A)",
+    "x.put([0, -1], 7.5)",
+    "np.put_along_axis(A, np.array([[0], [2], [1]]), 9.0, 1)",
+    "np.array_split(x, 3)[1][:] = 0",
+    "np.split(x, 2)[1][0] = 5; np.hsplit(A, 3)[2][:] = 1",
+    "A.T[0] = 8; np.ravel(A)[1] = 6; np.swapaxes(A, 0, 1)[2, 0] = 4",
+    "np.flip(A)[0, 0] = 3; A[::-1][0] = 2; np.rot90(A)[0, 1] = 1",
+    "list(A)[1][:] = 11; A.view(np.int64)[0, 0] = 0; A[None][0, 2] = 12; x[...][1] = 3",
+]
+
+
+@pytest.mark.parametrize("text", MEMORY_IN_COMMON)
+def test_what_is_read_and_written_in_common_memory_is_what_numpy_writes(text):
+    found = []
+    for lib in (np, numpy):
+        scope = {"np": lib, "x": lib.arange(10.0), "A": lib.arange(9.0).reshape(3, 3)}
+        exec(text, scope)
+        found.append([scope["x"].tolist(), scope["A"].tolist()])
+    assert found[0] == found[1]
+
+
+def test_zeros_of_both_signs_and_nan_are_numpys():
+    numbers = [2.0, -0.0, 0.0, 2.0, -1.0]
+    for data in (numbers, [*numbers, math.nan], [-0.0, -0.0], [-0.0, 1.0], [3.0]):
+        for text in (
+            "np.add.accumulate(x)", "np.multiply.accumulate(x)", "np.nansum(x)", "np.nanmean(x)", "np.sort(x)",
+            "np.nanquantile(x, 0.3)", "np.nan_to_num(x)", "np.round(x, 1)", "x % -1.5", "np.trapezoid(x)",
+            "np.partition(x, 1)[:1] if len(x) > 1 else x", "np.asarray_chkfinite(x) if not np.isnan(x).any() else x",
+        ):  # fmt: skip
+            got, want = (
+                numpy.asarray(eval(text, {"np": lib, "x": lib.array(data)})).ravel().tolist() for lib in (np, numpy)
+            )
+            assert got == pytest.approx(want, rel=1e-15, nan_ok=True), text
+            assert [math.copysign(1, v) for v in got if v == 0] == [math.copysign(1, v) for v in want if v == 0], text
+
+
+def test_histograms_of_few_points_are_numpys():
+    rng = numpy.random.default_rng(7)
+    for dims in (1, 2, 3):
+        points = rng.integers(-3, 4, (6, dims)) * 0.1
+        counts, edges = np.histogramdd(np.array(points), 3)
+        want, edges_wanted = numpy.histogramdd(points, 3)
+        assert numpy.asarray(counts).tolist() == want.tolist()
+        for got, wanted in zip(edges, edges_wanted, strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(got), wanted, rtol=1e-15, atol=1e-17)
+
+
+def test_refusals_come_with_numpys_exceptions():
+    for text in (
+        "np.split(x, 3)", "np.array_split(x, 0)", "np.take(x, np.array([10]))", "x.max(axis=1)", "np.cumsum(A, axis=2)",
+        "np.swapaxes(x, 0, 1)", "np.reshape(x, (3, 4))", "np.zeros(-1)", "np.concatenate([x, A])", "A @ x",
+        "np.linalg.cholesky(-np.eye(2))", "np.add(x, A)", "x.put(10, 1.0)", "np.broadcast_to(x, (2, 3))",
+        "np.put_along_axis(A, np.array([[3]]), 1.0, 1)", "np.diagonal(x)", "np.max(x[:0])", "np.hstack([x, A])",
+    ):  # fmt: skip
+        raised = []
+        for lib in (np, numpy):
+            with pytest.raises(Exception) as info:
+                eval(text, {"np": lib, "x": lib.arange(10.0), "A": lib.arange(9.0).reshape(3, 3)})
+            raised.append(info.type.__name__)
+        assert raised[0] == raised[1], text
