@@ -225,12 +225,12 @@ def _quantile(
 ) -> torch.Tensor:
     weak = type(q) in (int, float)
     if weak and method == "linear" and weights is None and a.dtype in _REAL:
-        fraction, held = q / 100 if percent else q, a
+        fraction, counted = q / 100 if percent else q, a
         if skip_nan and axis is None and keepdims is NoValue and a.dtype is torch.float64 and _util.are_numbers(a):
-            held, skip_nan = a[~torch.isnan(a)], False
-        if not skip_nan and type(fraction) is float and 0 <= fraction <= 1 and held.numel():
-            return _linear(held, fraction, axis, keepdims)
-        skip_nan = skip_nan or held is not a
+            counted, skip_nan = a[~torch.isnan(a)], False
+        if not skip_nan and type(fraction) is float and 0 <= fraction <= 1 and counted.numel():
+            return _linear(counted, fraction, axis, keepdims)
+        skip_nan = skip_nan or counted is not a
     q, weights = _check(a, q, axis, method, weights, percent)
     if skip_nan and not a.numel():
         return nan_impl.nanmean(a, axis, None, None, keepdims)
