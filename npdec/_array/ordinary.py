@@ -102,7 +102,8 @@ def read(array: Any, key: Any) -> Any:
             if items is None or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
             if arrays:  # an accelerator ends the process over an index that is out of bounds
-                return wrap.wrap_array(tensor[tuple(items)]) if tensor.is_cpu else NoValue
+                made = _by_arrays(tensor, items) if tensor.is_cpu else None
+                return NoValue if made is None else wrap.wrap_array(made)
             found = tensor[key]
             return memory.seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
@@ -117,6 +118,29 @@ def read(array: Any, key: Any) -> Any:
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
+
+
+def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
+    """`tensor[items]`, of which some are arrays. Behind slices their axes come in front while elements are chosen, and
+    go back: so NumPy's result lies in memory. None for keys with ints or new axes among the slices."""
+    kinds = [type(item) for item in items]
+    at = kinds.index(_Tensor)
+    if not at or all(kind is int for kind in kinds[:at]):
+        return tensor[tuple(items)]
+    arrays = [item for item in items if type(item) is _Tensor]
+    if type(Ellipsis) in kinds:
+        dots = kinds.index(type(Ellipsis))
+        items = [*items[:dots], *[slice(None)] * (tensor.dim() - len(items) + 1), *items[dots + 1 :]]
+        kinds = [type(item) for item in items]
+        at = kinds.index(_Tensor)
+    if any(kind is not slice and kind is not _Tensor for kind in kinds):
+        return None
+    view = tensor[tuple([item if type(item) is slice else slice(None) for item in items])]
+    count, axes = len(arrays), arrays[0].dim()
+    if any(array.dim() != axes for array in arrays):
+        return None
+    found = view.movedim(tuple(range(at, at + count)), tuple(range(count)))[tuple(arrays)]
+    return found.movedim(tuple(range(axes)), tuple(range(at, at + axes)))
 
 
 def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:

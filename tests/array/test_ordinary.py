@@ -219,3 +219,41 @@ def test_operands_over_the_memory_that_is_written_are_read_before():
             write(numpy, theirs)
             write(npdec, ours)
             assert numpy.array_equal(ours.to_numpy(), theirs)
+
+
+# -- layouts -----------------------------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "as it is": lambda x: x,
+    "transposed": lambda x: x.T,
+    "every other": lambda x: x[:, ::2],
+    "axes exchanged": lambda x: x.transpose(1, 0, 2),
+}
+ROWS, SQUARE = [1, 0, 2], [[0, 1], [2, 1]]
+ARRAY_KEYS = {
+    "rows": lambda a: a(ROWS),
+    "square": lambda a: a(SQUARE),
+    "columns": lambda a: (slice(None), a([1, 0, 1])),
+    "listed columns": lambda a: (slice(None), [1, 0]),
+    "columns in a square": lambda a: (slice(None), a([[0, 1], [1, 1]])),
+    "last axis": lambda a: (slice(None), slice(None), a([1, 0, -1])),
+    "last axis by dots": lambda a: (..., a([1, 0])),
+    "dots behind": lambda a: (slice(1, None), a([1, 0]), ...),
+    "between slices": lambda a: (slice(1, None), a([1, 0, 1]), slice(None, None, 2)),
+    "pairs": lambda a: (a([1, 0]), a([0, 1])),
+    "pairs behind a slice": lambda a: (slice(None), a([1, 0]), a([0, 1])),
+    "rows and a slice": lambda a: (a(ROWS), slice(1, 3)),
+    "behind an int": lambda a: (0, a([1, 0])),
+    "behind a slice and an int": lambda a: (slice(None), 0, a([1, 0])),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ARRAY_KEYS)
+def test_what_arrays_choose_lies_in_memory_as_numpys(name, layout):
+    x = numpy.arange(60.0).reshape(3, 4, 5)
+    key = ARRAY_KEYS[name]
+    expected = LAYOUTS[layout](x)[key(numpy.array)]
+    found = LAYOUTS[layout](npdec.array(x))[key(npdec.array)]
+    numpy.testing.assert_array_equal(found.tensor.numpy(), expected)
+    assert found.strides == expected.strides
