@@ -144,8 +144,15 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
 
 
 def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back."""
-    if index.dim() == 1 and tensor.dim() and not tensor.requires_grad and tensor.dtype not in WIDE_UNSIGNED:
+    """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back, and gives what
+    lies transposed in order."""
+    if (
+        index.dim() == 1
+        and tensor.dim()
+        and tensor.is_contiguous()
+        and not tensor.requires_grad
+        and tensor.dtype not in WIDE_UNSIGNED
+    ):
         try:
             return torch.index_select(tensor, 0, index)
         except (IndexError, RuntimeError):
