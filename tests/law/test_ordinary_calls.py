@@ -241,22 +241,36 @@ def _paths(argument, shape):
     ]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), [*itertools.product(KINDS[:3], KINDS), *itertools.product(KINDS[3:], KINDS[:2])]
+def _ends(*arguments):
+    """The arguments at the value, and at the baseline."""
+    for part in ("value", "residual"):
+        yield [getattr(x, part) if isinstance(x, np.DecomposedTensor) else x for x in arguments]
+
+
+NO_NUMBERS = (torch.maximum, torch.minimum, torch.fmax)  # torch takes tensors there
+NO_NUMBER_FIRST = (
+    *NO_NUMBERS,
+    torch.rsub,
+    torch.gt,
+    torch.le,
+    torch.ne,
+    *[f for f in PAIRS if f.__name__ == "<lambda>"],
 )
+
+
+@pytest.mark.parametrize("first", KINDS)
 @pytest.mark.parametrize("function", PAIRS, ids=lambda f: f.__name__.strip("<>"))
-def test_functions_of_two_have_the_laws_contributions(function, first, second):
-    for seed in range(3):
+def test_functions_of_two_have_the_laws_contributions(function, first):
+    if function in NO_NUMBER_FIRST and not isinstance(first, str):
+        pytest.skip("torch takes no number there")
+    for seed, second in enumerate(KINDS if first in KINDS[:3] else KINDS[:2]):
+        if function in NO_NUMBERS and not isinstance(second, str):
+            continue
         a, b = _argument(first, seed), _argument(second, seed + 100)
-        try:
-            expected = function(*(x.value if isinstance(x, np.DecomposedTensor) else x for x in (a, b)))
-        except TypeError:
-            pytest.skip("torch takes no number there")
         made = function(a, b)
-        assert torch.equal(made.value, expected)
-        assert torch.equal(
-            made.residual, function(*(x.residual if isinstance(x, np.DecomposedTensor) else x for x in (a, b)))
-        )
+        value, residual = (function(*ends) for ends in _ends(a, b))
+        assert torch.equal(made.value, value)
+        assert torch.equal(made.residual, residual)
         laws = [PAIRS[function](*paths) for paths in zip(_paths(a, (2, 3)), _paths(b, (2, 3)), strict=True)]
         for label, components in zip(made.labels, made.components, strict=True):
             wanted = [float(law.get(label, 0)) for law in laws]
