@@ -59,6 +59,8 @@ _CENTRED = "four products of two centred rows: the midpoints of both and the gra
 _STEPS = (
     "by panels: 0 ** 0 at the baseline has a singularity, at which they are halved fifty times: by time, not memory"
 )
+_DEGREES = "as many steps as the highest degree, here the number of elements, each with an array of its own"
+_AXES = "no call: of one row torch takes each element for an axis"
 _ONE_MORE = "less than a quarter above: several arrays of the size of the result, which is that of two"
 # What takes more than the bound for some arguments, and why: by the names of `functions`.
 BEYOND: dict[str, str] = {
@@ -73,6 +75,9 @@ BEYOND: dict[str, str] = {
                     "torch.Tensor.lu torch.Tensor.pinverse torch.Tensor.qr torch.Tensor.svd torch.linalg.linalg_cond "
                     "torch.linalg.linalg_lstsq torch.linalg.linalg_lu torch.linalg.linalg_lu_factor_ex "
                     "torch.linalg.linalg_pinv torch.linalg.linalg_qr torch.linalg.linalg_svd".split(), _SOLVED),
+    **{f"torch.special.special_{shifted}chebyshev_polynomial_{kind}": _DEGREES
+       for shifted in ("", "shifted_") for kind in "tuvw"},
+    "torch.histogramdd": _AXES,
     **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
     **dict.fromkeys("torch.cosine_similarity torch.nn.functional.cosine_similarity torch.nn.functional.normalize "
                     "torch.norm_except_dim torch.nn.functional.local_response_norm".split(), _NEAR),

@@ -36,6 +36,7 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
     if bool(count.all()):
         return same.div_(count).movedim(0, dim)
     fractions = _shared(torch.eq(value, highest, out=same))
+    del highest, first, count
     apart = (residual != residual[:1]).any(0)
     _put_from_apart(fractions, value, residual, apart)
     return fractions.movedim(0, dim)

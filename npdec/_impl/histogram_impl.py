@@ -23,21 +23,18 @@ from npdec._impl.dtypes_impl import can_cast, kind, promote
 # --- counting ---------------------------------------------------------------------------------------------------------
 
 
-def _add_up(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
-    """How often each index below `size` occurs, or the sum of its weights, in float64 or complex128."""
-    if type(index) is not torch.Tensor:  # its contributions say how far each element was moved to another bin
-        return counted(index, weights, size)
-    if weights is None:
-        return torch.bincount(index, minlength=size)
-    weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
-    return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
-
-
 def counted(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
-    """`_add_up` of places that may carry contributions: what has moved leaves one bin and comes to another."""
+    """How often each index below `size` occurs, or the sum of its weights, in float64 or complex128. Of places that
+    carry contributions what has moved leaves one bin and comes to another."""
     if has_torch_function((index,)):
         return handle_torch_function(counted, (index,), index, weights, size)
-    return _add_up(index, weights, size)
+    if weights is None:
+        if type(index) is torch.Tensor:
+            return torch.bincount(index, minlength=size)
+        # The numbers are not known, and those of torch.bincount would say how many there are.
+        return index.new_zeros(size).index_add(0, index, torch.ones_like(index))
+    weights = weights.to(torch.complex128 if weights.is_complex() else torch.float64)
+    return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
 
 
 @public
@@ -71,7 +68,7 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
             raise TypeError("bincount: the weights must be real, not complex")
         if tuple(weights.shape) != tuple(x.shape):
             raise ValueError("The weights and list don't have the same length.")
-    return _add_up(index, weights, max(int(torch.amax(index)) + 1, minlength))
+    return counted(index, weights, max(int(torch.amax(index)) + 1, minlength))
 
 
 _FEW = 50  # edges that Python compares sooner than torch
@@ -174,7 +171,7 @@ def histogram(
     flat, weights = _flat(a, weights)
     edges = _bins.edges(flat, bins, range, weights is not None)
     n = len(edges) - 1
-    counts = _add_up(_cell_of([flat], [edges]), weights, n + 1)[:n]
+    counts = counted(_cell_of([flat], [edges]), weights, n + 1)[:n]
     if weights is not None:
         counts = counts.to(weights.dtype)
     if density:
@@ -271,14 +268,14 @@ def histogramdd(
     if len(ranges) != dims:
         raise ValueError("range argument must have one entry per dimension")
     if weights is None and not density and 0 < x.numel() <= _FEW and not any(limits is not None for limits in ranges):
-        counted = _count_few(x, per_axis)
-        if counted is not None:
-            return counted
+        few = _count_few(x, per_axis)
+        if few is not None:
+            return few
     edges = [_bins.edges_of_axis(i, x[:, i], per_axis[i], ranges[i]) for i, _ in enumerate(per_axis)]
     # One cell more along each axis for the points outside.
     cell = _cell_of(x.unbind(1), edges)
     shape = [len(edge) for edge in edges]
-    counts = _add_up(cell, weights, math.prod(shape)).to(torch.float64).reshape(shape)
+    counts = counted(cell, weights, math.prod(shape)).to(torch.float64).reshape(shape)
     for i, edge in enumerate(edges):
         counts = counts.narrow(i, 0, len(edge) - 1)
     if density:

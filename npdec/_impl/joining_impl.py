@@ -291,12 +291,19 @@ def _length(ary: torch.Tensor, axis: int) -> int:
     return ary.shape[axis]
 
 
-def _parts_of(axis: int | None, equal: bool = True) -> Direct:
-    """The common call of what cuts an array into a number of parts, along an axis that is given or has a place."""
+def _parts_of(axis: int | None, equal: bool = True, least: int = 1) -> Direct:
+    """The common call of what cuts an array of at least so many axes into a number of parts, along an axis that is
+    given or has a place."""
 
     def parts(ary: torch.Tensor, count: Any, given: int = 0) -> list[torch.Tensor] | None:
         at = given if axis is None else axis
-        if type(count) is not int or count < 1 or not -ary.dim() <= at < ary.dim() or (equal and ary.shape[at] % count):
+        if (
+            ary.dim() < least
+            or type(count) is not int
+            or count < 1
+            or not -ary.dim() <= at < ary.dim()
+            or (equal and ary.shape[at] % count)
+        ):
             return None
         return list(torch.tensor_split(ary, count, at))
 
@@ -346,7 +353,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-@public(direct=_parts_of(0))
+@public(direct=_parts_of(0, least=2))
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar) -> list[View]:
     """The array, of at least two axes, cut along axis 0: a list of views. See `np.split`.
 
