@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 
 import numpy
@@ -52,10 +51,17 @@ FUNCTIONS = {f.name: f for f in memory_calls.functions() if f.name not in memory
 def test_memory_of_generated_calls(name: str) -> None:
     """It grows by no more than twenty plain arrays. All functions: `python scripts/memory.py --all`."""
     for arguments in memory_calls.calls(FUNCTIONS[name]):
-        refused = contextlib.suppress(NotImplementedError, ValueError, TypeError)  # of decomposed tensors
-        with refused, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", np.DecompositionWarning)  # of arguments that cancel: memory is measured
-            assert memory_calls.growth(FUNCTIONS[name], arguments, 20_000, 40_000) <= BOUND, arguments
+            try:
+                grown = memory_calls.growth(FUNCTIONS[name], arguments, 20_000, 40_000)
+            except (NotImplementedError, ValueError, TypeError):  # refused, of decomposed tensors
+                continue
+            except RuntimeError as error:  # of the baseline, which is a singular matrix
+                if "zero" not in str(error) and "singular" not in str(error):
+                    raise
+                continue
+        assert grown <= BOUND, arguments
 
 
 def test_the_growth_sees_components_that_are_made():
