@@ -9,7 +9,6 @@ has follows from its tags and traits; the registry keeps it in the function's ro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -25,8 +24,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._law import ordinary_reverse
-from npdec._law.secant import quick_slope
-from npdec._torch.interrupts import undisturbed
+from npdec._law.secant import ordinary_slope
 
 __all__ = [
     "FACTORS", "Form", "each", "has_numbers", "is_moderate", "is_ordinary", "joined", "layer", "made_of", "matmul",
@@ -205,20 +203,8 @@ def pointwise(slope: Function | None, traits: int, func: Function, args: Sequenc
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return NotImplemented
-    fx, fr = func(value), func(rows_of(x)).expand(value.shape)
-    if fx.dtype is not value.dtype or not fx.numel():
+    found = ordinary_slope(slope, traits, func, value, residual)
+    if found is None:
         return NotImplemented
-    step = value - residual
-    if slope is not None:
-        multiplier = slope(step, fx, fr)
-        info = torch.finfo(multiplier.dtype)
-        if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
-            return NotImplemented
-    else:
-        found = undisturbed(quick_slope, func, func, traits, value, residual, fx, fr, step, None, ())
-        if found is None or found.steep or found.extreme is not None or found.singular is not None:
-            return NotImplemented
-        multiplier = found.multiplier
-    if not math.isfinite(float(multiplier.amax())):
-        return NotImplemented
+    fx, fr, multiplier, _ = found
     return made_of(fx, fr, components * multiplier, x)

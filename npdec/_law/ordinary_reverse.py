@@ -3,7 +3,6 @@ tensors, whose one component stands for all inputs and carries the graph (`npdec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +12,7 @@ from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled, scaled
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.secant import quick_slope
-from npdec._torch.interrupts import undisturbed
+from npdec._law.secant import ordinary_slope
 
 __all__ = ["is_ordinary", "layer", "of_one", "pointwise"]
 
@@ -61,23 +59,10 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
 
 def pointwise(slope: Function | None, traits: int, func: Function, x: DecomposedTensor) -> Any:
     """By the secant slope."""
-    value, residual = x.value, x.residual
     with no_graph(True):
-        fx, fr = func(value), func(narrowed(residual, residual.ndim)).expand(value.shape)
-        if fx.dtype is not value.dtype or not fx.numel():
-            return NotImplemented
-        step, difference = value - residual, None
-        if slope is not None:
-            multiplier = slope(step, fx, fr)
-            info = torch.finfo(multiplier.dtype)
-            if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
-                return NotImplemented
-        else:
-            found = undisturbed(quick_slope, func, func, traits, value, residual, fx, fr, step, None, ())
-            if found is None or found.steep or found.extreme is not None or found.singular is not None:
-                return NotImplemented
-            multiplier, difference = found.multiplier, found.difference
-        if not math.isfinite(float(multiplier.amax())):
-            return NotImplemented
+        found = ordinary_slope(slope, traits, func, x.value, x.residual)
+    if found is None:
+        return NotImplemented
+    fx, fr, multiplier, difference = found
     made = pulled(fx, fr, x.components, scaled(multiplier), difference)
     return DecomposedTensor(fx, fr, made, x.labels, True)

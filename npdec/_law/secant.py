@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait, slope_name, slope_of, traits_of
 from npdec._decomposed.size_warnings import STEEP
 from npdec._impl import slopes_impl
@@ -23,9 +24,10 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
 from npdec._law.slope import Slope
 from npdec._torch.functorch import is_transformed, mapped
+from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
-__all__ = ["derivative", "quick_slope", "secant"]
+__all__ = ["derivative", "ordinary_slope", "quick_slope", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 _KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
@@ -178,6 +180,32 @@ def quick_slope(
         return None
     found = Slope(slope, difference, steep=most > STEEP)
     return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
+
+
+def ordinary_slope(
+    closed: Callable[..., torch.Tensor] | None,
+    traits: int,
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None] | None:
+    """A pointwise function of torch of x and of r, its slope, for which there may be a closed form, and its change, if
+    that is known by the way; None where the slope has to be looked at more closely, or something be said of it."""
+    fx, fr = f(x), f(narrowed(r, r.ndim)).expand(x.shape)
+    if fx.dtype is not x.dtype or not fx.numel():
+        return None
+    step = x - r
+    if closed is not None:
+        multiplier, difference = closed(step, fx, fr), None
+        info = torch.finfo(multiplier.dtype)
+        if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
+            return None
+    else:
+        found = undisturbed(quick_slope, f, f, traits, x, r, fx, fr, step, None, ())
+        if found is None or found.steep or found.extreme is not None or found.singular is not None:
+            return None
+        multiplier, difference = found.multiplier, found.difference
+    return (fx, fr, multiplier, difference) if math.isfinite(float(multiplier.amax())) else None
 
 
 def _is_cancelled(
