@@ -7,6 +7,7 @@ of the array.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -226,8 +227,16 @@ def nonzero(a: ArrayLike):
 
 
 def _truth(a: torch.Tensor) -> torch.Tensor:
-    """What `torch.nonzero` takes: of plain numbers the numbers themselves, where it knows them."""
-    return a if a.dtype is torch.bool or (a.dtype in SUMMED and type(a) is torch.Tensor) else a != 0
+    """What `torch.nonzero` takes: of plain numbers the numbers themselves, where it knows them and no other thread can
+    change them.
+
+    torch counts first and writes the indices then, past the end of the result where there are more by then:
+    https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/native/TensorAdvancedIndexing.cpp
+    """
+    known = a.dtype is torch.bool or (a.dtype in SUMMED and type(a) is torch.Tensor)
+    if known and (torch.compiler.is_compiling() or threading.active_count() == 1):
+        return a
+    return a.clone() if a.dtype is torch.bool else a != 0
 
 
 @public

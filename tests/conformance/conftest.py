@@ -95,6 +95,11 @@ class NumpyTests(pytest.Module):
         with same_examples():
             return numpy_face.load(self.path)
 
+    def teardown(self) -> None:
+        import npdec
+
+        npdec.polynomial.set_default_printstyle("unicode")  # where tests of a class set "ascii"
+
 
 @contextlib.contextmanager
 def same_examples() -> Iterator[None]:
