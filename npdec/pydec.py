@@ -120,7 +120,7 @@ def as_composition(components: torch.Tensor, residual: torch.Tensor | None = Non
     Raises TypeError for integers, ValueError for shapes or dtypes that do not fit together.
 
     >>> np.pydec.as_composition(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
-    DecomposedTensor(tensor([1., 2.]), components=2)
+    DecomposedTensor(tensor([1., 2.]), residual=0, components=2: 1 67%, 0 33%)
     """
     if not isinstance(components, torch.Tensor) or not components.ndim:
         raise TypeError(f"as_composition: components are a torch.Tensor of shape (C, *S), not {components!r}")

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from npdec._array import memory, wrap
-from npdec._array.contributions_text import Contributions
 from npdec._array.convert import as_tensor
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
@@ -23,6 +22,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, copy_of,
 from npdec._impl import _util
 from npdec._impl._storage import has_overlap
 from npdec._law.half_precision import warn_beyond_range
+from npdec._show.contributions import Contributions
 from npdec._torch.tracing import refuse_trace
 
 __all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]

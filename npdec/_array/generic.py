@@ -20,6 +20,7 @@ from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_text, scalar_text
 from npdec._decomposed.choices import chosen
+from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS, numpy_dtype
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -171,7 +172,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
         if legacy_text():
             return text
         decomposed = self._decomposed_tensor()
-        components = "" if decomposed is None else f", components={len(decomposed.labels)}"
+        components = "" if decomposed is None else f", {', '.join(described(decomposed))}"
         if self._d is torch.bool and not components:
             return f"np.{text}_"
         return f"np.{type(self).__name__}({text.removeprefix('(').removesuffix(')')}{components})"

@@ -50,6 +50,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     ((2, 2), dtype('float64'), array([1., 3.]))
     """
 
+    __module__, __qualname__ = "npdec", "ndarray"  # what users know it as
     __slots__ = ()
 
     def __new__(
@@ -367,4 +368,5 @@ def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
     return (length,) if width is NoValue else (length, width, *more)
 
 
+Composition.__name__ = "ndarray"
 wrap.register_array(Composition)

@@ -1,7 +1,7 @@
 """Arrays as text. NumPy formats them where it is installed: its options, its digits, its line breaks.
 
-Only values are formatted, copied to the host if need be; a decomposed array says how many components it has. Without
-NumPy, `repr` and `str` still give a readable text, and what needs NumPy's formatter raises ImportError.
+Only values are formatted, copied to the host if need be; a decomposed array says in a few words what contributed.
+Without NumPy, `repr` and `str` still give a readable text, and what needs NumPy's formatter raises ImportError.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import torch
 
 from npdec._array.convert import as_tensor, dtype_name
 from npdec._core.base import ArrayBase
+from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._show import summary
 from npdec._torch.tracing import refuse_recording
 
 __all__ = [
@@ -57,12 +59,16 @@ def array_repr(
 ) -> str:
     """The array as an expression that evaluates to it, with its dtype where the elements do not show it.
 
-    A decomposed array has one more keyword, the number of its components. The parameters override the print options.
+    A decomposed array also says its residual, how many components there are, and the largest of them: what they add
+    to a number, or what part of all contributions to an array they are. The parameters override the print options.
 
     >>> np.array_repr(np.array([1.0, 2.0], dtype=np.float32))
     'array([1., 2.], dtype=float32)'
-    >>> np.decompose(np.array([1.0, 2.0]))
-    array([1., 2.], components=2)
+    >>> x = np.decompose(np.array([1.0, 3.0]), labels=["a", "b"])
+    >>> x
+    array([1., 3.], residual=0, components=2: b 75%, a 25%)
+    >>> x.prod()
+    np.float64(3.0, residual=0, components=2: a +1.5, b +1.5)
     """
     refuse_recording("text is made of an array")
     tensor = as_tensor(arr)
@@ -79,10 +85,7 @@ def array_repr(
     if tensor.dtype is torch.bfloat16:
         text = text.replace("dtype=float32)", "dtype=bfloat16)")
     if isinstance(tensor, DecomposedTensor):
-        word = f"components={len(tensor.labels)})"
-        last_line = len(text) - (text.rfind("\n") + 1)
-        gap = " " if last_line + len(word) + 1 <= (width or _LINE_WIDTH) else "\n" + " " * len("array(")
-        text = f"{text[:-1]},{gap}{word}"
+        text = summary.laid_out(text, described(tensor), width or _LINE_WIDTH, len("array("))
     return text
 
 

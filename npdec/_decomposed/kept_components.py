@@ -16,8 +16,8 @@ from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
 __all__ = [
-    "component_dtype", "dtype_of_steps", "entries", "handed_on", "kept", "known", "sparse", "summed", "unmade",
-    "weighted",
+    "component_dtype", "dtype_of_steps", "entries", "handed_on", "kept", "known", "sizes", "sparse", "summed",
+    "unmade", "weighted",
 ]  # fmt: skip
 
 
@@ -120,6 +120,15 @@ def summed(tensor: Decomposed, magnitudes: bool = False) -> torch.Tensor:
         return found.magnitude() if magnitudes else found.sum()
     components: torch.Tensor = tensor.components
     return (components.abs() if magnitudes else components).sum(0)
+
+
+def sizes(tensor: Decomposed) -> torch.Tensor:
+    """The sum of the magnitudes of each component's elements, (C,)."""
+    found = unmade(tensor)
+    if found is not None:
+        return found.sizes()
+    components: torch.Tensor = tensor.components
+    return components.abs().reshape(len(tensor.labels), tensor.value.numel()).sum(1)
 
 
 class Components:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from npdec._decomposed.kept_components import unmade
+from npdec._decomposed.kept_components import sizes, unmade
 from npdec._decomposed.parts import Decomposed, Labels
 from npdec._torch.tracing import refuse_trace
 
@@ -54,19 +54,15 @@ def top(self: T, k: int = 5, other: Hashable = "other") -> T:
     if k < 0:
         raise ValueError(f"top: a number of components, not {k}")
     refuse_trace("top", "which components are the largest depends on numbers. Call it on what the function returns")
-    count, windows = len(self.labels), unmade(self)
-    if windows is None:
-        sizes = self.components.detach().abs().reshape(count, self.value.numel()).sum(1)
-    else:
-        sizes = windows.sizes().detach()
-    order = torch.argsort(torch.nan_to_num(sizes, nan=torch.inf), descending=True, stable=True).tolist()
+    largest = torch.nan_to_num(sizes(self).detach(), nan=torch.inf)
+    order = torch.argsort(largest, descending=True, stable=True).tolist()
     names = tuple([self.labels[i] for i in order[:k]])
     if len(order) > k:
         if other in names:
             raise ValueError(f"top: one of the largest is named {other!r}: choose another name for the others")
         names = (*names, other)
     place = {i: min(rank, k) for rank, i in enumerate(order)}
-    return _merged(self, [place[i] for i in range(count)], names)
+    return _merged(self, [place[i] for i in range(len(order))], names)
 
 
 def _merged(self: T, index: Sequence[int], labels: Labels) -> T:

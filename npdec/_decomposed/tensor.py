@@ -16,10 +16,12 @@ import torch
 
 from npdec._core.slots import Slot
 from npdec._decomposed import kept_components, merging
+from npdec._decomposed.described import described
 from npdec._decomposed.parts import Labels, LazyComponents, Views
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._impl._storage import laid_out_alike
+from npdec._show import summary
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
@@ -196,7 +198,7 @@ class DecomposedTensor(torch.Tensor):
 
     # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        return f"DecomposedTensor({self.value!r}, components={len(self.labels)})"
+        return summary.laid_out(f"DecomposedTensor({self.value!r})", described(self), 80, len("DecomposedTensor("))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         components = kept_components.kept(self) or Stored(self.components)

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from npdec._array.contributions_text import visible
+from npdec._show.words import visible
 
 __all__ = ["InputError", "OutputError", "one_line", "resolved", "said", "tell"]
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npdec._array.contributions_text import visible
+from npdec._show.words import decimals, number, visible
 from npdec.explain.errors import InputError
 from npdec.explain.output import check_writable, replacing
-from npdec.explain.report import decimals, number
 from npdec.explain.runner import Explanation
 
 __all__ = ["check_plot", "draw"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from npdec._array.contributions_text import visible
+from npdec._show.words import decimals, number, percent, visible
 from npdec.explain.runner import Explanation
 
-__all__ = ["Report", "decimals", "number"]
+__all__ = ["Report"]
 
 Line = list[tuple[str, str]]  # pieces of text, each with a style of rich
 
@@ -23,34 +23,9 @@ _LISTED = 30
 _UP, _DOWN, _QUIET, _HEAD = "green", "red", "bright_black", "bold"
 
 
-def decimals(numbers: Iterable[float]) -> int:
-    """How many decimals show four digits of the largest number; -1 where only an exponent keeps it short."""
-    largest = max((abs(n) for n in numbers), default=0.0)
-    if largest == 0:
-        return 2
-    if not 1e-4 <= largest < 1e12:
-        return -1
-    return 0 if largest >= 1e7 else max(2, 3 - math.floor(math.log10(largest)))
-
-
-def number(value: float, places: int, sign: bool = False) -> str:
-    """The number with that many decimals and groups of three digits.
-
-    >>> number(-1234.5678, 2), number(3.0, 1, sign=True), number(1e-9, -1)
-    ('-1,234.57', '+3.0', '1.000e-09')
-    """
-    plus = "+" if sign else ""
-    text = format(value, f"{plus}.3e" if places < 0 else f"{plus},.{places}f")
-    return text.replace("-", "", 1) if not float(text.replace(",", "")) and text.startswith("-") else text
-
-
 def _short(value: float) -> str:
     text = format(value, ".6g")
     return format(value, ",.0f") if "e+" in text and abs(value) < 1e12 else text
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{number(100 * share, 1)}%"
 
 
 @dataclass
@@ -128,18 +103,18 @@ class Report:
         rows, amounts = [], []
         for line in shown:
             cells = [self._fit(visible(line.name), 24), _short(line.input), _short(line.baseline)]
-            rows.append([*cells, number(line.contribution, places, sign=True), _percent(line.share)])
+            rows.append([*cells, number(line.contribution, places, sign=True), percent(line.share)])
             amounts.append(line.contribution)
         if len(shown) < len(ranked):
             name = f"{len(ranked) - len(shown)} others"
-            rows.append([name, "", "", number(rest, places, sign=True), _percent(item.share(rest))])
+            rows.append([name, "", "", number(rest, places, sign=True), percent(item.share(rest))])
             amounts.append(rest)
         if item.not_attributed:
             gap = item.not_attributed
-            rows.append(["(not attributed)", "", "", number(gap, places, sign=True), _percent(item.share(gap))])
+            rows.append(["(not attributed)", "", "", number(gap, places, sign=True), percent(item.share(gap))])
             amounts.append(gap)
         total = math.fsum(amounts)
-        rows.append(["sum", "", "", number(total, places, sign=True), _percent(item.share(total))])
+        rows.append(["sum", "", "", number(total, places, sign=True), percent(item.share(total))])
         headings = ("column", "input", "baseline", "contribution", "share")
         grid = _Grid(headings, rows, [""] * (len(rows) - 1) + [_HEAD])
         lines = self._with_bars(grid, amounts)

@@ -233,4 +233,4 @@ def test_contributions_pass_through_poly1d():
         numpy.testing.assert_allclose(got.residual, function(np.poly1d(base)), rtol=1e-14)
         numpy.testing.assert_allclose(got.residual + got.components.sum(0), got.value, rtol=1e-14)
     assert np.asarray(p).is_decomposed
-    assert repr(p) == "poly1d([ 1., -2.,  3.], components=3)"
+    assert repr(p) == "poly1d([ 1., -2.,  3.], residual=[0.5, 1, 2],\n      components=3: [1] 67%, [2] 22%, [0] 11%)"

@@ -17,9 +17,9 @@ MAX_LINES = 400
 # Each package or module imports those to its left, and within a package no module imports one that imports it: typing
 # and imports within functions included.
 ORDER = (
-    "_core exceptions _torch _impl _decomposed _law _rules _dtypes _array _normalizer _random _functions _jit lib "
-    "overrides attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes emath "
-    "strings typing __main__"
+    "_core exceptions _torch _impl _show _decomposed _law _rules _dtypes _array _normalizer _random _functions _jit "
+    "lib overrides attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes "
+    "emath strings typing __main__"
 ).split()
 KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}
 KERNELS_MAY_IMPORT_OF_NPDEC = {"_core", "exceptions", "_impl"}

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from npdec._decomposed.tensor import Labels
+from npdec._show.words import visible
 
-__all__ = ["Contributions", "visible"]
+__all__ = ["Contributions"]
 
 _DIGITS = 6
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would obey, and not show, written out: control characters, escape sequences, marks
-    that reverse the direction of writing, bytes that are no text.
-
-    >>> print(visible("a\\x1b[31mb"))
-    a\\x1b[31mb
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Contributions:
@@ -34,7 +22,7 @@ class Contributions:
     def __init__(self, x: Any) -> None:
         self.value = x.value
         self.residual = x.residual
-        self.labels: Labels = x.labels
+        self.labels: tuple[Hashable, ...] = x.labels
         self.amounts = x.components
 
     def __len__(self) -> int:

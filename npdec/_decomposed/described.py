@@ -1,0 +1,59 @@
+"""What the repr of a decomposed tensor says of its contributions, at a small part of the cost of its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.entries import Entries
+from npdec._decomposed.kept_components import sizes, sparse
+from npdec._decomposed.parts import Decomposed
+from npdec._show import summary
+from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
+
+__all__ = ["described"]
+
+_MOST = 2**20  # numbers that are looked at
+
+
+def described(tensor: Decomposed) -> list[str]:
+    """The words beside the value: the residual, how many components, and the largest of them.
+
+    Components that are not made yet are not made for this, and of very many numbers only the labels are said.
+    """
+    labels, residual = tensor.labels, tensor.residual
+    count = f"components={len(labels)}"
+    if tensor.whole or not labels or tracing() or not _has_numbers(tensor.value):
+        return [count]
+    words = [f"residual={summary.of_residual(residual.detach())}"] if residual.numel() else []
+    with torch.no_grad():
+        return [*words, f"{count}: {_largest(tensor)}"]
+
+
+def _largest(tensor: Decomposed) -> str:
+    labels = tensor.labels
+    found = sparse(tensor)
+    if found is None and "components" not in vars(tensor):
+        return summary.of_labels(labels)
+    numbers = math.prod(_kept(found) if found is not None else tensor.components.shape)
+    if numbers > _MOST or not tensor.value.numel():
+        return summary.of_labels(labels)
+    if tensor.value.dim():
+        return summary.of_sizes(labels, sizes(tensor).detach())
+    components: torch.Tensor = tensor.components if found is None else found.dense()
+    return summary.of_numbers(labels, components.tolist())
+
+
+def _kept(found: Windows | Entries) -> torch.Size:
+    return (found.parts if isinstance(found, Windows) else found.numbers).shape
+
+
+def _has_numbers(tensor: torch.Tensor) -> bool:
+    return not (
+        tensor.is_meta
+        or is_transformed()
+        or type(tensor).__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+    )
