@@ -24,7 +24,6 @@ from npdec import strings as strings
 from npdec import testing as testing
 from npdec import typing as typing
 from npdec._array.broadcast import broadcast as broadcast
-from npdec._array.contributions_text import Contributions
 from npdec._array.decompose import completeness as completeness
 from npdec._array.decompose import decompose as decompose
 from npdec._array.default_device import set_default_device as set_default_device
@@ -103,6 +102,7 @@ from npdec._functions.vectorize import vectorize as vectorize
 from npdec._law.named_rules import register_rule as register_rule
 from npdec._law.named_rules import rule as rule
 from npdec._normalizer.ufunc import ufunc as ufunc
+from npdec._show.contributions import Contributions
 from npdec.attribution._attribute import attribute as attribute
 from npdec.attribution._result import Attribution as Attribution
 from npdec.exceptions import DecompositionWarning as DecompositionWarning
