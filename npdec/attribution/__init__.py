@@ -1,10 +1,12 @@
 """Attribution of a function's outputs to its inputs: `np.attribute`, by several methods.
 
 `_attribute` is the function, `_problem` what it is asked (inputs, components, chosen outputs), `_result` the answer;
-the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leaving components out).
+the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leaving components out). `_taps` says which
+places in a network are meant, `_layers` attributes to them.
 """
 
 from npdec.attribution._attribute import attribute
 from npdec.attribution._result import Attribution
+from npdec.attribution._taps import Layer
 
-__all__ = ["Attribution", "attribute"]
+__all__ = ["Attribution", "Layer", "attribute"]

@@ -20,16 +20,17 @@ if TYPE_CHECKING:  # what is needed to attribute is imported with the first attr
 __all__ = ["attribute"]
 
 # The options that a method takes beside those that all take (f, inputs, output, argnums, progress).
-_COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels"})
+_COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels", "at"})
 _OPTIONS = {
-    "local": _COMMON | {"mode", "order", "create_graph"},
+    "local": _COMMON | {"mode", "order", "create_graph", "paths"},
     "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size", "create_graph"},
-    "gradient": frozenset({"create_graph"}),
+    "conductance": frozenset({"baseline", "baselines", "steps", "rtol", "at"}),
+    "gradient": frozenset({"create_graph", "at"}),
     "input_x_gradient": _COMMON | {"create_graph"},
     "shapley": _COMMON | {"samples", "seed", "batched", "chunk_size", "create_graph"},
     "occlusion": _COMMON | {"batched", "chunk_size", "create_graph"},
 }
-_FORWARD = (_OPTIONS["local"] - {"create_graph"}) | {"chunk_size", "max_memory"}
+_FORWARD = (_OPTIONS["local"] - {"create_graph", "at", "paths"}) | {"chunk_size", "max_memory"}
 
 
 def attribute(
@@ -54,6 +55,8 @@ def attribute(
     max_memory: int | None = None,
     progress: Show = None,
     create_graph: bool = False,
+    at: Any = None,
+    paths: bool = False,
 ) -> Attribution:
     """How much each part of the inputs contributes to the change of a function, f(x) − f(baseline).
 
@@ -93,6 +96,18 @@ def attribute(
     backwards (Mitchell et al., JMLR 2022), with `.standard_error`.
     "occlusion": f(x) less f with the component at its baseline.
 
+    `at`: attribute to a layer of the network f, not to its inputs: the name of a module, the module, or a
+    `np.attribution.Layer`, which divides it into units. The attribution has the shape of what the module returns (a
+    tuple where that is several arrays), or (*O, K) for units. "local" gives what flows through the layer, in the same
+    run: with what goes around it (`.around`) it is complete at every layer; a list of layers gives a tuple.
+    `paths=True` follows the contributions through all the layers of a list, in the order of the computation: the
+    attribution has an axis for the units of each, then one for the components of the inputs (or those of the arrays
+    where none are asked for), at the cost of a way back for each combination of units.
+    "conductance": ∫ ∂f/∂h · dh/dt dt for the numbers h of the layer along the straight path of the inputs (Dhamdhere,
+    Sundararajan and Yan, ICLR 2019), complete likewise. The other methods attribute the rest of the network to what the
+    layer computes, which they put in its place, from what it computes at the baseline on: "path" is then layer
+    integrated gradients, and the residual f with the layer at its baseline. So inputs may be integers, as tokens are.
+
     `batched=True`: f takes many inputs at once, all with one more axis in front, and returns as many outputs (for
     "path", "shapley" and "occlusion"; `chunk_size` bounds how many); "vmap": f is made so by torch.vmap. `progress`:
     True for a bar, a function `(done, total)`, or None: a bar on a terminal where the work is long.
@@ -129,15 +144,31 @@ def attribute(
         {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
     )  # fmt: skip
     from npdec._law.create_graph import graph_wanted
-    from npdec.attribution._problem import Problem
+    from npdec.attribution._problem import Problem, split_input
+
+    located: Any = None
+    if at is not None:
+        from npdec.attribution import _layers, _taps
+
+        located = _taps.located(f, at)
 
     def run(problem: Problem, progress: Show) -> Found:
-        return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
+        def plainly(problem: Problem) -> Found:
+            return _run(problem, method, mode, order, steps, rtol, samples, seed or 0, max_memory, progress)
+
+        if located is None:
+            return plainly(problem)
+        if method == "local":
+            return _layers.flow(problem, located, paths, progress)
+        if method == "conductance":
+            return _layers.conductance(problem, located, steps, rtol, progress)
+        return _layers.rooted(problem, located, plainly, start=method != "gradient")
 
     def attributed() -> tuple[Problem, Found]:
         start = 0.0 if baseline is None else baseline
+        read = split_input if located is None else _layers.split
         with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about its own gradients
-            problem = Problem.make(f, inputs, argnums, start, axis, groups, labels, output, create_graph)
+            problem = Problem.make(f, inputs, argnums, start, axis, groups, labels, output, create_graph, read)
             problem.batched, problem.chunk_size = batched, chunk_size
             tokens: list[Any] = []
             try:
@@ -150,6 +181,8 @@ def attribute(
                     graph_wanted.reset(token)
 
     problem, found = undisturbed(attributed)
+    if located is not None:
+        return _layers.result(problem, located, paths, found)
     pairs = order == 2
     error = None
     if found.residual is not None:
@@ -167,7 +200,7 @@ def attribute(
 
 
 _NAMES = frozenset().union(_FORWARD, *_OPTIONS.values())
-_DEFAULTS = {"order": 1, "batched": False, "create_graph": False}
+_DEFAULTS = {"order": 1, "batched": False, "create_graph": False, "paths": False}
 
 
 def _is_default(name: str, given: Any) -> bool:
@@ -195,6 +228,7 @@ def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> 
             mode_said = " with order=2" if order == 2 else "" if forward else " in reverse mode"
             said = f"method {method!r}" + (mode_said if method == "local" else "")
             raise TypeError(f"attribute: {said} takes no {name}=")
+    _check_at(method, order, given)
     if "baseline" in given and "baselines" in given:
         raise TypeError("attribute: give one baseline, or a sample of baselines")
     for name in ("steps", "chunk_size", "max_memory", "samples"):
@@ -209,6 +243,24 @@ def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> 
         raise ValueError(f"attribute: batched is True, False or 'vmap', not {given['batched']!r}")
     if "seed" in given and given.get("samples") == "all":
         raise TypeError("attribute: all coalitions need no seed")
+
+
+def _check_at(method: str, order: int, given: dict[str, Any]) -> None:
+    if type(given.get("paths", False)) is not bool:
+        raise TypeError(f"attribute: paths is True or False, not {given['paths']!r}")
+    if "at" not in given:
+        if "paths" in given or method == "conductance":
+            said = "paths=True" if "paths" in given else "method 'conductance'"
+            raise TypeError(f"attribute: {said} is about the layers of a network: say which, with at=")
+        return
+    if order == 2:
+        raise TypeError("attribute: at with order=2: pairs are those of the inputs")
+    for name in ("axis", "groups", "labels"):
+        if name in given and "paths" not in given:
+            raise TypeError(
+                f"attribute: {name}= is about the inputs: the units of a layer are those of np.attribution.Layer(..., "
+                f"{name}=), and paths=True leads to it from the inputs"
+            )
 
 
 def _run(
@@ -258,4 +310,9 @@ def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], F
     shares = torch.stack([one.shares for one in found])
     residuals = [one.residual for one in found if one.residual is not None]
     error = shares.std(0) / math.sqrt(len(found)) if len(found) > 1 else None
-    return Found(found[0].value, torch.stack(residuals).mean(0), shares.mean(0), error)
+    arounds = [one.around for one in found if one.around is not None]
+    around = torch.stack(arounds).mean(0) if arounds else None
+    residual = torch.stack(residuals).mean(0)
+    mean = Found(found[0].value, residual, shares.mean(0), error, around)
+    mean.units = found[0].units
+    return mean

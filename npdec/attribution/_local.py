@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -19,13 +19,13 @@ from npdec._law.named_rules import current_rule
 from npdec.attribution._problem import Found, Problem, choose, plain
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["forward", "reverse"]
+__all__ = ["Run", "forward", "reverse", "share"]
 
 _WHOLE = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """One call with all contributions as one: what was chosen of its result, and what that is linear in."""
 
     chosen: list[torch.Tensor]
@@ -34,17 +34,21 @@ class _Run(NamedTuple):
     changes: list[torch.Tensor]
 
 
-def reverse(problem: Problem, progress: Show) -> Found:
-    """One pass with all contributions as one, differentiated with the multipliers held fixed.
+def reverse(
+    problem: Problem, progress: Show, differentiated: Callable[[Problem, Run, Show], Found] | None = None
+) -> Found:
+    """One pass with all contributions as one, differentiated with the multipliers held fixed: `differentiated` finds
+    the shares; by default those of the inputs.
 
     Where the function writes over what the way back needs (a buffer that it has multiplied with), autograd says so, or
     the write finds a view that the graph keeps, and the function is called once more, with copies of all that is kept.
     """
+    differentiated = differentiated or _differentiated
     state = torch.random.get_rng_state()
     run = None
     try:
         run = _run(problem)
-        return _differentiated(problem, run, progress)
+        return differentiated(problem, run, progress)
     except RuntimeError as error:
         if not overwritten(error):
             raise
@@ -59,20 +63,20 @@ def reverse(problem: Problem, progress: Show) -> Found:
             "attribute: the function writes over numbers that gradients need, and gave another value when it was "
             "called once more with copies of them: make it give the same each time, or choose mode='forward'"
         )
-    return _differentiated(problem, again, progress)
+    return differentiated(problem, again, progress)
 
 
-def _run(problem: Problem) -> _Run:
+def _run(problem: Problem) -> Run:
     changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
     carriers = [change.detach().clone().requires_grad_() for change in changes]
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
     # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
     whole = not problem.graph
     marked = [DecomposedTensor(copy_of(v), _own(r), c.clone()[None], _WHOLE, whole=whole) for v, r, c in parts]
-    return _Run(*choose(problem.call(marked), problem.output), carriers, changes)
+    return Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
 
-def _differentiated(problem: Problem, run: _Run, progress: Show) -> Found:
+def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
     rows = []
     with Progress("attribute", len(run.chosen), progress) as bar:
         for i, one in enumerate(run.chosen):
@@ -138,13 +142,15 @@ def _shares(
     slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
         component, carriers, retain_graph=retain or graph, create_graph=graph, allow_unused=True
     )
-    return [
-        # The gradient of a real number by a complex one is du + i dv for the change u + i v: the share is the real
-        # product.
-        torch.zeros_like(change.real) if slope is None
-        else (slope.conj() * change).real if change.is_complex() else slope * change
-        for slope, change in zip(slopes, changes, strict=True)
-    ]  # fmt: skip
+    return [share(slope, change) for slope, change in zip(slopes, changes, strict=True)]
+
+
+def share(slope: torch.Tensor | None, change: torch.Tensor) -> torch.Tensor:
+    """What each element of a change contributes, where the number has that slope by it. The gradient of a real number
+    by a complex one is du + i dv for the change u + i v: the share is the real product."""
+    if slope is None:
+        return torch.zeros_like(change.real)
+    return (slope.conj() * change).real if change.is_complex() else slope * change
 
 
 # -- forward -----------------------------------------------------------------------------------------------------------

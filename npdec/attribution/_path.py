@@ -15,7 +15,7 @@ from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
 from npdec.attribution._problem import Found, Problem
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["gradient", "input_x_gradient", "pairs", "path"]
+__all__ = ["Integral", "assembled", "columns", "grad", "gradient", "input_x_gradient", "pairs", "path"]
 
 _NODES = 8
 _MAX_PANELS = 1024
@@ -35,7 +35,7 @@ def path(problem: Problem, steps: int | None, rtol: float | None, progress: Show
         with problem.evaluating():
             return problem.many(problem.along(_diagonal(problem, t)))[0]
 
-    shares = _Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
+    shares = Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
     return Found(value, residual, shares)
 
 
@@ -59,7 +59,7 @@ def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Sho
             return (1 - float(t)) * slope + problem.many(problem.along(at))[0]
 
     ends = primitive(_number(1.0)), primitive(_number(0.0))
-    mixed = _Integral(problem, integrand, primitive, *ends, progress, straight=False).over_path(steps, rtol)
+    mixed = Integral(problem, integrand, primitive, *ends, progress, straight=False).over_path(steps, rtol)
     main = _slopes(problem, _diagonal(problem, _number(0.0)))[0]
     matrix = (mixed + mixed.transpose(-1, -2)) / 2 + torch.diag_embed(main)
     return Found(value, residual, matrix)
@@ -76,7 +76,7 @@ def gradient(problem: Problem) -> Found:
             raise TypeError(
                 "attribute: a complex output has no gradient: choose its real or imaginary part with output="
             )
-        slopes = _grad(number, leaves, retain=i + 1 < len(flat), create=problem.graph)
+        slopes = grad(number, leaves, retain=i + 1 < len(flat), create=problem.graph)
         rows.append(torch.cat([slope.reshape(-1).to(problem.device) for slope in slopes]))
     return Found(problem.kept(made), None, torch.stack(rows).reshape(*made.shape, -1))
 
@@ -107,7 +107,7 @@ def _like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
     return nodes.to(rates.device, real).reshape(-1, *[1] * (rates.ndim - 1))
 
 
-def _grad(number: torch.Tensor, leaves: list[torch.Tensor], retain: bool, create: bool = False) -> list[torch.Tensor]:
+def grad(number: torch.Tensor, leaves: list[torch.Tensor], retain: bool, create: bool = False) -> list[torch.Tensor]:
     """The gradients of a number by the leaves; zeros for what it does not depend on."""
     if not number.requires_grad:
         return [torch.zeros_like(leaf) for leaf in leaves]
@@ -117,7 +117,7 @@ def _grad(number: torch.Tensor, leaves: list[torch.Tensor], retain: bool, create
     return [torch.zeros_like(leaf) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
 
 
-def _columns(made: torch.Tensor) -> list[torch.Tensor]:
+def columns(made: torch.Tensor) -> list[torch.Tensor]:
     """Outputs (m,) or (m, k) at m points, each as real numbers (m,): of complex ones the two parts."""
     flat = made.reshape(len(made), -1)
     if flat.is_complex():
@@ -125,7 +125,7 @@ def _columns(made: torch.Tensor) -> list[torch.Tensor]:
     return list(flat.unbind(1))
 
 
-def _assembled(parts: list[torch.Tensor], made: torch.Tensor) -> torch.Tensor:
+def assembled(parts: list[torch.Tensor], made: torch.Tensor) -> torch.Tensor:
     """Derivatives (m, *C) of the columns, as (m, *C) for one output or (m, k, *C)."""
     stacked = torch.stack(parts, 1)
     if made.is_complex():
@@ -140,10 +140,10 @@ def _slopes(problem: Problem, weights: torch.Tensor, inside: bool = True) -> tor
     for piece in weights.split(problem.at_once()):
         piece = piece.requires_grad_()
         made = problem.many(problem.along(piece, inside))
-        columns = _columns(made)
-        last = len(columns) - 1
-        parts = [_grad(c.sum(), [piece], i < last, problem.graph)[0] for i, c in enumerate(columns)]
-        pieces.append(problem.kept(_assembled(parts, made)))
+        each = columns(made)
+        last = len(each) - 1
+        parts = [grad(c.sum(), [piece], i < last, problem.graph)[0] for i, c in enumerate(each)]
+        pieces.append(problem.kept(assembled(parts, made)))
     return torch.cat(pieces)
 
 
@@ -154,11 +154,11 @@ def _curvatures(problem: Problem, weights: torch.Tensor) -> torch.Tensor:
         piece = piece.requires_grad_()
         made = problem.many(problem.along(piece))
         parts = []
-        for column in _columns(made):
-            (slope,) = _grad(column.sum(), [piece], retain=True, create=True)
-            rows = [_grad(slope[:, i].sum(), [piece], retain=True)[0] for i in range(problem.count)]
+        for column in columns(made):
+            (slope,) = grad(column.sum(), [piece], retain=True, create=True)
+            rows = [grad(slope[:, i].sum(), [piece], retain=True)[0] for i in range(problem.count)]
             parts.append(torch.stack(rows, 1))
-        pieces.append(_assembled(parts, made).detach())
+        pieces.append(assembled(parts, made).detach())
     return torch.cat(pieces)
 
 
@@ -189,7 +189,7 @@ class _Panel(NamedTuple):
     high: torch.Tensor
 
 
-class _Integral:
+class Integral:
     """The integral over [0, 1] of rates, whose sums have a known primitive: it measures the error of the quadrature.
 
     `integrand(nodes)` gives rates (m, *O, ...) and their sums (m, *O); `primitive(t)` gives (*O). `straight` says that

@@ -19,17 +19,22 @@ from npdec.attribution import _trees
 __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
 
 Function = Callable[..., Any]
+Split = Callable[[str, Any, Any], tuple[torch.Tensor, torch.Tensor]]
 _NUMBERS_AT_ONCE = 2**22  # elements of the inputs in one call of a batched function
 
 
 @dataclasses.dataclass
 class Found:
-    """Plain tensors: `value` and `residual` of shape O; `shares` of shape (*O, C), or (*O, C, C) for pairs."""
+    """Plain tensors: `value` and `residual` of shape O; `shares` of shape (*O, C), or (*O, C, C) for pairs. Of layers,
+    `units` says what each has shares for (those of one layer after those of the other), and `around`, shape (*O, L),
+    what reaches the outputs on other ways."""
 
     value: torch.Tensor
     residual: torch.Tensor | None
     shares: torch.Tensor
     standard_error: torch.Tensor | None = None
+    around: torch.Tensor | None = None
+    units: Sequence[Problem] = dataclasses.field(default=(), init=False)
 
 
 @dataclasses.dataclass
@@ -51,6 +56,7 @@ class Problem:
     batched: bool | str = False
     chunk_size: int | None = None
     graph: bool = False  # whether what is found is to be differentiated
+    split: Split = split_input  # how an input and its baseline are read
 
     def kept(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor that is found: with its graph, if that is wanted."""
@@ -158,7 +164,7 @@ class Problem:
     def with_baseline(self, baselines: Sequence[Any]) -> Problem:
         """The same from other baselines, one for each leaf."""
         residuals = [
-            self.kept(split_input("attribute", value, base)[1])
+            self.kept(self.split("attribute", value, base)[1])
             for value, base in zip(self.values, baselines, strict=True)
         ]
         return dataclasses.replace(self, residuals=residuals)
@@ -200,6 +206,7 @@ class Problem:
         labels: Sequence[Any] | None,
         output: Any,
         graph: bool = False,
+        split: Split = split_input,
     ) -> Problem:
         """Read what the caller gave. Raises ValueError and TypeError for what does not fit together."""
         chosen, single = _positions(argnums, len(inputs))
@@ -207,11 +214,11 @@ class Problem:
         leaves, structure = _trees.flatten(tree)
         if not leaves:
             raise ValueError("attribute: the inputs hold no array")
-        split = [
-            split_input("attribute", leaf, base)
+        ends = [
+            split("attribute", leaf, base)
             for leaf, base in zip(leaves, _trees.spread(baseline, tree, "baseline"), strict=True)
         ]
-        values = [value if graph else value.detach() for value, _ in split]
+        values = [value if graph else value.detach() for value, _ in ends]
 
         def place(leaves: Iterable[Any]) -> tuple[Any, ...]:
             made = structure(leaves)
@@ -234,12 +241,13 @@ class Problem:
             tuple(isinstance(leaf, torch.Tensor) for leaf in leaves),
             structure,
             values,
-            [residual if graph else residual.detach() for _, residual in split],
+            [residual if graph else residual.detach() for _, residual in ends],
             member,
             count,
             names,
             output,
             graph=graph,
+            split=split,
         )
 
     def element_labels(self) -> Labels:

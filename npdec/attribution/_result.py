@@ -25,12 +25,15 @@ class Attribution(_Parts):
     What was measured comes as attributes, not as items of the tuple: `error` is value − residual − the sum of the
     attribution (None without a residual); `standard_error`, in the shape of the attribution, is that of an estimate
     from samples, or of a mean over several baselines (None where nothing was drawn). `labels` are the labels of the
-    components, where there are any.
+    components, where there are any. `around` is what reaches the output on other ways than through the layer `at`
+    which it was attributed (for a list of layers with one more axis, behind; None without `at`, and by methods that put
+    the layer's output in its place): value == residual + attribution.sum() + around.
     """
 
     error: Any = None
     standard_error: Any = None
     labels: Labels | None = None
+    around: Any = None
 
     def __new__(
         cls,
@@ -40,11 +43,13 @@ class Attribution(_Parts):
         error: Any = None,
         standard_error: Any = None,
         labels: Labels | None = None,
+        around: Any = None,
     ) -> Attribution:
         self = super().__new__(cls, value, residual, attribution)
         self.error = error
         self.standard_error = standard_error
         self.labels = labels
+        self.around = around
         return self
 
     def __repr__(self) -> str:
