@@ -1,4 +1,4 @@
-"""np.attribute at layers and along paths through them: Captum's layer methods, chain rules written out, path integrals."""
+"""np.attribute at layers and along paths: Captum's layer methods, chain rules written out, path integrals."""
 
 from __future__ import annotations
 
@@ -362,6 +362,6 @@ def test_what_does_not_fit_together(options, error, said):
 def test_names_need_a_module():
     net = mlp(nn.Tanh)
     with pytest.raises(TypeError, match=r"but the function is none: give the module"):
-        np.attribute(lambda x: net(x), torch.ones(4), at="1", output=0)
+        np.attribute(lambda x: net(x) + 0, torch.ones(4), at="1", output=0)
     found = np.attribute(net.forward, torch.ones(4), at="1", output=0)
     close(found.attribution, np.attribute(net, torch.ones(4), at="1", output=0).attribution)
