@@ -21,6 +21,8 @@ __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
 Function = Callable[..., Any]
 Split = Callable[[str, Any, Any], tuple[torch.Tensor, torch.Tensor]]
 _NUMBERS_AT_ONCE = 2**22  # elements of the inputs in one call of a batched function
+_NUMBERS_IN_CACHE = 2**17  # where temporaries that a processor's cache holds cost half of what larger ones do
+_POINTS_AT_LEAST = 64  # in a call, for which the cache is given up
 
 
 @dataclasses.dataclass
@@ -95,7 +97,9 @@ class Problem:
         """How many points a batched function is given in one call."""
         if self.chunk_size is not None:
             return self.chunk_size
-        return max(1, min(4096, _NUMBERS_AT_ONCE // max(1, sum(v.numel() for v in self.values))))
+        size = max(1, sum(v.numel() for v in self.values))
+        most = max(1, min(4096, _NUMBERS_AT_ONCE // size))
+        return min(most, max(_POINTS_AT_LEAST, _NUMBERS_IN_CACHE // size)) if self.device.type == "cpu" else most
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The chosen outputs at the values and at the residuals."""

@@ -213,6 +213,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, env=environment)
 
 
+@pytest.mark.slow
 def test_command_line(folder: Path) -> None:
     command = [sys.executable, "-m", "npdec", *explain("model.py:row_model", "--plot", "bridge.png", "--out", "o.json")]
     done = run(command, folder)

@@ -57,6 +57,7 @@ def unpatched():
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.__version__.startswith(TESTED), reason=f"the sources are those of torch {TESTED}")
 def test_upstream_is_what_is_patched(unpatched):
     found = unpatched["digests"]
@@ -88,6 +89,7 @@ def test_what_is_not_listed_or_patched_twice_is_refused():
         patches.patch(target, lambda own: own)
 
 
+@pytest.mark.slow
 def test_nothing_is_patched_before_something_is_decomposed(unpatched):
     assert unpatched["applied"] == []
     assert unpatched["result"] == [2.0, 2.0]

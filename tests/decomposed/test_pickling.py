@@ -289,7 +289,8 @@ def test_labels_tell_inputs_apart_in_compiled_code():
 SENT = {**{name: make for name, make in TABLE.items() if " rows" in name or "reversed" in name}, **CASES}
 
 
-@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_processes_get_arguments_and_answer(method):
     """An argument, what goes through a pipe and through a queue."""
     context = torch.multiprocessing.get_context(method) if method == "spawn" else mp.get_context(method)

@@ -274,6 +274,7 @@ def test_parameters_of_a_model():
 # -- torch.export ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 def test_export():
     """A program takes decomposed tensors apart and puts its results together; it is saved with the labels."""

@@ -268,7 +268,8 @@ def test_decomposed_batches():
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
-@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_jit(backend):
     torch.compiler.reset()
 

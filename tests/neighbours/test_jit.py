@@ -561,6 +561,7 @@ def test_numbers_that_leave_the_graph():
         compiled(lambda x: float(x.sum()))(np.ones(2))
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_too_long():
     def f(x):
         for _ in range(3000):

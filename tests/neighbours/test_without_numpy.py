@@ -42,6 +42,7 @@ def test_import_alone_imports_no_numpy():
     assert before == after
 
 
+@pytest.mark.slow
 def test_computing_and_decomposing():
     printed = run(
         """

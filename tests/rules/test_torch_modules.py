@@ -16,6 +16,7 @@ from torch.nn.utils import rnn
 
 import npdec as np
 from npdec._rules import recurrent_multipliers
+from tiers import turns
 from torch_checks import check, check_forward, flat, is_decomposed
 from torch_modules import LOOKED_AT, MODES, TABLE, D
 from torch_samples import Sample
@@ -249,8 +250,9 @@ def test_recurrent_networks(kind: str, setting: str, form: str) -> None:
     _check(packed, x, *states)
 
 
-@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
-@pytest.mark.parametrize("at_once", [1, 60, 100])
+@pytest.mark.parametrize(
+    ("kind", "at_once"), [(kind, n) for i, kind in enumerate(("RNN", "LSTM", "GRU")) for n in turns([1, 60, 100], i, 3)]
+)
 def test_steps_of_which_few_are_made_at_once(monkeypatch: pytest.MonkeyPatch, kind: str, at_once: int) -> None:
     monkeypatch.setattr(recurrent_multipliers, "_AT_ONCE", at_once)
     for length in (1, 2, 3, 5):

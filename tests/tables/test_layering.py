@@ -21,6 +21,7 @@ ORDER = (
     "lib overrides attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes "
     "emath strings typing __main__"
 ).split()
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the parts of a statement that are statements
 KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}
 KERNELS_MAY_IMPORT_OF_NPDEC = {"_core", "exceptions", "_impl"}
 
@@ -55,16 +56,17 @@ def imports(path: Path) -> list[Import]:
 
 
 def _walk(node: ast.AST, at_import: bool) -> Iterator[Import]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            yield from (Import(alias.name, child.lineno, at_import) for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            assert child.level == 0, f"line {child.lineno}: write the absolute name"
-            yield from (Import(f"{child.module}.{alias.name}", child.lineno, at_import) for alias in child.names)
-        else:
-            typing = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
-            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from _walk(child, at_import and not (typing or function))
+    for name in _STATEMENTS:
+        for child in getattr(node, name, ()):
+            if isinstance(child, ast.Import):
+                yield from (Import(alias.name, child.lineno, at_import) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"line {child.lineno}: write the absolute name"
+                yield from (Import(f"{child.module}.{alias.name}", child.lineno, at_import) for alias in child.names)
+            else:
+                typing = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+                yield from _walk(child, at_import and not (typing or function))
 
 
 def in_npdec(target: str) -> str | None:
