@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import completeness
+from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -145,7 +146,7 @@ def pulled(
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
     """What takes gradients through a product with the multiplier. Nothing passes where nothing comes from, though the
     multiplier be infinite or NaN: there the result was not chosen."""
-    if bool(torch.isfinite(multiplier.sum())):
+    if has_finite_sum(multiplier):
         return lambda grad: grad * multiplier
     return lambda grad: torch.where(grad == 0, 0, grad * multiplier)
 

@@ -27,7 +27,7 @@ from npdec._decomposed.registry import Rule, Trait, mean_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
-from npdec._decomposed.size_warnings import STEEP, change, warn_missing, warn_of_size
+from npdec._decomposed.size_warnings import STEEP, change, has_finite_sum, warn_missing, warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
@@ -152,7 +152,7 @@ def pointwise_in_all(call: Call) -> Any:
     steps = [x - r for x, r in zip(*ends, strict=True)]
     difference = fx - fr
     made = combined(components, means, steps, difference).to(value.dtype)
-    known = bool(torch.isfinite(difference.sum()))
+    known = has_finite_sum(difference)
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
         given = [c.numbers if isinstance(c, Entries) else c for c in (made, *components)]
         warn_of_size(name_of(func), given[:1], given[1:], [value], [residual], call.whole)

@@ -16,7 +16,7 @@ from npdec._decomposed.kept_components import sparse
 from npdec._decomposed.lazy_products import lazy
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph
-from npdec._decomposed.size_warnings import is_large, warn_infinite, warn_of_size, watch_factors
+from npdec._decomposed.size_warnings import has_finite_sum, is_large, warn_infinite, warn_of_size, watch_factors
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl import _storage, _util
 from npdec._law import reverse_products
@@ -49,7 +49,7 @@ def linear(call: Call) -> Any:
     labels, components = align(tensors, None if call.whole else lazy)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
     doubtful = alone and (call.has_tensor_factor() or call.has_infinite_factor())
-    if doubtful and not bool(torch.isfinite(value.sum())):
+    if doubtful and not has_finite_sum(value):
         if call.has_infinite_factor():
             warn_infinite(name_of(call.func))
         with no_graph(True):

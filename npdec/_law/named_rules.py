@@ -16,7 +16,7 @@ import torch
 from npdec._decomposed.axes import lead, narrowed
 from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph, pulled, scaled
 from npdec._decomposed.settings import Settings, current, settings
-from npdec._decomposed.size_warnings import change
+from npdec._decomposed.size_warnings import change, has_finite_sum
 from npdec._law.half_precision import secant_of_halves
 from npdec._law.jumps import share_of_jump
 from npdec._law.secant import derivative, secant
@@ -229,7 +229,7 @@ def affine_in_reverse(
     if f_value.dtype is not components.dtype:
         return f_residual, slope.apply(components)
     if f_value.is_complex():
-        if slope.extreme is not None or slope.singular is not None or bool(torch.isfinite(multiplier.sum())):
+        if slope.extreme is not None or slope.singular is not None or has_finite_sum(multiplier):
             return f_residual, slope.apply(components)
         return f_residual, guarded(components, multiplier)
     if slope.singular is not None:  # an infinite derivative of what does not move

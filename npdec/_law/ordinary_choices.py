@@ -11,7 +11,7 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import conditions_are_frozen
-from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.size_warnings import STEEP, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of
 from npdec._law.ordinary_pairs import is_constant, pair_of
@@ -77,7 +77,7 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     if not bool((known | still).all()):
         return NotImplemented
     made = components * (jump / torch.where(still, 1, total))
-    if not bool(torch.isfinite(made.detach().sum())):
+    if not has_finite_sum(made):
         return NotImplemented
     return DecomposedTensor(value, residual.expand(value.shape), made, pair.labels)
 

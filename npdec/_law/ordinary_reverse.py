@@ -10,13 +10,14 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled, scaled
+from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.secant import ordinary_slope
 
 __all__ = ["is_ordinary", "layer", "of_one", "pointwise"]
 
 Function = Callable[..., Any]
+_as_subclass = torch.Tensor.as_subclass
 
 
 def is_ordinary(x: Any) -> bool:
@@ -35,6 +36,14 @@ def is_ordinary(x: Any) -> bool:
     )
 
 
+def _made_of(value: torch.Tensor, residual: torch.Tensor, component: torch.Tensor, like: DecomposedTensor) -> Any:
+    """The decomposed tensor of parts that fit together."""
+    made: Any = _as_subclass(value, DecomposedTensor)
+    made.value, made.residual, made.components, made.labels = value, residual, component, like.labels
+    made.whole, made.discrete, made.origin = True, False, None
+    return made
+
+
 def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
     """Of rows, with a constant weight and bias, which are plain tensors of the dtype."""
     if x.value.ndim < 2 or weight.is_inference():
@@ -43,7 +52,7 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
         value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
         residual = func(row, weight, bias).expand(value.shape)
     made = pulled(value, residual, x.components, torch.matmul, held=(weight.detach(),))
-    return DecomposedTensor(value, residual, made, x.labels, True)
+    return _made_of(value, residual, made, x)
 
 
 def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torch.Tensor, front: Function) -> Any:
@@ -52,7 +61,7 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
         return NotImplemented
     with no_graph(True):
         residual = func(x.residual, *args)
-    made = DecomposedTensor(value, residual, front(x.components), x.labels, True)
+    made = _made_of(value, residual, front(x.components), x)
     link(made, x)
     return made
 
@@ -64,5 +73,4 @@ def pointwise(slope: Function | None, traits: int, func: Function, x: Decomposed
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
-    made = pulled(fx, fr, x.components, scaled(multiplier), difference)
-    return DecomposedTensor(fx, fr, made, x.labels, True)
+    return _made_of(fx, fr, pulled(fx, fr, x.components, multiplier.mul, difference), x)

@@ -17,7 +17,7 @@ import torch
 
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait, slope_name, slope_of, traits_of
-from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.size_warnings import STEEP, has_finite_sum
 from npdec._impl import slopes_impl
 from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
@@ -136,7 +136,7 @@ def quick_slope(
         return None
     if pieces and step.dtype is difference.dtype:
         slope = torch.div(difference, step, out=step)  # which saves memory, and may take half of the time
-        if bool(torch.isfinite(slope.sum())):  # NaN without a step
+        if has_finite_sum(slope):  # NaN without a step
             return Slope(slope, difference)
         slope = slope.clone()
         torch.sub(x, r, out=step)
@@ -172,7 +172,7 @@ def quick_slope(
                 made = mean_derivative(slopes, near, far, _rounded(function, near, far, high, low), secants)
             flat.index_copy_(0, chosen, made)
         slope = flat.reshape(fx.shape)
-    if pieces and bool(torch.isfinite(slope.sum())):
+    if pieces and has_finite_sum(slope):
         return Slope(slope, difference)
     size = slope.abs()
     most = float(size.amax())
@@ -189,23 +189,22 @@ def ordinary_slope(
     x: torch.Tensor,
     r: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None] | None:
-    """A pointwise function of torch of x and of r, its slope, for which there may be a closed form, and its change, if
-    that is known by the way; None where the slope has to be looked at more closely, or something be said of it."""
+    """A pointwise function of torch of x and of r, its finite slope, for which there may be a closed form,
+    and its change, if that is known by the way; None where the slope has to be looked at more closely, or something be
+    said of it."""
     fx, fr = f(x), f(narrowed(r, r.ndim)).expand(x.shape)
     if fx.dtype is not x.dtype or not fx.numel():
         return None
     step = x - r
     if closed is not None:
-        multiplier, difference = closed(step, fx, fr), None
+        multiplier = closed(step, fx, fr)
         info = torch.finfo(multiplier.dtype)
-        if not float(multiplier.amin()) > info.tiny / info.eps:  # NaN without a step
-            return None
-    else:
-        found = undisturbed(quick_slope, f, f, traits, x, r, fx, fr, step, None, ())
-        if found is None or found.steep or found.extreme is not None or found.singular is not None:
-            return None
-        multiplier, difference = found.multiplier, found.difference
-    return (fx, fr, multiplier, difference) if math.isfinite(float(multiplier.amax())) else None
+        inside = float(multiplier.amin()) > info.tiny / info.eps and float(multiplier.amax()) < math.inf  # NaN: no step
+        return (fx, fr, multiplier, None) if inside else None
+    found = undisturbed(quick_slope, f, f, traits, x, r, fx, fr, step, None, ())
+    if found is None or found.steep or found.extreme is not None or found.singular is not None:
+        return None
+    return fx, fr, found.multiplier, found.difference
 
 
 def _is_cancelled(

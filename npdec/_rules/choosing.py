@@ -23,6 +23,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
+from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law, ordinary_choices
 from npdec._law.discrete import residual_of, value_of
@@ -90,7 +91,7 @@ def _times(
     if not isinstance(components, torch.Tensor):
         if part.value.shape == value.shape and components.dtype is dtype:
             made = components.times(weight)
-            if bool(torch.isfinite(made.sum().sum())):
+            if has_finite_sum(made.sum()):
                 return made
         components = components.dense()
     components = lead(components, value.ndim)

@@ -16,7 +16,7 @@ from npdec._decomposed.kept_components import entries, handed_on, weighted
 from npdec._decomposed.registry import Trait, attributes
 from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check, check_pairs
-from npdec._decomposed.size_warnings import STEEP, warn_infinite, warn_of_size
+from npdec._decomposed.size_warnings import STEEP, has_finite_sum, warn_infinite, warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
@@ -119,7 +119,7 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
     components = weighted(values, fractions, [dim], keepdim)
     made = DecomposedTensor(value, base, components, values.labels, values.whole)
     looked_at = isinstance(components, torch.Tensor) and not (values.whole or tracing() or mapped())
-    if looked_at and not bool(torch.isfinite(components.sum())):
+    if looked_at and not has_finite_sum(components):
         _leave_out(made, values, fractions, dim, sign, keepdim)
     return made
 

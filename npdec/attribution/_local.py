@@ -108,10 +108,13 @@ def _warn_if_large(
     half precision) to their rounding errors: an operation that goes forward sees the components that cancel, and shares
     a jump or the like among them."""
     most = min(STEEP, 1 / torch.finfo(shares.dtype).eps)
-    there = (value * 1.0).abs() + (residual * 1.0).abs()  # of booleans too
+    made, size, base = shares.abs().sum(-1), (value * 1.0).abs(), (residual * 1.0).abs()
+    if bool((made <= most * torch.maximum(size, base)).all()):
+        return
+    there = size + base
     for v, r in zip(problem.values, problem.residuals, strict=True):
         there = there + (v - r).abs().sum().to(there.device)
-    if bool((torch.isfinite(there) & ~(shares.abs().sum(-1) <= most * there)).any()):
+    if bool((torch.isfinite(there) & ~(made <= most * there)).any()):
         times = "a million" if most == STEEP else f"{most:.0f}"
         _util.warn(
             f"attribute: contributions are more than {times} times as large as the value, the residual and the "
