@@ -213,7 +213,7 @@ class DecomposedTensor(torch.Tensor):
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.whole)
 
 
-# Filled by `npdec._rules.dispatch`, which imports this module, and which `first_use` imports: nobody who decomposes
+# Filled by `npdec.overrides._calls`, which imports this module, and which `first_use` imports: nobody who decomposes
 # nothing waits for the rules of torch's functions, or finds a class of torch's changed.
 dispatch: Slot[Callable[..., Any]] = Slot("dispatch of torch functions")
 first_use: Slot[Callable[[], Any]] = Slot("import of the rules")

@@ -18,8 +18,7 @@ from npdec._decomposed import completeness, pytree
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
-from npdec._decomposed.tensor import DecomposedTensor, is_reverse, ordinary
-from npdec._decomposed.tensor import dispatch as dispatched
+from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._law import law
 from npdec._law.create_graph import graph_wanted, wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
@@ -202,5 +201,3 @@ def _for_discrete(rule: Rule) -> Rule:
 
 table.load()
 pytree.register()
-dispatched.fill(dispatch)
-ordinary.fill(answer_ordinary)

@@ -14,7 +14,6 @@ tensor([[8.]])
 from __future__ import annotations
 
 from npdec._core.tags import Linear, Multilinear, Opaque, Pointwise, Smooth, Stepwise
-from npdec._rules import dispatch as _dispatch  # noqa: F401  (it fills the registry)
 from npdec.overrides._coverage import Coverage, Used, coverage
 from npdec.overrides._registry import (
     is_registered,

@@ -24,9 +24,10 @@ import torch
 from npdec._decomposed import completeness
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.registry import Answer, Rule, rows
-from npdec._decomposed.tensor import DecomposedTensor, is_reverse
+from npdec._decomposed.tensor import DecomposedTensor, is_reverse, ordinary
+from npdec._decomposed.tensor import dispatch as dispatched
 from npdec._law.overrides_scope import scope
-from npdec._rules import autograd_function
+from npdec._rules import autograd_function, dispatch
 from npdec._torch.patches import patch
 from npdec._torch.tracing import tracing
 
@@ -177,6 +178,9 @@ def _script(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 patch("torch.jit.ScriptFunction.__call__", lambda own: _script)
 patch("torch.autograd.Function.apply", lambda own: classmethod(_apply))
+# Last of all: who decomposes looks whether this is filled, and imports what is missing (`tensor.first_use`).
+ordinary.fill(dispatch.answer_ordinary)
+dispatched.fill(dispatch.dispatch)
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
@@ -215,8 +219,6 @@ def default(target: Any) -> Rule:
     """The rule of what has none registered."""
     if isinstance(target, type):
         return _PLAINLY if issubclass(target, torch.nn.Module) else _THROUGH
-    from npdec._rules import dispatch
-
     return dispatch.default_rule(target)
 
 

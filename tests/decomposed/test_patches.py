@@ -93,3 +93,30 @@ def test_what_is_not_listed_or_patched_twice_is_refused():
 def test_nothing_is_patched_before_something_is_decomposed(unpatched):
     assert unpatched["applied"] == []
     assert unpatched["result"] == [2.0, 2.0]
+
+
+LATE = """
+import torch
+import npdec as np
+
+for name in ("autograd_function", "dispatch"):
+    __import__(f"npdec._rules.{name}")  # as the doctests of a module do, or who registers a rule of his own
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.as_tensor(x.detach().numpy() * 2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+d = np.decompose(torch.ones(2))
+print(Doubled.apply(d).components.tolist(), torch.nn.CrossMapLRN2d(3)(d.reshape(1, 2, 1, 1)).numc())
+"""
+
+
+@pytest.mark.slow
+def test_what_is_decomposed_first_finds_all_replaced_whatever_was_imported():
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
+    assert done.stdout.split() == ["[[2.0,", "0.0],", "[0.0,", "2.0]]", "2"], done.stderr
