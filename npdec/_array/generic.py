@@ -116,7 +116,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
     @property
     def tensor(self) -> torch.Tensor:
         """The torch face: a 0-d tensor, a DecomposedTensor if the scalar is decomposed."""
-        return self._t if self._carries else self._t.clone()  # what becomes of it does not change the number
+        return self._t.clone()  # what becomes of it does not change the number
 
     def _number(self) -> Any:
         """The number as Python's own."""
