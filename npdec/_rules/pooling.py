@@ -212,6 +212,8 @@ class _Spread:
 
 def _is_regular(found: list[int]) -> bool:
     """Whether places are one step apart, so that what is there is a view."""
+    if not found:
+        return False
     start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
     return step > 0 and found == [start + step * j for j in range(len(found))]
 
@@ -228,7 +230,7 @@ def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Itera
                 index: Any = (..., chosen, *[slice(None)] * (-1 - dim))
                 taken = taken[index]
             else:  # windows that hang over
-                taken = taken.index_select(dim, torch.tensor(found, device=tensor.device))
+                taken = taken.index_select(dim, torch.tensor(found, dtype=torch.int64, device=tensor.device))
         yield taken
 
 
@@ -246,7 +248,7 @@ def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, 
 def _adaptive_windows(length: int, outputs: int) -> list[list[int]]:
     firsts = [i * length // outputs for i in range(outputs)]
     lasts = [-(-(i + 1) * length // outputs) - 1 for i in range(outputs)]
-    longest = max([last - first + 1 for first, last in zip(firsts, lasts, strict=True)], default=0)
+    longest = max([last - first + 1 for first, last in zip(firsts, lasts, strict=True)], default=1)  # of no windows
     return [[min(first + k, last) for first, last in zip(firsts, lasts, strict=True)] for k in range(longest)]
 
 
