@@ -168,7 +168,7 @@ def is_single(*dtypes: Any) -> bool:
     return any(str(dtype).removeprefix("torch.") in ("float32", "complex64", "float16") for dtype in dtypes)
 
 
-def measure(row: Row, sample: samples.Sample) -> set[str]:
+def measure(row: Row, sample: samples.Sample, steps: Steps) -> set[str]:
     """Call the function with the sample's arrays decomposed; returns what it says of the results that carry nothing."""
     opaque: set[str] = set()
     found = cases.leaves(sample)
@@ -176,7 +176,9 @@ def measure(row: Row, sample: samples.Sample) -> set[str]:
         plain = tuple(samples.make(np, found[path]) for path in chosen)
         bases = tuple(np.array(cases.baseline(found[path], sample.base, path)) for path in chosen)
         marked = dict(zip(chosen, np.decompose(plain, baseline=bases), strict=True))
-        for x in cases.run(row.name, sample, marked):
+        with overrides_scope.enter(watcher=steps):
+            results = list(cases.run(row.name, sample, marked))
+        for x in results:
             if not isinstance(x, (np.ndarray, np.generic)):
                 opaque.add({"bool": "booleans", "int": "integers", "str": "text"}.get(type(x).__name__, ""))
             elif x.is_decomposed:
@@ -209,14 +211,14 @@ def row_of(name: str) -> Row:
     row = Row(name, arguments_of(function))
     opaque: set[str] = set()
     steps = Steps()
-    with warnings.catch_warnings(), overrides_scope.enter(watcher=steps):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", np.DecompositionWarning)
         warnings.filterwarnings("ignore", ".*at the baseline it would choose otherwise", np.DecompositionWarning)
         for own, sample in cases.CASES:
             if own == name:
                 for made in (sample, cases.single(sample)):
-                    opaque |= measure(row, made)
+                    opaque |= measure(row, made, steps)
     if row.carries():
         tags = tags_of_kernel(function)
         direct = words_of(tags[:1]) | (words_of(tags) if len(tags) > 1 else set())

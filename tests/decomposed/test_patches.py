@@ -118,5 +118,5 @@ print(Doubled.apply(d).components.tolist(), torch.nn.CrossMapLRN2d(3)(d.reshape(
 
 @pytest.mark.slow
 def test_what_is_decomposed_first_finds_all_replaced_whatever_was_imported():
-    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["[[2.0,", "0.0],", "[0.0,", "2.0]]", "2"], done.stderr
