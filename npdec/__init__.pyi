@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
 
 import torch
 
@@ -25,7 +25,6 @@ from npdec import testing as testing
 from npdec import typing as typing
 from npdec._array.broadcast import broadcast as broadcast
 from npdec._array.decompose import completeness as completeness
-from npdec._array.decompose import decompose as decompose
 from npdec._array.default_device import set_default_device as set_default_device
 from npdec._array.errstate import errstate as errstate
 from npdec._array.errstate import geterr as geterr
@@ -103,7 +102,6 @@ from npdec._law.named_rules import register_rule as register_rule
 from npdec._law.named_rules import rule as rule
 from npdec._normalizer.ufunc import ufunc as ufunc
 from npdec._show.contributions import Contributions
-from npdec.attribution._attribute import attribute as attribute
 from npdec.attribution._result import Attribution as Attribution
 from npdec.exceptions import DecompositionWarning as DecompositionWarning
 from npdec.func import grad as grad
@@ -151,10 +149,13 @@ class ndarray:
         copy: builtins.bool | None = ...,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[Any, int]: ...
-    def __eq__(self, other: object, /) -> Any: ...
+    def __eq__(self, other: object, /) -> ndarray: ...  # type: ignore[override]
     def __float__(self) -> float: ...
     def __floordiv__(self, other: _ArrayLike, /) -> ndarray: ...
     def __ge__(self, other: _ArrayLike, /) -> ndarray: ...
+    @overload
+    def __getitem__(self, key: slice | ndarray | list[Any]) -> ndarray: ...
+    @overload
     def __getitem__(self, key: Any) -> Any: ...
     def __gt__(self, other: _ArrayLike, /) -> ndarray: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -182,7 +183,7 @@ class ndarray:
     def __matmul__(self, other: _ArrayLike, /) -> Any: ...
     def __mod__(self, other: _ArrayLike, /) -> ndarray: ...
     def __mul__(self, other: _ArrayLike, /) -> ndarray: ...
-    def __ne__(self, other: object, /) -> Any: ...
+    def __ne__(self, other: object, /) -> ndarray: ...  # type: ignore[override]
     def __neg__(self) -> ndarray: ...
     def __new__(
         cls,
@@ -219,13 +220,41 @@ class ndarray:
     ) -> Any: ...
     def __truediv__(self, other: _ArrayLike, /) -> ndarray: ...
     def __xor__(self, other: _ArrayLike, /) -> ndarray: ...
+    @overload
+    def all(
+        self, /, axis: None = ..., out: None = ..., keepdims: Literal[False] = ..., *, where: _ArrayLike = ...
+    ) -> bool_: ...
+    @overload
+    def all(
+        self, /, axis: _IntsLike, out: None = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
+    ) -> ndarray: ...
+    @overload
     def all(
         self, /, axis: _IntsLike | None = ..., out: Any = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
     ) -> Any: ...
+    @overload
+    def any(
+        self, /, axis: None = ..., out: None = ..., keepdims: Literal[False] = ..., *, where: _ArrayLike = ...
+    ) -> bool_: ...
+    @overload
+    def any(
+        self, /, axis: _IntsLike, out: None = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
+    ) -> ndarray: ...
+    @overload
     def any(
         self, /, axis: _IntsLike | None = ..., out: Any = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
     ) -> Any: ...
+    @overload
+    def argmax(self, /, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+    @overload
+    def argmax(self, /, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+    @overload
     def argmax(self, /, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
+    @overload
+    def argmin(self, /, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+    @overload
+    def argmin(self, /, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+    @overload
     def argmin(self, /, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
     def argpartition(
         self, /, kth: _ArrayLike, axis: _IntLike | None = ..., kind: str = ..., order: object = ...
@@ -292,9 +321,30 @@ class ndarray:
     @property
     def itemsize(self) -> int: ...
     @property
-    def labels(self) -> Any: ...
+    def labels(self) -> Sequence[Hashable]: ...
     @property
     def mT(self) -> ndarray: ...
+    @overload
+    def max(
+        self,
+        /,
+        axis: None = ...,
+        out: None = ...,
+        keepdims: Literal[False] = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def max(
+        self,
+        /,
+        axis: _IntsLike,
+        out: None = ...,
+        keepdims: builtins.bool = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def max(
         self,
         /,
@@ -304,6 +354,29 @@ class ndarray:
         initial: _ArrayLike = ...,
         where: _ArrayLike = ...,
     ) -> Any: ...
+    @overload
+    def mean(
+        self,
+        /,
+        axis: None = ...,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: Literal[False] = ...,
+        *,
+        where: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def mean(
+        self,
+        /,
+        axis: _IntsLike,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: builtins.bool = ...,
+        *,
+        where: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def mean(
         self,
         /,
@@ -314,6 +387,27 @@ class ndarray:
         *,
         where: _ArrayLike = ...,
     ) -> Any: ...
+    @overload
+    def min(
+        self,
+        /,
+        axis: None = ...,
+        out: None = ...,
+        keepdims: Literal[False] = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def min(
+        self,
+        /,
+        axis: _IntsLike,
+        out: None = ...,
+        keepdims: builtins.bool = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def min(
         self,
         /,
@@ -329,6 +423,29 @@ class ndarray:
     def ndim(self) -> int: ...
     def nonzero(self, /) -> Any: ...
     def partition(self, /, kth: Any, axis: int = ..., kind: str = ..., order: Any = ...) -> None: ...
+    @overload
+    def prod(
+        self,
+        /,
+        axis: None = ...,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: Literal[False] = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def prod(
+        self,
+        /,
+        axis: _IntsLike,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: builtins.bool = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def prod(
         self,
         /,
@@ -366,6 +483,35 @@ class ndarray:
         self, /, axis: int = ..., kind: str | None = ..., order: Any = ..., *, stable: builtins.bool | None = ...
     ) -> None: ...
     def squeeze(self, /, axis: _IntsLike | None = ...) -> ndarray: ...
+    @overload
+    def std(
+        self,
+        /,
+        axis: None = ...,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        ddof: _ArrayLike = ...,
+        keepdims: Literal[False] = ...,
+        *,
+        where: _ArrayLike = ...,
+        mean: _ArrayLike = ...,
+        correction: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def std(
+        self,
+        /,
+        axis: _IntsLike,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        ddof: _ArrayLike = ...,
+        keepdims: builtins.bool = ...,
+        *,
+        where: _ArrayLike = ...,
+        mean: _ArrayLike = ...,
+        correction: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def std(
         self,
         /,
@@ -383,6 +529,29 @@ class ndarray:
     def strides(self) -> tuple[int, ...]: ...
     @strides.setter
     def strides(self, value: Any) -> None: ...
+    @overload
+    def sum(
+        self,
+        /,
+        axis: None = ...,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: Literal[False] = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def sum(
+        self,
+        /,
+        axis: _IntsLike,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        keepdims: builtins.bool = ...,
+        initial: _ArrayLike = ...,
+        where: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def sum(
         self,
         /,
@@ -417,6 +586,35 @@ class ndarray:
     def transpose(self, /, *axes: Any) -> ndarray: ...
     @property
     def value(self) -> ndarray: ...
+    @overload
+    def var(
+        self,
+        /,
+        axis: None = ...,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        ddof: _ArrayLike = ...,
+        keepdims: Literal[False] = ...,
+        *,
+        where: _ArrayLike = ...,
+        mean: _ArrayLike = ...,
+        correction: _ArrayLike = ...,
+    ) -> _Number: ...
+    @overload
+    def var(
+        self,
+        /,
+        axis: _IntsLike,
+        dtype: _DTypeLike = ...,
+        out: None = ...,
+        ddof: _ArrayLike = ...,
+        keepdims: builtins.bool = ...,
+        *,
+        where: _ArrayLike = ...,
+        mean: _ArrayLike = ...,
+        correction: _ArrayLike = ...,
+    ) -> ndarray: ...
+    @overload
     def var(
         self,
         /,
@@ -572,7 +770,7 @@ class generic:
     @property
     def itemsize(self) -> int: ...
     @property
-    def labels(self) -> Any: ...
+    def labels(self) -> Sequence[Hashable]: ...
     @property
     def mT(self) -> Any: ...
     def max(
@@ -752,16 +950,181 @@ class float64(floating, float):  # type: ignore[misc]
     def fromhex(cls, string: str, /) -> float64: ...
     def hex(self) -> str: ...
 
-abs: ufunc
-absolute: ufunc
-acos: ufunc
-acosh: ufunc
-add: ufunc
+class _Number(generic, float): ...  # type: ignore[misc]
+
+class _UFunc11(ufunc):  # of 1 operand
+    @overload
+    def __call__(
+        self,
+        x1: ndarray,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> ndarray: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> Any: ...
+
+class _UFunc12(ufunc):  # of 1 operand
+    @overload
+    def __call__(
+        self,
+        x1: ndarray,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> tuple[ndarray, ndarray]: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> Any: ...
+
+class _UFunc21(ufunc):  # of 2 operands
+    @overload
+    def __call__(
+        self,
+        x1: ndarray,
+        x2: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> ndarray: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        x2: ndarray,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> ndarray: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> Any: ...
+
+class _UFunc22(ufunc):  # of 2 operands
+    @overload
+    def __call__(
+        self,
+        x1: ndarray,
+        x2: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> tuple[ndarray, ndarray]: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        x2: ndarray,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> tuple[ndarray, ndarray]: ...
+    @overload
+    def __call__(
+        self,
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = ...,
+        *,
+        where: Any = ...,
+        casting: str = ...,
+        order: str = ...,
+        dtype: Any = ...,
+        subok: builtins.bool = ...,
+        signature: Any = ...,
+    ) -> Any: ...
+
+abs: _UFunc11
+absolute: _UFunc11
+acos: _UFunc11
+acosh: _UFunc11
+add: _UFunc21
 Composition = ndarray
 False_: bool_
 ScalarType: tuple[Any, ...]
 True_: bool_
 
+@overload
+def all(
+    a: _ArrayLike, axis: None = ..., out: None = ..., keepdims: Literal[False] = ..., *, where: _ArrayLike = ...
+) -> bool_: ...
+@overload
+def all(
+    a: _ArrayLike, axis: _IntsLike, out: None = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
+) -> ndarray: ...
+@overload
 def all(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -773,6 +1136,25 @@ def all(
 def allclose(
     a: _ArrayLike, b: _ArrayLike, rtol: _ArrayLike = ..., atol: _ArrayLike = ..., equal_nan: builtins.bool = ...
 ) -> builtins.bool: ...
+@overload
+def amax(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def amax(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def amax(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -781,6 +1163,25 @@ def amax(
     initial: _ArrayLike = ...,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def amin(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def amin(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def amin(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -790,6 +1191,15 @@ def amin(
     where: _ArrayLike = ...,
 ) -> Any: ...
 def angle(z: _ArrayLike, deg: builtins.bool = ...) -> Any: ...
+@overload
+def any(
+    a: _ArrayLike, axis: None = ..., out: None = ..., keepdims: Literal[False] = ..., *, where: _ArrayLike = ...
+) -> bool_: ...
+@overload
+def any(
+    a: _ArrayLike, axis: _IntsLike, out: None = ..., keepdims: builtins.bool = ..., *, where: _ArrayLike = ...
+) -> ndarray: ...
+@overload
 def any(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -812,15 +1222,25 @@ def arange(
     like: Any = ...,
 ) -> ndarray: ...
 
-arccos: ufunc
-arccosh: ufunc
-arcsin: ufunc
-arcsinh: ufunc
-arctan: ufunc
-arctan2: ufunc
-arctanh: ufunc
+arccos: _UFunc11
+arccosh: _UFunc11
+arcsin: _UFunc11
+arcsinh: _UFunc11
+arctan: _UFunc11
+arctan2: _UFunc21
+arctanh: _UFunc11
 
+@overload
+def argmax(a: _ArrayLike, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+@overload
+def argmax(a: _ArrayLike, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+@overload
 def argmax(a: _ArrayLike, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
+@overload
+def argmin(a: _ArrayLike, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+@overload
+def argmin(a: _ArrayLike, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+@overload
 def argmin(a: _ArrayLike, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
 def argpartition(
     a: _ArrayLike, kth: _ArrayLike, axis: _IntLike | None = ..., kind: str = ..., order: object = ...
@@ -872,15 +1292,97 @@ def asarray_chkfinite(a: Any, dtype: Any = ..., order: str | None = ...) -> ndar
 def ascontiguousarray(a: Any, dtype: Any = ..., *, like: Any = ...) -> ndarray: ...
 def asfortranarray(a: Any, dtype: Any = ..., *, like: Any = ...) -> ndarray: ...
 
-asin: ufunc
-asinh: ufunc
-atan: ufunc
-atan2: ufunc
-atanh: ufunc
+asin: _UFunc11
+asinh: _UFunc11
+atan: _UFunc11
+atan2: _UFunc21
+atanh: _UFunc11
 
 def atleast_1d(*arys: _ArrayLike) -> Any: ...
 def atleast_2d(*arys: _ArrayLike) -> Any: ...
 def atleast_3d(*arys: _ArrayLike) -> Any: ...
+@overload
+def attribute(
+    f: Callable[..., Any],
+    x: torch.Tensor,
+    /,
+    *,
+    baseline: Any = ...,
+    baselines: Any = ...,
+    output: Any = ...,
+    argnums: int | Sequence[int] | None = ...,
+    method: str | None = ...,
+    mode: str | None = ...,
+    order: int = ...,
+    axis: int | tuple[int, ...] | None = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+    steps: int | None = ...,
+    rtol: float | None = ...,
+    samples: int | str | None = ...,
+    seed: int | None = ...,
+    batched: builtins.bool | str = ...,
+    chunk_size: int | None = ...,
+    max_memory: int | None = ...,
+    progress: Any = ...,
+    create_graph: builtins.bool = ...,
+    at: Any = ...,
+    paths: builtins.bool = ...,
+) -> Attribution[torch.Tensor]: ...
+@overload
+def attribute(
+    f: Callable[..., Any],
+    x: ndarray,
+    /,
+    *,
+    baseline: Any = ...,
+    baselines: Any = ...,
+    output: Any = ...,
+    argnums: int | Sequence[int] | None = ...,
+    method: str | None = ...,
+    mode: str | None = ...,
+    order: int = ...,
+    axis: int | tuple[int, ...] | None = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+    steps: int | None = ...,
+    rtol: float | None = ...,
+    samples: int | str | None = ...,
+    seed: int | None = ...,
+    batched: builtins.bool | str = ...,
+    chunk_size: int | None = ...,
+    max_memory: int | None = ...,
+    progress: Any = ...,
+    create_graph: builtins.bool = ...,
+    at: Any = ...,
+    paths: builtins.bool = ...,
+) -> Attribution[ndarray]: ...
+@overload
+def attribute(
+    f: Callable[..., Any],
+    *inputs: Any,
+    baseline: Any = ...,
+    baselines: Any = ...,
+    output: Any = ...,
+    argnums: int | Sequence[int] | None = ...,
+    method: str | None = ...,
+    mode: str | None = ...,
+    order: int = ...,
+    axis: int | tuple[int, ...] | None = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+    steps: int | None = ...,
+    rtol: float | None = ...,
+    samples: int | str | None = ...,
+    seed: int | None = ...,
+    batched: builtins.bool | str = ...,
+    chunk_size: int | None = ...,
+    max_memory: int | None = ...,
+    progress: Any = ...,
+    create_graph: builtins.bool = ...,
+    at: Any = ...,
+    paths: builtins.bool = ...,
+) -> Attribution[Any]: ...
 def average(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -892,14 +1394,14 @@ def average(
 def bartlett(M: _ArrayLike) -> ndarray: ...
 def bincount(x: _ArrayLike, /, weights: _ArrayLike = ..., minlength: _IntLike = ...) -> Any: ...
 
-bitwise_and: ufunc
-bitwise_count: ufunc
-bitwise_invert: ufunc
-bitwise_left_shift: ufunc
-bitwise_not: ufunc
-bitwise_or: ufunc
-bitwise_right_shift: ufunc
-bitwise_xor: ufunc
+bitwise_and: _UFunc21
+bitwise_count: _UFunc11
+bitwise_invert: _UFunc11
+bitwise_left_shift: _UFunc21
+bitwise_not: _UFunc11
+bitwise_or: _UFunc21
+bitwise_right_shift: _UFunc21
+bitwise_xor: _UFunc21
 
 def blackman(M: _ArrayLike) -> ndarray: ...
 def block(arrays: Any) -> ndarray: ...
@@ -910,8 +1412,8 @@ def broadcast_arrays(*args: _ArrayLike, subok: builtins.bool = ...) -> tuple[nda
 def broadcast_shapes(*args: Any) -> Any: ...
 def broadcast_to(array: _ArrayLike, shape: _IntsLike, subok: builtins.bool = ...) -> ndarray: ...
 
-cbrt: ufunc
-ceil: ufunc
+cbrt: _UFunc11
+ceil: _UFunc11
 byte = int8
 c_: CClass
 cdouble = complex128
@@ -937,20 +1439,20 @@ def concatenate(
     arrays: _ArrayLike, /, axis: _IntLike | None = ..., out: Any = ..., *, dtype: _DTypeLike = ..., casting: str = ...
 ) -> ndarray: ...
 
-conj: ufunc
-conjugate: ufunc
+conj: _UFunc11
+conjugate: _UFunc11
 
 def convolve(a: _ArrayLike, v: _ArrayLike, mode: str = ...) -> Any: ...
 def copy(a: _ArrayLike, order: str = ..., subok: builtins.bool = ...) -> ndarray: ...
 
-copysign: ufunc
+copysign: _UFunc21
 
 def copyto(dst: _ArrayLike, src: _ArrayLike, casting: str = ..., where: _ArrayLike = ...) -> None: ...
 def corrcoef(x: _ArrayLike, y: _ArrayLike = ..., rowvar: builtins.bool = ..., *, dtype: _DTypeLike = ...) -> Any: ...
 def correlate(a: _ArrayLike, v: _ArrayLike, mode: str = ...) -> Any: ...
 
-cos: ufunc
-cosh: ufunc
+cos: _UFunc11
+cosh: _UFunc11
 
 def count_nonzero(a: _ArrayLike, axis: _IntsLike | None = ..., *, keepdims: builtins.bool = ...) -> Any: ...
 def cov(
@@ -995,9 +1497,54 @@ def cumulative_sum(
     out: Any = ...,
     include_initial: builtins.bool = ...,
 ) -> Any: ...
+@overload
+def decompose(
+    x: tuple[torch.Tensor, ...],
+    axis: int | tuple[int, ...] | None = ...,
+    *,
+    baseline: Any = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+) -> tuple[DecomposedTensor, ...]: ...
+@overload
+def decompose(
+    x: tuple[ndarray, ...],
+    axis: int | tuple[int, ...] | None = ...,
+    *,
+    baseline: Any = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+) -> tuple[ndarray, ...]: ...
+@overload
+def decompose(
+    x: tuple[Any, ...],
+    axis: int | tuple[int, ...] | None = ...,
+    *,
+    baseline: Any = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+) -> tuple[Any, ...]: ...
+@overload
+def decompose(
+    x: torch.Tensor,
+    axis: int | tuple[int, ...] | None = ...,
+    *,
+    baseline: Any = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+) -> DecomposedTensor: ...
+@overload
+def decompose(
+    x: Any,
+    axis: int | tuple[int, ...] | None = ...,
+    *,
+    baseline: Any = ...,
+    groups: Any = ...,
+    labels: Sequence[Hashable] | None = ...,
+) -> ndarray: ...
 
-deg2rad: ufunc
-degrees: ufunc
+deg2rad: _UFunc11
+degrees: _UFunc11
 
 def delete(arr: _ArrayLike, obj: Any, axis: _IntLike | None = ...) -> ndarray: ...
 def diag(v: _ArrayLike, k: _IntLike = ...) -> ndarray: ...
@@ -1010,8 +1557,8 @@ def diff(
 ) -> Any: ...
 def digitize(x: _ArrayLike, bins: _ArrayLike, right: builtins.bool = ...) -> Any: ...
 
-divide: ufunc
-divmod: ufunc
+divide: _UFunc21
+divmod: _UFunc22
 
 def dot(a: _ArrayLike, b: _ArrayLike, out: Any = ...) -> Any: ...
 
@@ -1037,14 +1584,14 @@ def empty_like(
     device: Any = ...,
 ) -> ndarray: ...
 
-equal: ufunc
-exp: ufunc
-exp2: ufunc
+equal: _UFunc21
+exp: _UFunc11
+exp2: _UFunc11
 euler_gamma: float
 
 def expand_dims(a: _ArrayLike, axis: _IntsLike) -> ndarray: ...
 
-expm1: ufunc
+expm1: _UFunc11
 
 def extract(condition: _ArrayLike, arr: _ArrayLike) -> Any: ...
 def eye(
@@ -1058,7 +1605,7 @@ def eye(
     like: Any = ...,
 ) -> ndarray: ...
 
-fabs: ufunc
+fabs: _UFunc11
 
 def fill_diagonal(a: _ArrayLike, val: object, wrap: builtins.bool = ...) -> None: ...
 def fix(x: _ArrayLike, out: Any = ...) -> Any: ...
@@ -1067,13 +1614,13 @@ def flip(m: _ArrayLike, axis: _IntsLike | None = ...) -> ndarray: ...
 def fliplr(m: _ArrayLike) -> ndarray: ...
 def flipud(m: _ArrayLike) -> ndarray: ...
 
-float_power: ufunc
-floor: ufunc
-floor_divide: ufunc
-fmax: ufunc
-fmin: ufunc
-fmod: ufunc
-frexp: ufunc
+float_power: _UFunc21
+floor: _UFunc11
+floor_divide: _UFunc21
+fmax: _UFunc21
+fmin: _UFunc21
+fmod: _UFunc21
+frexp: _UFunc12
 
 def from_dlpack(x: Any, /, *, device: Any = ..., copy: builtins.bool | None = ...) -> ndarray: ...
 def frombuffer(buffer: Any, dtype: Any = ..., count: int = ..., offset: int = ..., *, like: Any = ...) -> ndarray: ...
@@ -1098,7 +1645,7 @@ def full_like(
     device: Any = ...,
 ) -> ndarray: ...
 
-gcd: ufunc
+gcd: _UFunc21
 
 def geomspace(
     start: _ArrayLike,
@@ -1110,14 +1657,14 @@ def geomspace(
 ) -> ndarray: ...
 def gradient(f: _ArrayLike, *varargs: object, axis: _IntsLike | None = ..., edge_order: _IntLike = ...) -> Any: ...
 
-greater: ufunc
-greater_equal: ufunc
+greater: _UFunc21
+greater_equal: _UFunc21
 half = float16
 
 def hamming(M: _ArrayLike) -> ndarray: ...
 def hanning(M: _ArrayLike) -> ndarray: ...
 
-heaviside: ufunc
+heaviside: _UFunc21
 
 def histogram(
     a: _ArrayLike,
@@ -1145,7 +1692,7 @@ def histogramdd(
 def hsplit(ary: _ArrayLike, indices_or_sections: _ArrayLike) -> list[ndarray]: ...
 def hstack(tup: _ArrayLike, *, dtype: _DTypeLike = ..., casting: str = ...) -> ndarray: ...
 
-hypot: ufunc
+hypot: _UFunc21
 
 def i0(x: _ArrayLike) -> ndarray: ...
 def identity(n: _IntLike, dtype: _DTypeLike = ..., *, like: Any = ...) -> ndarray: ...
@@ -1174,7 +1721,7 @@ def intersect1d(
     ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: builtins.bool = ..., return_indices: builtins.bool = ...
 ) -> Any: ...
 
-invert: ufunc
+invert: _UFunc11
 intp = int64
 
 def isclose(
@@ -1183,7 +1730,7 @@ def isclose(
 def iscomplex(x: _ArrayLike) -> Any: ...
 def iscomplexobj(x: _ArrayLike) -> builtins.bool: ...
 
-isfinite: ufunc
+isfinite: _UFunc11
 
 def isin(
     element: _ArrayLike,
@@ -1194,9 +1741,9 @@ def isin(
     kind: str | None = ...,
 ) -> ndarray: ...
 
-isinf: ufunc
-isnan: ufunc
-isnat: ufunc
+isinf: _UFunc11
+isnan: _UFunc11
+isnat: _UFunc11
 
 def isneginf(x: _ArrayLike, out: Any = ...) -> Any: ...
 def isposinf(x: _ArrayLike, out: Any = ...) -> Any: ...
@@ -1206,11 +1753,11 @@ def ix_(*args: _ArrayLike) -> tuple[ndarray, ...]: ...
 def kaiser(M: _ArrayLike, beta: _ArrayLike) -> ndarray: ...
 def kron(a: _ArrayLike, b: _ArrayLike) -> Any: ...
 
-lcm: ufunc
-ldexp: ufunc
-left_shift: ufunc
-less: ufunc
-less_equal: ufunc
+lcm: _UFunc21
+ldexp: _UFunc21
+left_shift: _UFunc21
+less: _UFunc21
+less_equal: _UFunc21
 
 def lexsort(keys: _ArrayLike, axis: _IntLike = ...) -> Any: ...
 def linspace(
@@ -1225,16 +1772,16 @@ def linspace(
     device: Any = ...,
 ) -> Any: ...
 
-log: ufunc
-log10: ufunc
-log1p: ufunc
-log2: ufunc
-logaddexp: ufunc
-logaddexp2: ufunc
-logical_and: ufunc
-logical_not: ufunc
-logical_or: ufunc
-logical_xor: ufunc
+log: _UFunc11
+log10: _UFunc11
+log1p: _UFunc11
+log2: _UFunc11
+logaddexp: _UFunc21
+logaddexp2: _UFunc21
+logical_and: _UFunc21
+logical_not: _UFunc11
+logical_or: _UFunc21
+logical_xor: _UFunc21
 little_endian: builtins.bool
 
 def logspace(
@@ -1258,6 +1805,25 @@ def matrix_transpose(x: _ArrayLike, /) -> ndarray: ...
 
 matvec: ufunc
 
+@overload
+def max(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def max(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def max(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1267,8 +1833,29 @@ def max(
     where: _ArrayLike = ...,
 ) -> Any: ...
 
-maximum: ufunc
+maximum: _UFunc21
 
+@overload
+def mean(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def mean(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def mean(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1278,6 +1865,19 @@ def mean(
     *,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def median(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    overwrite_input: builtins.bool = ...,
+    keepdims: Literal[False] = ...,
+) -> _Number: ...
+@overload
+def median(
+    a: _ArrayLike, axis: _IntsLike, out: None = ..., overwrite_input: builtins.bool = ..., keepdims: builtins.bool = ...
+) -> ndarray: ...
+@overload
 def median(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1291,6 +1891,25 @@ def meshgrid(
 
 mgrid: nd_grid
 
+@overload
+def min(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def min(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def min(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1300,22 +1919,51 @@ def min(
     where: _ArrayLike = ...,
 ) -> Any: ...
 
-minimum: ufunc
-mod: ufunc
-modf: ufunc
+minimum: _UFunc21
+mod: _UFunc21
+modf: _UFunc12
 
 def moveaxis(a: _ArrayLike, source: _IntsLike, destination: _IntsLike) -> ndarray: ...
 
-multiply: ufunc
+multiply: _UFunc21
 nan: float
 
 def nan_to_num(
     x: _ArrayLike, copy: builtins.bool = ..., nan: _ArrayLike = ..., posinf: _ArrayLike = ..., neginf: _ArrayLike = ...
 ) -> Any: ...
+@overload
+def nanargmax(a: _ArrayLike, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+@overload
+def nanargmax(a: _ArrayLike, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+@overload
 def nanargmax(a: _ArrayLike, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
+@overload
+def nanargmin(a: _ArrayLike, axis: None = ..., out: None = ..., *, keepdims: Literal[False] = ...) -> int64: ...
+@overload
+def nanargmin(a: _ArrayLike, axis: _IntLike, out: None = ..., *, keepdims: builtins.bool = ...) -> ndarray: ...
+@overload
 def nanargmin(a: _ArrayLike, axis: _IntLike | None = ..., out: Any = ..., *, keepdims: builtins.bool = ...) -> Any: ...
 def nancumprod(a: _ArrayLike, axis: _IntLike | None = ..., dtype: _DTypeLike = ..., out: Any = ...) -> Any: ...
 def nancumsum(a: _ArrayLike, axis: _IntLike | None = ..., dtype: _DTypeLike = ..., out: Any = ...) -> Any: ...
+@overload
+def nanmax(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def nanmax(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def nanmax(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1324,6 +1972,27 @@ def nanmax(
     initial: _ArrayLike = ...,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def nanmean(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def nanmean(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def nanmean(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1333,6 +2002,19 @@ def nanmean(
     *,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def nanmedian(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    overwrite_input: builtins.bool = ...,
+    keepdims: Literal[False] = ...,
+) -> _Number: ...
+@overload
+def nanmedian(
+    a: _ArrayLike, axis: _IntsLike, out: None = ..., overwrite_input: builtins.bool = ..., keepdims: builtins.bool = ...
+) -> ndarray: ...
+@overload
 def nanmedian(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1340,6 +2022,25 @@ def nanmedian(
     overwrite_input: builtins.bool = ...,
     keepdims: builtins.bool = ...,
 ) -> Any: ...
+@overload
+def nanmin(
+    a: _ArrayLike,
+    axis: None = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def nanmin(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def nanmin(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1359,6 +2060,27 @@ def nanpercentile(
     *,
     weights: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def nanprod(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def nanprod(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def nanprod(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1379,6 +2101,33 @@ def nanquantile(
     *,
     weights: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def nanstd(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: float = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: float = ...,
+) -> _Number: ...
+@overload
+def nanstd(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: float = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: float = ...,
+) -> ndarray: ...
+@overload
 def nanstd(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1391,6 +2140,27 @@ def nanstd(
     mean: _ArrayLike = ...,
     correction: float = ...,
 ) -> Any: ...
+@overload
+def nansum(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def nansum(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def nansum(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1400,6 +2170,33 @@ def nansum(
     initial: _ArrayLike = ...,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def nanvar(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: float = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: float = ...,
+) -> _Number: ...
+@overload
+def nanvar(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: float = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: float = ...,
+) -> ndarray: ...
+@overload
 def nanvar(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1414,13 +2211,13 @@ def nanvar(
 ) -> Any: ...
 def ndim(a: _ArrayLike) -> int: ...
 
-negative: ufunc
-nextafter: ufunc
+negative: _UFunc11
+nextafter: _UFunc21
 newaxis: None
 
 def nonzero(a: _ArrayLike) -> Any: ...
 
-not_equal: ufunc
+not_equal: _UFunc21
 ogrid: nd_grid
 
 def ones(
@@ -1476,10 +2273,31 @@ def polymul(a1: _ArrayLike, a2: _ArrayLike) -> ndarray: ...
 def polysub(a1: _ArrayLike, a2: _ArrayLike) -> ndarray: ...
 def polyval(p: _ArrayLike, x: _ArrayLike) -> Any: ...
 
-positive: ufunc
-pow: ufunc
-power: ufunc
+positive: _UFunc11
+pow: _UFunc21
+power: _UFunc21
 
+@overload
+def prod(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def prod(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def prod(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1489,6 +2307,11 @@ def prod(
     initial: _ArrayLike = ...,
     where: _ArrayLike = ...,
 ) -> Any: ...
+@overload
+def ptp(a: _ArrayLike, axis: None = ..., out: None = ..., keepdims: Literal[False] = ...) -> _Number: ...
+@overload
+def ptp(a: _ArrayLike, axis: _IntsLike, out: None = ..., keepdims: builtins.bool = ...) -> ndarray: ...
+@overload
 def ptp(a: _ArrayLike, axis: _IntsLike | None = ..., out: Any = ..., keepdims: builtins.bool = ...) -> Any: ...
 def put(a: _ArrayLike, ind: _ArrayLike, v: object, mode: str = ...) -> None: ...
 def put_along_axis(arr: _ArrayLike, indices: _ArrayLike, values: object, axis: _IntLike | None) -> None: ...
@@ -1505,24 +2328,24 @@ def quantile(
     weights: _ArrayLike = ...,
 ) -> Any: ...
 
-rad2deg: ufunc
-radians: ufunc
+rad2deg: _UFunc11
+radians: _UFunc11
 r_: RClass
 
 def ravel(a: _ArrayLike, order: str = ...) -> ndarray: ...
 def ravel_multi_index(multi_index: _ArrayLike, dims: _IntsLike, mode: Any = ..., order: str = ...) -> Any: ...
 def real_if_close(a: _ArrayLike, tol: float = ...) -> ndarray: ...
 
-reciprocal: ufunc
-remainder: ufunc
+reciprocal: _UFunc11
+remainder: _UFunc21
 
 def repeat(a: _ArrayLike, repeats: _ArrayLike, axis: _IntLike | None = ...) -> ndarray: ...
 def require(a: Any, dtype: Any = ..., requirements: Any = ..., *, like: Any = ...) -> ndarray: ...
 def reshape(a: _ArrayLike, /, shape: _IntsLike, order: str = ..., *, copy: builtins.bool | None = ...) -> ndarray: ...
 def resize(a: _ArrayLike, new_shape: _IntsLike) -> ndarray: ...
 
-right_shift: ufunc
-rint: ufunc
+right_shift: _UFunc21
+rint: _UFunc11
 
 def roll(a: _ArrayLike, shift: _IntsLike, axis: _IntsLike | None = ...) -> ndarray: ...
 def rollaxis(a: _ArrayLike, axis: _IntLike, start: _IntLike = ...) -> ndarray: ...
@@ -1540,14 +2363,14 @@ def setdiff1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: builtins.bool = .
 def setxor1d(ar1: _ArrayLike, ar2: _ArrayLike, assume_unique: builtins.bool = ...) -> Any: ...
 def shape(a: _ArrayLike) -> tuple[int, ...]: ...
 
-sign: ufunc
-signbit: ufunc
-sin: ufunc
+sign: _UFunc11
+signbit: _UFunc11
+sin: _UFunc11
 short = int16
 
 def sinc(x: _ArrayLike) -> Any: ...
 
-sinh: ufunc
+sinh: _UFunc11
 single = float32
 
 def size(a: _ArrayLike, axis: _IntsLike | None = ...) -> int: ...
@@ -1562,17 +2385,44 @@ def sort(
 ) -> Any: ...
 def sort_complex(a: _ArrayLike) -> Any: ...
 
-spacing: ufunc
+spacing: _UFunc11
 
 def split(ary: _ArrayLike, indices_or_sections: _ArrayLike, axis: _IntLike = ...) -> list[ndarray]: ...
 
-sqrt: ufunc
-square: ufunc
+sqrt: _UFunc11
+square: _UFunc11
 
 def squeeze(a: _ArrayLike, axis: _IntsLike | None = ...) -> ndarray: ...
 def stack(
     arrays: _ArrayLike, axis: _IntLike = ..., out: Any = ..., *, dtype: _DTypeLike = ..., casting: str = ...
 ) -> ndarray: ...
+@overload
+def std(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: _ArrayLike = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def std(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: _ArrayLike = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def std(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1586,8 +2436,29 @@ def std(
     correction: _ArrayLike = ...,
 ) -> Any: ...
 
-subtract: ufunc
+subtract: _UFunc21
 
+@overload
+def sum(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: Literal[False] = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def sum(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    keepdims: builtins.bool = ...,
+    initial: _ArrayLike = ...,
+    where: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def sum(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1601,8 +2472,8 @@ def swapaxes(a: _ArrayLike, axis1: _IntLike, axis2: _IntLike) -> ndarray: ...
 def take(a: _ArrayLike, indices: _ArrayLike, axis: _IntLike | None = ..., out: Any = ..., mode: str = ...) -> Any: ...
 def take_along_axis(arr: _ArrayLike, indices: _ArrayLike, axis: _IntLike | None = ...) -> ndarray: ...
 
-tan: ufunc
-tanh: ufunc
+tan: _UFunc11
+tanh: _UFunc11
 
 def tensordot(a: _ArrayLike, b: _ArrayLike, axes: Any = ...) -> ndarray: ...
 def tile(A: _ArrayLike, reps: _IntsLike) -> ndarray: ...
@@ -1627,8 +2498,8 @@ def triu(m: _ArrayLike, k: _IntLike = ...) -> ndarray: ...
 def triu_indices(n: _IntLike, k: _IntLike = ..., m: _IntLike | None = ...) -> tuple[ndarray, ...]: ...
 def triu_indices_from(arr: _ArrayLike, k: _IntLike = ...) -> tuple[ndarray, ...]: ...
 
-true_divide: ufunc
-trunc: ufunc
+true_divide: _UFunc21
+trunc: _UFunc11
 typecodes: dict[str, Any]
 ubyte = uint8
 uint = uint64
@@ -1662,6 +2533,33 @@ def unwrap(p: _ArrayLike, discont: _ArrayLike = ..., axis: _IntLike = ..., *, pe
 ushort = uint16
 
 def vander(x: _ArrayLike, N: _IntLike | None = ..., increasing: builtins.bool = ...) -> ndarray: ...
+@overload
+def var(
+    a: _ArrayLike,
+    axis: None = ...,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: _ArrayLike = ...,
+    keepdims: Literal[False] = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: _ArrayLike = ...,
+) -> _Number: ...
+@overload
+def var(
+    a: _ArrayLike,
+    axis: _IntsLike,
+    dtype: _DTypeLike = ...,
+    out: None = ...,
+    ddof: _ArrayLike = ...,
+    keepdims: builtins.bool = ...,
+    *,
+    where: _ArrayLike = ...,
+    mean: _ArrayLike = ...,
+    correction: _ArrayLike = ...,
+) -> ndarray: ...
+@overload
 def var(
     a: _ArrayLike,
     axis: _IntsLike | None = ...,
@@ -1681,6 +2579,9 @@ vecmat: ufunc
 
 def vsplit(ary: _ArrayLike, indices_or_sections: _ArrayLike) -> list[ndarray]: ...
 def vstack(tup: _ArrayLike, *, dtype: _DTypeLike = ..., casting: str = ...) -> ndarray: ...
+@overload
+def where(condition: _ArrayLike, x: Any, y: Any, /) -> ndarray: ...
+@overload
 def where(condition: _ArrayLike, x: _ArrayLike = ..., y: _ArrayLike = ..., /) -> Any: ...
 def zeros(
     shape: _IntsLike, dtype: _DTypeLike = ..., order: str = ..., *, device: Any = ..., like: Any = ...

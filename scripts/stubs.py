@@ -12,13 +12,15 @@ import builtins
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from stub_overloads import FUNCTIONS, rows, ufunc_class  # noqa: E402
 
 import npdec  # noqa: E402
 from npdec._core.signatures import read_parameters  # noqa: E402
@@ -40,7 +42,8 @@ OF_TAG = {
 }  # fmt: skip
 RETURN_TAGS = {"Array", "View", "Flat", "Frozen", "Mirror"}
 ORIGIN = {
-    "Any": "typing", "ClassVar": "typing", "Self": "typing", "SupportsIndex": "typing", "Callable": "collections.abc",
+    "Any": "typing", "ClassVar": "typing", "Literal": "typing", "Self": "typing", "SupportsIndex": "typing",
+    "overload": "typing", "Callable": "collections.abc",
     "Hashable": "collections.abc", "Iterable": "collections.abc", "Iterator": "collections.abc",
     "Mapping": "collections.abc", "Sequence": "collections.abc",
 }  # fmt: skip
@@ -57,6 +60,9 @@ IN_PLACE = {f"__i{stem}__" for stem in [*STEMS, "matmul"]}
 # Said by `object`, or the business of pickle and copy.
 SKIPPED = set(dir(object)) - {"__eq__", "__ne__", "__hash__", "__new__", "__lt__", "__le__", "__gt__", "__ge__"}
 SKIPPED |= {"__class_getitem__", "__copy__", "__deepcopy__", "__getattr__", "__setstate__"}
+
+# What a reduction of all elements gives: a scalar of some dtype, which a program that expects a float may take for one.
+NUMBER = "class _Number(generic, float): ...  # type: ignore[misc]"
 
 PYTHON = (object, float, complex)  # bases of which a stub says nothing
 
@@ -81,6 +87,7 @@ class Stub:
         self.imports: set[tuple[str, str, bool]] = set()  # (module, name, exported)
         self.modules: set[str] = set()
         self.aliases: set[str] = set()
+        self.ufuncs: set[tuple[int, int]] = set()  # their numbers of operands and results
 
     # -- annotations --------------------------------------------------------------------------------------------------
 
@@ -101,6 +108,8 @@ class Stub:
             return f"builtins.{name}"
         elif name == "torch":
             self.modules.add("torch")
+        elif name in ("_Number", *self.names):  # defined in this stub
+            pass
         elif not hasattr(builtins, name):
             raise Unknown(name)
         return name
@@ -137,6 +146,9 @@ class Stub:
     def _name(self, name: str, scope: dict[str, Any]) -> str:
         if name == "ArrayBase":
             return self.use("generic")
+        if name == "Labels":
+            self.use("Hashable")
+            return f"{self.use('Sequence')}[Hashable]"
         if name in ("Composition", "NDArrayBase") or name in RETURN_TAGS:
             return self.use("ndarray")
         if name in CLASSES.values():
@@ -186,6 +198,40 @@ class Stub:
         if either or (scalar and text in ("View", "Flat", "Frozen", "Mirror")):
             return self.use("Any")
         return self.annotation(text, source.__globals__)
+
+    def define_all(self, name: str, words: list[str], result: str, indent: str = "") -> None:
+        """A function or method, with an overload for each of its rows."""
+        names = [word.partition(":")[0] for word in words]
+        axis = next((word for word in words if word.startswith("axis: ")), "axis: ")[6:].partition(" |")[0]
+        found = rows(name, names, axis.removesuffix(" | None"))
+        for given, gives in found:
+            self.lines.append(f"{indent}@{self.use('overload')}")
+            self.define(name, self._with(words, given), self._written(gives), indent)
+        if not found:
+            self.define(name, words, result, indent)
+
+    def _with(self, words: list[str], given: Mapping[str, str]) -> list[str]:
+        """The words of a parameter list with those that are given in their place."""
+        made: list[str] = []
+        for word in words:
+            name = word.partition(":")[0]
+            if name.startswith("*") and name in given:
+                made += [self._written(given[name]), "/", "*"]
+            elif name in given:
+                kind, default, _ = given[name].partition(" = ")
+                made.append(f"{name}: {self._written(kind)}{' = ...' * bool(default)}")
+            else:
+                made.append(word)
+        return made
+
+    def _written(self, text: str) -> str:
+        """An annotation, or `name: annotation`, in the names of the stub."""
+        name, colon, kind = text.rpartition(": ")
+        tree = ast.parse(kind, mode="eval")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                node.id = self.use(node.id)
+        return name + colon + ast.unparse(tree)
 
     def define(self, name: str, words: list[str], result: str, indent: str = "") -> None:
         """A `def`, wrapped as ruff wraps it."""
@@ -264,13 +310,16 @@ class Stub:
             if name in ARRAY_MEMBERS and not scalar:
                 result = self.use("ndarray")
             if name in ("__eq__", "__ne__"):
-                words, result = ["self", "other: object", "/"], self.use("Any")
+                words, result = ["self", "other: object", "/"], self.use("Any" if scalar else "ndarray")
+                self.define(name, words, result, indent)
+                self.lines[-1] += "  # type: ignore[override]" * (not scalar)  # of object gives a bool
+                return
             elif name in IN_PLACE:
                 words, result = ["self", f"other: {self.use('_ArrayLike')}", "/"], self.use("Self")
             elif name in ARRAY_OPERATORS or name in ("__matmul__", "__rmatmul__"):
                 words = ["self", *[f"other: {self.use('_ArrayLike')}", "/"] * (len(words) > 1)]
                 result = self.use("ndarray" if name in ARRAY_OPERATORS and not scalar else "Any")
-            self.define(name, words, result, indent)
+            (self.define if scalar else self.define_all)(name, words, result, indent)
 
     # -- the module ---------------------------------------------------------------------------------------------------
 
@@ -280,9 +329,15 @@ class Stub:
             item = getattr(self.module, name)
             if isinstance(item, npdec.ufunc):
                 self.imports.add(("npdec._normalizer.ufunc", "ufunc", self.module is npdec))
-                functions.append(f"{name}: ufunc")
+                known = item.signature is None and (item.nin, item.nout)
+                if known:
+                    self.ufuncs.add(known)
+                kind = f"_UFunc{item.nin}{item.nout}" if known else "ufunc"
+                if known and self.module is not npdec:
+                    self.imports.add(("npdec", kind, False))
+                functions.append(f"{name}: {kind}")
             elif isinstance(item, types.FunctionType) and self._is_defined(item):
-                self.define(name, self.parameters(item, False), self.returns(item))
+                self.define_all(name, self.parameters(item, False), self.returns(item))
                 functions += self.lines
                 self.lines = []
             else:
@@ -291,7 +346,10 @@ class Stub:
         if self.module is npdec:
             for cls in sorted(set(CLASSES), key=lambda c: (c is not npdec.ndarray, len(c.__mro__), CLASSES[c])):
                 self.define_class(cls)
-            classes, self.lines = self.lines, []
+            self.lines += ["", NUMBER]
+            for nin, nout in sorted(self.ufuncs):
+                self.lines += ["", *ufunc_class(nin, nout)]
+            classes, self.lines = [*self.lines, ""], []
         else:
             classes = []
         if self.module is npdec:
@@ -303,7 +361,7 @@ class Stub:
     @staticmethod
     def _is_defined(function: types.FunctionType) -> bool:
         """Whether a function needs a definition of its own: others have one in the source, which says the same."""
-        if hasattr(function, "__kernel__"):
+        if hasattr(function, "__kernel__") or function.__name__ in FUNCTIONS:
             return True
         text = " ".join(map(str, function.__annotations__.values()))
         return any(name in text for name in ("Composition", "NDArrayBase", "generic"))
@@ -385,7 +443,7 @@ def _spaced(lines: Iterable[str]) -> Iterator[str]:
     """The lines with blank ones where ruff has them: around classes with a body, between functions and variables."""
     before, kind = "", ""
     for line in lines:
-        new = kind if line[:1] in (" ", ")", "") else "def" if line.startswith(("def ", "class ")) else "name"
+        new = kind if line[:1] in (" ", ")", "") else "def" if line.startswith(("def ", "class ", "@")) else "name"
         opens = line.startswith("class ") and line.partition("  #")[0].endswith(":")
         if line and before and (new != kind or opens):
             yield ""

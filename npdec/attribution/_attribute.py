@@ -57,7 +57,7 @@ def attribute(
     create_graph: bool = False,
     at: Any = None,
     paths: bool = False,
-) -> Attribution:
+) -> Attribution[Any]:
     """How much each part of the inputs contributes to the change of a function, f(x) − f(baseline).
 
     `f` takes the inputs: arrays (torch tensors where tensors are given), or dicts, tuples and lists of them, floating

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from npdec._decomposed.tensor import Labels
 
 __all__ = ["Attribution"]
 
 
-class _Parts(NamedTuple):
-    value: Any
-    residual: Any
-    attribution: Any
+T = TypeVar("T")
 
 
-class Attribution(_Parts):
+class _Parts(NamedTuple, Generic[T]):
+    value: T
+    residual: T
+    attribution: T
+
+
+class Attribution(_Parts[T]):
     """`value == residual + attribution.sum()`: a tuple of three, `value, residual, attribution = np.attribute(...)`.
 
     `value`: the chosen output, f(x). `residual`: the output at the baseline (None for method "gradient", which has
@@ -37,15 +40,15 @@ class Attribution(_Parts):
 
     def __new__(
         cls,
-        value: Any,
-        residual: Any,
-        attribution: Any,
+        value: T,
+        residual: T,
+        attribution: T,
         error: Any = None,
         standard_error: Any = None,
         labels: Labels | None = None,
         around: Any = None,
-    ) -> Attribution:
-        self = super().__new__(cls, value, residual, attribution)
+    ) -> Attribution[T]:
+        self = super().__new__(cls, value, residual, attribution)  # type: ignore[type-var]  # mypy's own _NT
         self.error = error
         self.standard_error = standard_error
         self.labels = labels
