@@ -11,12 +11,11 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import block_sparse_rules, entries_rules
 from npdec._decomposed.axes import lead
 from npdec._decomposed.batching_rules import in_front
 from npdec._decomposed.call import Call
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.lazy_products import Deferred, deferred, moved
+from npdec._decomposed.components import Components, LinearCall
+from npdec._decomposed.lazy_products import deferred
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_limits import check, has_many
 from npdec._decomposed.size_warnings import warn_infinite
@@ -49,7 +48,7 @@ def apply(
     held: Sequence[Any],
 ) -> Any:
     """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or what
-    stands for one, windows, entries or a product put off.
+    stands for one.
 
     `components`, tensors or what stands for them, are those of the decomposed arguments of the numbers `places`; the
     others are `held`.
@@ -58,18 +57,11 @@ def apply(
     elementwise = bool(call.traits & Trait.ELEMENTWISE) and isinstance(value, torch.Tensor)
     endless = elementwise and len(components) == 1 and bool(call.constant_factors) and call.has_infinite_factor()
     if any(not isinstance(c, torch.Tensor) for c in components):
-        made = None
-        if any(type(c) is Deferred for c in components):
-            made = moved(call, components, value)
-        elif not any(type(c) is Entries for c in components):
-            if len(components) > 1:
-                made = block_sparse_rules.summed(call, components, value) if isinstance(value, torch.Tensor) else None
-            elif not endless:
-                made = block_sparse_rules.moved(call, places[0], components[0], held, value)
-        if made is None and has_many(count) and not endless:
-            made = entries_rules.moved(call, function, components, value, places, held, stacked)
-        if made is not None:
-            return made
+        at = LinearCall(call, function, components, value, places, held, endless, stacked)
+        for kind in {type(c): c for c in components if isinstance(c, Components)}.values():
+            made = kind.linear(at)
+            if made is not None:
+                return made
         components = [_dense(c, call.tensors[i]) for i, c in zip(places, components, strict=True)]
     if has_many(count) and isinstance(value, torch.Tensor):
         check((count, *value.shape), max(c.numel() for c in components))

@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
+from npdec._core.slots import Slot
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.parts import Decomposed
+from npdec._decomposed.components import LinearCall, Sparse
+from npdec._decomposed.entries import Entries, blocks_of
 from npdec._decomposed.pickling import Stored, safe
-from npdec._decomposed.size_limits import zeros
+from npdec._decomposed.size_limits import has_many, zeros
 from npdec._torch.functorch import is_wrapped, mapped
 from npdec._torch.tracing import tracing
 
@@ -26,7 +27,8 @@ __all__ = ["Layout", "Windows", "blocks", "is_worth", "marked", "scattered"]
 _LEAST = 4  # components, from which on windows pay
 _SMALL = 2**12  # numbers in components that are as well computed whole
 _WORTH = 0.75  # windows as a part of the axis, up to which they pay
-_ROW = 8  # elements of a component, from which on many are kept as windows
+pooled_forms: Slot[Callable[..., Any]] = Slot("pools of components by blocks")
+linear_forms: Slot[Callable[[Windows, LinearCall], Any]] = Slot("linear functions of components by blocks")
 _FEW = 2**22  # pairs of components and positions that are sooner listed than sorted
 
 
@@ -84,23 +86,22 @@ class Layout:
 
 
 @safe
-class Windows:
+class Windows(Sparse):
     """Components that are zero outside windows of one axis of their tensor: `parts` (W, *S), with the windows' width in
-    place of the length along `axis`.
+    place of the length along `axis`."""
 
-    They are true of a tensor as long as nobody has written to its components: `noted` is what these were and had for
-    a version when they were made of the windows. Those of a view stand for components that are a view of its source's:
-    `view` makes them so.
-    """
-
-    __slots__ = ("axis", "layout", "noted", "parts", "source", "version", "view")
+    __slots__ = ("axis", "layout", "parts")
 
     def __init__(self, parts: torch.Tensor, axis: int, layout: Layout) -> None:
+        super().__init__()
         self.parts, self.axis, self.layout = parts, axis, layout
-        self.noted: torch.Tensor | None = None
-        self.version = 0
-        self.source: Decomposed | None = None
-        self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+    @classmethod
+    def of(cls, components: torch.Tensor) -> Windows:
+        """The same components, each in one window, of the last axis as a whole."""
+        count, n = len(components), components.shape[-1]
+        places = torch.arange(n, device=components.device).expand(count, n)
+        return cls(components, components.ndim - 2, Layout(count, n, places, list(range(count)), [0] * count))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Windows, (Stored(self.parts), self.axis, self.layout)
@@ -127,17 +128,48 @@ class Windows:
     def requires_grad(self) -> bool:
         return self.parts.requires_grad
 
-    def note(self, components: torch.Tensor) -> Windows:
-        self.noted, self.version = components, components._version
-        return self
-
     def like(self, parts: torch.Tensor) -> Windows:
         """Other parts in the same windows."""
         return Windows(parts, self.axis, self.layout)
 
-    def times(self, factor: torch.Tensor) -> Windows:
-        """Each element times a number of its own; the factor has the shape of the value."""
-        return self.like(self.parts * self.layout.seen(factor, self.axis))
+    def handed_on(self) -> Windows:
+        return self.like(self.parts)
+
+    def numel(self) -> int:
+        return self.parts.numel()
+
+    def is_finite(self) -> bool:
+        return bool(torch.isfinite(self.parts).all())
+
+    def each_row(self, function: Callable[..., Any], leading: int, *others: torch.Tensor | None) -> Any:
+        """Of the windows alone, where no row goes through them and nothing broadcasts."""
+        shape = torch.Size(self.shape[1:])
+        alone = leading >= len(shape)
+        fits = not alone or all(t is None or torch.broadcast_shapes(t.shape, shape) == shape for t in others)
+        if self.axis >= leading or not fits:
+            given = self.entries() if has_many(len(self)) and alone else None
+            return super().each_row(function, leading, *others) if given is None else given.each(function, *others)
+        wide = [t.expand(shape) if alone and t is not None else t for t in others]
+        seen = [None if t is None else self.layout.seen(t, self.axis) for t in wide]
+        return self.like(function(self.parts[None], *seen).squeeze(0))  # each window is one more row
+
+    def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
+        given = self.entries() if has_many(len(self)) else None
+        return None if given is None else given.weighted(weights, axes, keepdim)
+
+    def pooled(self, *pool: Any) -> Any:
+        return pooled_forms.value(self, *pool)
+
+    def linear(self, at: LinearCall) -> Any:
+        return linear_forms.value(self, at)
+
+    def plus(self, other: Any) -> Any:
+        if type(other) is not Windows:
+            return None
+        if other.layout is self.layout and other.axis == self.axis:
+            return self.like(self.parts + other.parts)
+        dense = self.dense() if self.source is None else self.dense().clone()  # a view of what is the source's
+        return other.layout.add(dense, other.parts.to(dense.dtype), other.axis)
 
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""
@@ -232,10 +264,7 @@ def blocks(entries: Entries) -> Windows | None:
         return Windows(torch.where(own, parts, 0), axis, layout)
 
 
-def are_blocks(entries: Entries) -> bool:
-    """Whether windows serve many components better than entries: each has whole rows."""
-    owners = narrowed(entries.owners[0], entries.ndim - 1)
-    return _ROW * owners.numel() <= entries.numbers.numel() and owners.numel() == max(owners.shape, default=1)
+blocks_of.fill(blocks)
 
 
 def marked(change: torch.Tensor, member: torch.Tensor, count: int) -> Entries:

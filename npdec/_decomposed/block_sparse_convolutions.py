@@ -1,18 +1,18 @@
-"""Convolutions of components that are kept by blocks."""
+"""Convolutions and pools of components that are kept by blocks."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.block_sparse import Layout, Windows
+from npdec._decomposed.block_sparse import Layout, Windows, pooled_forms
 from npdec._decomposed.call import Call
 
-__all__ = ["Made", "Reach", "convolution", "fitted", "reach"]
+__all__ = ["Made", "convolution"]
 
 
 _MOST_SLICES = 32  # that are copied one by one
@@ -21,7 +21,7 @@ _MOST_SLICES = 32  # that are copied one by one
 Made = Windows | torch.Tensor | list[Any] | None
 
 
-class Reach(NamedTuple):
+class _Reach(NamedTuple):
     """Which results windows reach: `layout`, windows of the results; and what those look at: `width` positions from
     each of `starts` on, which may lie outside."""
 
@@ -30,7 +30,7 @@ class Reach(NamedTuple):
     width: int
 
 
-def reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> Reach | None:
+def _reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> _Reach | None:
     """The results of a kernel that moves along the axis; None if windows would not pay."""
     if layout.starts is None:
         return None
@@ -40,10 +40,10 @@ def reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int, 
         return None
     firsts = [min(max(-((extent - s - padding) // stride), 0), outputs - width) for s in layout.starts]
     made = Layout.contiguous(outputs, width, firsts, layout)
-    return Reach(made, [first * stride - padding for first in firsts], (width - 1) * stride + extent + 1)
+    return _Reach(made, [first * stride - padding for first in firsts], (width - 1) * stride + extent + 1)
 
 
-def fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor:
+def _fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor:
     """The components within other windows, of `width` positions from each of `starts` on: zero outside their own."""
     parts, dim, layout = windows.parts, windows.axis + 1, windows.layout
     assert layout.starts is not None
@@ -85,14 +85,41 @@ def convolution(call: Call, place: int | str, windows: Windows, others: dict[int
         [item] * count if isinstance(item, int) else list(item) * (count if len(item) == 1 else 1)
         for item in (stride, padding, dilation)
     )
-    found = reach(
+    found = _reach(
         windows.layout, value.shape[windows.axis], weight.shape[windows.axis], strides[spatial], paddings[spatial],
         dilations[spatial],
     )  # fmt: skip
     if found is None:
         return None
-    parts = fitted(windows, found.starts, found.width)
+    parts = _fitted(windows, found.starts, found.width)
     paddings[spatial] = 0
     rest = (strides, paddings, dilations, given.get("groups", 1))
     made = call.func(parts.flatten(0, 1), weight, None, *rest)
     return Windows(made.unflatten(0, parts.shape[:2]), windows.axis, found.layout)
+
+
+def _pooled(
+    windows: Windows,
+    value: torch.Tensor,
+    places: Sequence[list[list[int]]],
+    settings: Sequence[list[int]],
+    share: Callable[..., torch.Tensor],
+    fractions: torch.Tensor,
+) -> Windows | None:
+    """Windows of the maxima; None where some of a pool's windows hang over the end of that axis."""
+    dim = windows.axis - value.ndim + len(places)
+    parts, layout = windows.parts, windows.layout
+    if dim >= 0:
+        kernel, stride, padding, dilation = (setting[dim] for setting in settings)
+        outputs = value.shape[windows.axis]
+        found = _reach(layout, outputs, kernel, stride, padding, dilation)
+        if padding or found is None or (outputs - 1) * stride + dilation * (kernel - 1) >= layout.n:
+            return None
+        parts, layout = _fitted(windows, found.starts, found.width), found.layout
+        places = list(places)
+        places[dim] = [[k * dilation + stride * j for j in range(layout.width)] for k in range(kernel)]
+    seen = (layout.seen(fraction, windows.axis) for fraction in fractions)
+    return Windows(share(parts, places, seen), windows.axis, layout)
+
+
+pooled_forms.fill(_pooled)

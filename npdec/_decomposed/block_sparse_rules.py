@@ -15,27 +15,34 @@ import torch
 
 from npdec._decomposed.aliasing import shares_memory
 from npdec._decomposed.batching_rules import in_front, is_basic
-from npdec._decomposed.block_sparse import Layout, Windows
+from npdec._decomposed.block_sparse import Layout, Windows, linear_forms
 from npdec._decomposed.block_sparse_convolutions import Made, convolution
 from npdec._decomposed.call import Call
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.components import LinearCall, total
 from npdec._decomposed.registry import Trait
+from npdec._decomposed.size_limits import has_many
 from npdec._torch.functorch import vmap
 
-__all__ = [
-    "given_beside",
-    "linked",
-    "moved",
-    "reduced_axes",
-    "summed",
-    "total",
-]
-
+__all__ = ["given_beside", "linked", "reduced_axes"]
 
 Function = Callable[..., Any]
 
 
-def moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
+def _linear_forms(windows: Windows, at: LinearCall) -> Any:
+    """What a linear function makes of windows, alone or in a sum with others; of many as of entries, if it knows no
+    way."""
+    made = None
+    if not all(isinstance(c, (Windows, torch.Tensor)) for c in at.components):
+        pass
+    elif len(at.components) > 1:
+        made = _summed(at.call, at.components, at.value) if isinstance(at.value, torch.Tensor) else None
+    elif not at.endless:
+        made = _moved(at.call, at.places[0], windows, at.held, at.value)
+    given = windows.entries() if made is None and has_many(len(windows)) else None
+    return made if given is None else given.linear(at)
+
+
+def _moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
     """What the function makes of the windows of argument number `at`, the other decomposed ones held."""
     leaf, form = call.leaves[at], _form(call.traits)
     if form is None or leaf.place is not None:
@@ -70,29 +77,6 @@ def linked(call: Call, at: int, made: Any, value: Any) -> Any:
 
 def _part(function: Function, index: int | None) -> Function:
     return function if index is None else lambda components: function(components)[index]
-
-
-def total(terms: Sequence[Any]) -> Any:
-    """The sum of components, of which some may be windows; of lists of them, item by item."""
-    first, *rest = terms
-    if isinstance(first, list):
-        return [total(items) for items in zip(*terms, strict=True)]
-    for term in rest:
-        if isinstance(first, torch.Tensor) and isinstance(term, torch.Tensor):
-            first = first + term
-        elif isinstance(first, torch.Tensor):
-            first = term.added_to(first)
-        elif isinstance(term, torch.Tensor):
-            first = first.added_to(term)
-        elif isinstance(first, Entries) or isinstance(term, Entries):
-            first, term = (t if isinstance(t, Entries) else t.entries() for t in (first, term))
-            first = first.plus(term)
-        elif term.layout is first.layout and term.axis == first.axis:
-            first = first.like(first.parts + term.parts)
-        else:
-            dense = first.dense() if first.source is None else first.dense().clone()  # a view of what is the source's
-            first = term.layout.add(dense, term.parts.to(dense.dtype), term.axis)
-    return first
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -197,7 +181,7 @@ def _added(call: Call, place: int | str, windows: Windows, others: dict[int | st
     return windows.like(-parts if taken else parts)
 
 
-def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
+def _summed(call: Call, components: Sequence[Any], value: Any) -> Any:
     """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
     if not call.traits & (Trait.ADD | Trait.SUBTRACT) or len(components) != 2 or len(call.args) != 2 or call.kwargs:
         return None
@@ -205,7 +189,7 @@ def summed(call: Call, components: Sequence[Any], value: Any) -> Any:
         return None
     first, second = components
     if call.traits & Trait.SUBTRACT:
-        second = second.like(-second.parts) if isinstance(second, Windows) else -second
+        second = -second if isinstance(second, torch.Tensor) else second.negative()
     return total([first, second])
 
 
@@ -306,3 +290,6 @@ _FORMS: tuple[tuple[int, Callable[..., Made]], ...] = (
 @functools.cache
 def _form(traits: int) -> Callable[..., Made] | None:
     return next((form for trait, form in _FORMS if traits & trait), None)
+
+
+linear_forms.fill(_linear_forms)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
-from npdec._decomposed.block_sparse import Windows
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import sizes, sparse
+from npdec._decomposed.kept_components import sizes, stand_in
 from npdec._decomposed.parts import Decomposed
 from npdec._show import summary
 from npdec._torch.functorch import is_transformed
@@ -35,20 +31,16 @@ def described(tensor: Decomposed) -> list[str]:
 
 def _largest(tensor: Decomposed) -> str:
     labels = tensor.labels
-    found = sparse(tensor)
+    found = stand_in(tensor)
     if found is None and "components" not in vars(tensor):
         return summary.of_labels(labels)
-    numbers = math.prod(_kept(found) if found is not None else tensor.components.shape)
+    numbers = tensor.components.numel() if found is None else found.numel()
     if numbers > _MOST or not tensor.value.numel():
         return summary.of_labels(labels)
     if tensor.value.dim():
         return summary.of_sizes(labels, sizes(tensor).detach())
     components: torch.Tensor = tensor.components if found is None else found.dense()
     return summary.of_numbers(labels, components.tolist())
-
-
-def _kept(found: Windows | Entries) -> torch.Size:
-    return (found.parts if isinstance(found, Windows) else found.numbers).shape
 
 
 def _has_numbers(tensor: torch.Tensor) -> bool:

@@ -16,34 +16,42 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.parts import Decomposed
+from npdec._core.slots import Slot
+from npdec._decomposed.axes import lead, narrowed
+from npdec._decomposed.components import Components, LinearCall, Sparse
 from npdec._decomposed.pickling import Stored, safe
-from npdec._decomposed.size_limits import check_pairs, is_large, zeros
+from npdec._decomposed.size_limits import check_pairs, has_many, is_large, zeros
+from npdec._impl import _util
 
-__all__ = ["Entries"]
+__all__ = ["Entries", "blocks_of", "linear_forms"]
 
 _FEW = 8  # pairs of an element
 _SEVERAL = 64  # pairs that are sorted by their components wherever they are added up
+_ROW = 8  # elements of a component, from which on many are kept as blocks
 _COLUMN = 2**14  # pairs that are sorted together
+_TOGETHER = 2**14  # elements that are looked at together
+
+linear_forms: Slot[Callable[[Entries, LinearCall], Any]] = Slot("linear functions of entries")
+blocks_of: Slot[Callable[[Entries], Components | None]] = Slot("entries as blocks, if these are better")
 
 
 @safe
-class Entries:
+class Entries(Sparse):
     """Components (C, *S) by the `numbers` (K, *S) that may be other than zero, and the components that these are of:
-    `owners` (K, *S), from 1 on, 0 for none.
+    `owners` (K, *S), from 1 on, 0 for none."""
 
-    As `npdec._decomposed.block_sparse.Windows` they are true of a tensor as long as nobody has written to its
-    components, and know the tensor whose components theirs are a view of.
-    """
-
-    __slots__ = ("count", "noted", "numbers", "owners", "source", "version", "view")
+    __slots__ = ("count", "numbers", "owners")
 
     def __init__(self, numbers: torch.Tensor, owners: torch.Tensor, count: int) -> None:
+        super().__init__()
         self.numbers, self.owners, self.count = numbers, owners, count
-        self.noted: torch.Tensor | None = None
-        self.version = 0
-        self.source: Decomposed | None = None
-        self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+    @classmethod
+    def of(cls, components: torch.Tensor) -> Entries:
+        """The same components, an entry of each at each element."""
+        owners = torch.arange(1, len(components) + 1, device=components.device)
+        owners = owners.reshape(-1, *[1] * (components.ndim - 1)).expand(components.shape)
+        return cls(components, owners, len(components))
 
     def __len__(self) -> int:
         return self.count
@@ -65,9 +73,54 @@ class Entries:
     def requires_grad(self) -> bool:
         return self.numbers.requires_grad
 
-    def note(self, components: torch.Tensor) -> Entries:
-        self.noted, self.version = components, components._version
-        return self
+    @classmethod
+    def joined(cls, parts: list[Any], axis: int, known: Sequence[Any]) -> Entries:
+        count, width = len(parts[0]), max(len(part.numbers) for part in parts)
+        parts[:] = [part.wider(width) for part in parts]
+        owners = [part.owners for part in parts]
+        separate = [part.numbers for part in parts]
+        parts.clear()
+        numbers = torch.cat(separate, axis)
+        separate.clear()
+        for its in known:  # owners in common are known to be equal, too
+            if its.count == count and its.owners.shape == numbers.shape:
+                lengths = [part.shape[axis] for part in owners]
+                if all(map(torch.equal, owners, its.owners.split(lengths, axis))):
+                    return cls(numbers, its.owners, count)
+        return cls(numbers, torch.cat(owners, axis), count)
+
+    def best(self, components: torch.Tensor | None) -> Components | torch.Tensor:
+        """Blocks, where these are better; few components that have none are made."""
+        few, alone = not has_many(self.count), len(self.numbers) == 1
+        if not (few or (alone and self._has_whole_rows())):
+            return self
+        found = blocks_of.value(self) if alone else None
+        if found is None:
+            return (self.dense() if components is None else components) if few else self
+        if components is not None:
+            found.note(components)
+        return found
+
+    def _has_whole_rows(self) -> bool:
+        """Whether each component has, so that blocks serve many of them better."""
+        owners = narrowed(self.owners[0], self.ndim - 1)
+        return _ROW * owners.numel() <= self.numbers.numel() and owners.numel() == max(owners.shape, default=1)
+
+    def handed_on(self) -> Entries:
+        return self.like(self.numbers)
+
+    def numel(self) -> int:
+        return self.numbers.numel()
+
+    def is_finite(self) -> bool:
+        return bool(torch.isfinite(self.numbers).all())
+
+    def tensors(self) -> Sequence[torch.Tensor]:
+        return [self.numbers, self.owners]
+
+    def of_tensors(self, tensors: Sequence[torch.Tensor]) -> Entries:
+        numbers, owners = tensors
+        return Entries(numbers, owners, self.count)
 
     def like(self, numbers: torch.Tensor) -> Entries:
         """Other numbers of the same components, which broadcast with these."""
@@ -77,13 +130,32 @@ class Entries:
             owners = owners.reshape(len(owners), *[1] * missing, *owners.shape[1:]).expand(numbers.shape)
         return Entries(numbers, owners, self.count)
 
-    def times(self, factor: torch.Tensor) -> Entries:
-        """Each element times a number of its own; the factor has the shape of the value, or more axes before those."""
-        numbers, missing = self.numbers, factor.ndim + 1 - self.numbers.ndim
-        if missing > 0:
-            numbers = numbers.reshape(len(numbers), *[1] * missing, *numbers.shape[1:])
-        check_pairs(len(numbers) * factor.numel(), self.made() + factor.numel())
-        return self.like(numbers * factor)
+    def each_row(self, function: Callable[..., Any], leading: int, *others: torch.Tensor | None) -> Any:
+        """Of functions of each element alone: what has no entry is zero, and stays so."""
+        if leading < self.ndim - 1:
+            return super().each_row(function, leading, *others)
+        numbers = lead(self.numbers, leading)
+        size = math.prod(torch.broadcast_shapes(numbers.shape[1:], *[t.shape for t in others if t is not None]))
+        check_pairs(len(numbers) * size, self.made() + size)
+        return self.like(function(numbers, *others))
+
+    def each_column(self, function: Callable[..., Any], *others: torch.Tensor) -> Entries:
+        """With others, which say what belongs to each element, of some elements after the other: the function may take
+        a dozen tensors of their size."""
+        together = not others or len(self.numbers) > _FEW or any(t.shape != self.shape[1:] for t in others)
+        if together or self.numbers[0].numel() <= _TOGETHER:
+            one = self.apart()
+            return one.like(function(one.numbers, *others))
+        flat, numbers = [t.reshape(-1) for t in others], None
+        with _util.saying_once():
+            for i in range(0, self.numbers[0].numel(), _TOGETHER):
+                here = slice(i, i + _TOGETHER)
+                made = function(self.columns(i, _TOGETHER).apart().numbers, *[t[here] for t in flat])
+                if numbers is None:
+                    numbers = made.new_empty(self.numbers.shape)
+                numbers.flatten(1)[:, here] = made
+        assert numbers is not None
+        return self.like(numbers)
 
     def made(self) -> int:
         """How many pairs there are in memory: those of what broadcasts once."""
@@ -181,10 +253,6 @@ class Entries:
         made = numbers.new_zeros((kept, *numbers.shape[1:])).scatter_add_(0, rank, numbers)
         return Entries(made, torch.zeros_like(owners[:kept]).scatter_(0, rank, owners), self.count)
 
-    def added_to(self, components: torch.Tensor) -> torch.Tensor:
-        """The sum with other components, which stay as they are."""
-        return components + self.dense()
-
     def moved(self, function: Callable[[torch.Tensor], Any], same: Callable[[torch.Tensor], Any]) -> Any:
         """What a function makes of them that takes elements elsewhere: `function` of numbers, `same` of owners."""
         numbers, owners = function(self.numbers), same(self.owners)
@@ -271,8 +339,18 @@ class Entries:
         around = [0, 0] * (self.numbers.ndim - 1) + [0, more]
         return Entries(F.pad(self.numbers, around), F.pad(self.owners, around), self.count)
 
-    def plus(self, other: Entries, negative: bool = False) -> Any:
-        """The sum of both, of one shape; or the difference."""
+    def entries(self) -> Entries:
+        return self
+
+    def linear(self, at: LinearCall) -> Any:
+        return linear_forms.value(self, at)
+
+    def plus(self, other: Components, negative: bool = False) -> Any:
+        """The sum of both, of one shape; or the difference. None where the other has no entries."""
+        given: Entries | None = other.entries()
+        return None if given is None else self._plus(given, negative)
+
+    def _plus(self, other: Entries, negative: bool) -> Any:
         mine, its = self.owners, other.owners
         if mine.shape == its.shape and (mine is its or torch.equal(mine, its)):
             return self.like(self.numbers - other.numbers if negative else self.numbers + other.numbers)

@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.block_sparse import Windows
 from npdec._decomposed.block_sparse_rules import given_beside, linked, reduced_axes
 from npdec._decomposed.call import Call
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.components import LinearCall
+from npdec._decomposed.entries import Entries, linear_forms
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.size_limits import check_pairs, is_large
+from npdec._decomposed.size_limits import check_pairs, has_many, is_large
 
-__all__ = ["moved"]
-
-Function = Callable[..., Any]
+__all__: list[str] = []
 
 
-def moved(
-    call: Call, function: Function, components: Sequence[Any], value: Any, places: Sequence[int], held: Any, dense: Any
-) -> Any:
-    """As `_moved`; what is a view has components that are views."""
-    made = _moved(call, function, components, value, places, held, dense)
-    return linked(call, places[0], made, value) if len(places) == 1 else made
-
-
-def _moved(
-    call: Call, function: Function, components: Sequence[Any], value: Any, places: Sequence[int], held: Any, dense: Any
-) -> Any:
-    """What the function makes of components of which at least one is known by entries; None if it knows no way.
-
-    `dense` is what makes it of tensors: called with the call, the function, the tensors, the value, places and held.
-    """
-    traits, ndim = call.traits, getattr(value, "ndim", 0)
-    if any(not isinstance(c, (Entries, Windows)) for c in components):
+def _linear_forms(entries: Entries, at: LinearCall) -> Any:
+    """What a linear function makes of components of which some are known by entries; None if it knows no way. What is a
+    view has components that are views."""
+    if not has_many(len(entries)) or at.endless:
         return None
-    given = [c.entries() if isinstance(c, Windows) else c for c in components]
+    given = [None if isinstance(c, torch.Tensor) else c.entries() for c in at.components]
+    made = None if any(c is None for c in given) else _moved(at, given)
+    return linked(at.call, at.places[0], made, at.value) if len(at.places) == 1 else made
+
+
+def _moved(at: LinearCall, given: Sequence[Any]) -> Any:
+    call, function, value, places, held, dense = at.call, at.function, at.value, at.places, at.held, at.stacked
+    traits, ndim = call.traits, getattr(value, "ndim", 0)
     first = given[0]
     if traits & Trait.ADD_AT:
         return _added_up(call, given, value, places, held)
@@ -161,3 +153,6 @@ def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
         return None
     wide = entries.moved(lambda t: t.unsqueeze(-1), lambda t: t.unsqueeze(-1))
     return wide.like(wide.numbers * matrix).reduced([-2])
+
+
+linear_forms.fill(_linear_forms)

@@ -20,15 +20,14 @@ import torch
 from npdec._decomposed.aliasing import family
 from npdec._decomposed.batching_rules import in_front, is_basic
 from npdec._decomposed.call import Call
-from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.components import Components, LinearCall, Use
 from npdec._decomposed.parts import Views
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.getitem_impl import full_key
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
-__all__ = ["LARGE", "Deferred", "deferred", "lazy", "moved"]
+__all__ = ["LARGE", "Deferred", "deferred"]
 
 LARGE = 2**14  # numbers in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
@@ -36,11 +35,13 @@ _WIDE = 8  # how many times as long rows before or after the product may be, or 
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
 
 
-class Deferred:
+class Deferred(Components):
     """The components `rest + rows @ matrix`, not yet made: rows (C, *S, k), a matrix (k, n) or vector (k,), and the
     rest (C, *S, n) or None. `lenders` are the tensors whose components the rows and the rest are."""
 
     __slots__ = ("__weakref__", "lenders", "made", "matrix", "rest", "rows", "versions")
+
+    uses = Use.LINEAR
 
     def __init__(
         self, rows: torch.Tensor, matrix: torch.Tensor, rest: torch.Tensor | None, lenders: Sequence[Views]
@@ -51,26 +52,26 @@ class Deferred:
         for views in lenders:
             views.lend(self)
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    @classmethod
+    def of(cls, components: torch.Tensor) -> Deferred:
+        """The same components, times a matrix of ones and zeros."""
+        n = components.shape[-1]
+        return cls(components, torch.eye(n, dtype=components.dtype, device=components.device), None, [])
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the components."""
-        return (*self.rows.shape[:-1], *self.matrix.shape[1:])
+        return (*self.rows.shape[:-1], *self.matrix.shape[1:]) if self.made is None else tuple(self.made.shape)
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.rows.dtype
+        return self.rows.dtype if self.made is None else self.made.dtype
 
-    def merged(self, owners: Sequence[int], count: int) -> torch.Tensor:
-        """The components of `count` labels, of which each of these becomes one, or a part of one."""
-        made = self.dense()
-        index = torch.tensor(owners, dtype=torch.int64, device=made.device)
-        return made.new_zeros((count, *made.shape[1:])).index_add(0, index, made)
+    def is_true(self, components: torch.Tensor | None) -> bool:
+        return components is None and self.made is None
 
-    def note(self, components: torch.Tensor) -> None:
-        """Who has made the components needs this no more."""
+    def linear(self, at: LinearCall) -> Any:
+        return _moved(at.call, at.components, at.value)
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S, n)."""
@@ -84,10 +85,6 @@ class Deferred:
                     self.made = self._product()
             self.rows = self.matrix = self.rest = None  # type: ignore[assignment]
         return self.made
-
-    def magnitude(self) -> torch.Tensor:
-        """The sum of the magnitudes of the components, (*S, n)."""
-        return self.dense().abs().sum(0)
 
     def check(self) -> None:
         """Raise RuntimeError if what it is to be made of is no longer what it was."""
@@ -116,14 +113,6 @@ def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
     return 2 * rows.numel() >= k * k and (2 * n <= k <= _WIDE * n or _WIDE * k <= n)
 
 
-def lazy(tensor: DecomposedTensor) -> Any:
-    """What stands for the tensor's components (windows, entries, or what they are to be), if they are not made."""
-    kept = None if tracing() else tensor.windows  # on which no graph is to depend
-    if type(kept) is Deferred:
-        return kept if "components" not in vars(tensor) and kept.made is None else None
-    return sparse(tensor)
-
-
 def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
     """The product of components with a constant matrix that the call is, put off; None if it is not worth it."""
     if tracing() or not call.traits & Trait.PRODUCT or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
@@ -149,7 +138,7 @@ def _is_plain(*tensors: torch.Tensor) -> bool:
     )
 
 
-def moved(call: Call, components: Sequence[Any], value: Any) -> Any:
+def _moved(call: Call, components: Sequence[Any], value: Any) -> Any:
     """What the function makes of components of which at least one is put off; None if it takes all of the product."""
     if not isinstance(value, torch.Tensor) or len(components) != len(call.leaves) or not _is_plain():
         return None

@@ -10,7 +10,8 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from npdec._decomposed.kept_components import sizes, unmade
+from npdec._decomposed.components import Use
+from npdec._decomposed.kept_components import sizes, stand_in
 from npdec._decomposed.parts import Decomposed, Labels
 from npdec._torch.tracing import refuse_trace
 
@@ -67,7 +68,7 @@ def top(self: T, k: int = 5, other: Hashable = "other") -> T:
 
 def _merged(self: T, index: Sequence[int], labels: Labels) -> T:
     """The same with components merged: component i becomes, or is a part of, that of number index[i]."""
-    windows, cls = unmade(self), cast(Any, type(self))
+    windows, cls = stand_in(self, Use.SUMS), cast(Any, type(self))
     if windows is not None:
         return cls(self.value, self.residual, windows.merged(index, len(labels)), labels, self.whole)
     components: torch.Tensor = self.components

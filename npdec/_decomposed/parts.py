@@ -8,28 +8,12 @@ from weakref import WeakSet, ref
 
 import torch
 
+from npdec._decomposed.components import Components
 from npdec._torch.interrupts import Step
 
-__all__ = ["Decomposed", "Labels", "LazyComponents", "Views"]
+__all__ = ["Decomposed", "Labels", "Views"]
 
 Labels = tuple[Hashable, ...]
-
-
-class LazyComponents(Protocol):
-    """What stands for components (C, *S) that are not made yet: all that a decomposed tensor needs to know of it.
-
-    `dense` makes them, and `note` gets them, once they are; what `note` gives is kept beside them from then on.
-    """
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """The shape of the components."""
-
-    def dense(self) -> torch.Tensor:
-        """The components."""
-
-    def note(self, components: torch.Tensor) -> LazyComponents | None:
-        """What these components, made by `dense`, are known to be."""
 
 
 class Decomposed(Protocol):
@@ -40,7 +24,7 @@ class Decomposed(Protocol):
     components: Any
     labels: Labels
     whole: bool
-    windows: LazyComponents | None
+    windows: Components | None
     views: Views | None
 
     @property
@@ -69,7 +53,7 @@ class Views(list["ref[Any]"]):
         )
         self.others: Sequence[Any] = ()
 
-    def lend(self, product: LazyComponents) -> None:
+    def lend(self, product: Components) -> None:
         if self.borrowers is None:
             self.borrowers = WeakSet()
         self.borrowers.add(product)

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.components import Components, Use
+from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.registry import Trait, traits_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
@@ -33,20 +33,20 @@ def _is_elementwise(func: Any, rule: Any) -> bool:
 
 def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the rule answers, in pieces along an axis that are put together; None if the call is no such one, or gives
-    components that are no entries."""
+    components that do not lie in memory as the elements do."""
     if not _is_elementwise(func, rule):
         return None
-    given: dict[int, Entries] = {}
+    given: dict[int, Components] = {}
     shapes: list[torch.Size] = []
     reverse = False
     for arg in (*args, *kwargs.values()):
         if type(arg) is DecomposedTensor:
-            found = None if arg.whole else sparse(arg)
-            if isinstance(found, Entries):
+            found = None if arg.whole else stand_in(arg)
+            if found is not None and found.tensors() is not None:
                 given[id(arg)] = found
             elif arg.whole:
                 reverse = True
-            else:  # windows are left as they are
+            else:  # blocks are left as they are
                 return None
         if isinstance(arg, torch.Tensor):
             shapes.append(_plain(arg).shape)
@@ -73,8 +73,7 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
             cut: Any = arg.components.narrow(own + 1, start, length)
         else:
             its = given[id(arg)]
-            numbers, owners = (part.narrow(own + 1, start, length) for part in (its.numbers, its.owners))
-            cut = Entries(numbers, owners, its.count)
+            cut = its.of_tensors([part.narrow(own + 1, start, length) for part in its.tensors() or ()])
         return DecomposedTensor(value, residual, cut, arg.labels, arg.whole)
 
     made: list[list[DecomposedTensor]] = []
@@ -85,7 +84,7 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
                 func, [piece(arg, start) for arg in args], {k: piece(arg, start) for k, arg in kwargs.items()}
             )
             items = list(answer) if isinstance(answer, tuple) else [answer]
-            if not all(_has_entries(item, reverse) for item in items):
+            if not all(_is_in_tensors(item, reverse) for item in items):
                 return None
             made.append(items)
             if not start:  # before there are more of the pieces, as its own steps take memory too
@@ -102,14 +101,15 @@ def _plain(arg: Any) -> Any:
     return arg.value if type(arg) is DecomposedTensor else arg
 
 
-def _has_entries(item: Any, reverse: bool) -> bool:
+def _is_in_tensors(item: Any, reverse: bool) -> bool:
     if type(item) is not DecomposedTensor or item.whole is not reverse:
         return False
-    return reverse or (type(item.windows) is Entries and "components" not in vars(item))
+    found: Any = None if "components" in vars(item) else item.windows
+    return reverse or (found is not None and Use.LAW in found.uses and found.tensors() is not None)
 
 
 def _together(
-    value: torch.Tensor, pieces: list[DecomposedTensor], axis: int, given: dict[int, Entries]
+    value: torch.Tensor, pieces: list[DecomposedTensor], axis: int, given: dict[int, Components]
 ) -> DecomposedTensor:
     first, residuals = pieces[0], [piece.residual for piece in pieces]
     labels, reverse = first.labels, first.whole
@@ -120,17 +120,8 @@ def _together(
     residuals.clear()
     if reverse:
         return DecomposedTensor(value, residual, torch.cat(parts, axis + 1), labels, True)
-    width, count = max(len(part.numbers) for part in parts), len(labels)
-    parts = [part.wider(width) for part in parts]
-    owners = [part.owners for part in parts]
-    separate = [part.numbers for part in parts]
-    parts.clear()
-    numbers = torch.cat(separate, axis + 1)
-    separate.clear()
-    for its in given.values():  # owners in common need no memory, and are known to be equal
-        if its.count == count and its.owners.shape == numbers.shape and _are_parts(owners, its.owners, axis + 1):
-            return DecomposedTensor(value, residual, Entries(numbers, its.owners, count), labels)
-    return DecomposedTensor(value, residual, Entries(numbers, torch.cat(owners, axis + 1), count), labels)
+    kind = type(parts[0])
+    return DecomposedTensor(value, residual, kind.joined(parts, axis + 1, list(given.values())), labels)
 
 
 def _joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
@@ -152,13 +143,3 @@ def _row_once(part: torch.Tensor, axis: int) -> torch.Tensor:
     if part.is_floating_point() and bool((torch.signbit(part) != torch.signbit(row)).any()):
         return part
     return row.clone().expand(part.shape) if not part.is_complex() else part
-
-
-def _are_parts(parts: Sequence[torch.Tensor], whole: torch.Tensor, axis: int) -> bool:
-    start = 0
-    for part in parts:
-        own = whole.narrow(axis, start, part.shape[axis])
-        start += part.shape[axis]
-        if part.shape != own.shape or not torch.equal(part, own):
-            return False
-    return True

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.kept_components import sparse, summed
+from npdec._decomposed.components import Source, Use
+from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.parts import Views
 from npdec._decomposed.tensor import DecomposedTensor, Labels, places_of
-from npdec._decomposed.vjp_components import Pulled, Source
 from npdec._torch.functorch import is_transformed
 
 __all__ = ["as_whole", "may_be_pulled"]
@@ -33,24 +33,20 @@ def may_be_pulled(tensor: DecomposedTensor) -> bool:
         return False
     if is_transformed():
         return False
-    components = tensor.windows if "components" not in vars(tensor) else tensor.components
-    on_graph = getattr(components, "requires_grad", False) and type(components) is not Pulled
-    return not (on_graph or tensor.value.requires_grad or tensor.residual.requires_grad)
+    components: Any = tensor.windows if "components" not in vars(tensor) else tensor.components
+    return not (components.requires_grad or tensor.value.requires_grad or tensor.residual.requires_grad)
 
 
 def as_whole(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
     """The tensor in reverse mode, and what the graph of its components begins at."""
-    kept: Any = tensor.windows
-    equal = tensor.labels == labels
-    if type(kept) is Pulled and "components" not in vars(tensor):
-        moved = kept if equal else kept.merged(places_of(tensor.labels, labels), len(labels))
-        total, sources = moved.total, list(moved.sources)
+    places = range(len(labels)) if tensor.labels == labels else places_of(tensor.labels, labels)
+    index = torch.tensor(places, dtype=torch.int64, device=tensor.value.device)
+    given = stand_in(tensor, Use.SUMS)
+    if given is None:
+        total = tensor.components.sum(0).detach().requires_grad_()
+        sources = [Source(total, tensor.components, index)]
     else:
-        total = summed(tensor).detach().clone().requires_grad_()
-        places = list(range(len(labels))) if equal else places_of(tensor.labels, labels)
-        given = sparse(tensor)
-        components = tensor.components if given is None else given
-        sources = [Source(total, components, torch.tensor(places, dtype=torch.int64, device=total.device))]
+        total, sources = given.on_graph(index)
     made = DecomposedTensor(tensor.value, tensor.residual, total.unsqueeze(0), _ALL, whole=True)
     made.views = _ReadOnly([made])
     return made, sources

@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.components import Components, Source
 from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.reverse_stand_ins import as_whole, may_be_pulled
 from npdec._decomposed.size_limits import is_large
-from npdec._decomposed.tensor import DecomposedTensor, Labels, places_of
-from npdec._decomposed.vjp_components import Pulled, Source
+from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, places_of
+from npdec._decomposed.vjp_components import Pulled
 from npdec._torch.tracing import tracing
 
 __all__ = ["Shared", "gathered"]
@@ -34,31 +34,27 @@ class Shared:
 
     __slots__ = ("changes", "kept", "labels")
 
-    def __init__(self, kept: Entries | Pulled, labels: Labels) -> None:
+    def __init__(self, kept: Components, labels: Labels) -> None:
         self.kept, self.labels = kept, labels
         self.changes: list[tuple[torch.Tensor, dict[str, Any]]] = []
 
-    def seen(self, value: torch.Tensor) -> Entries | Pulled:
+    def seen(self, value: torch.Tensor) -> Components:
         """Those of a tensor over the memory."""
-        kept = self.kept
-        if isinstance(kept, Entries):
-            return Entries(_like(kept.numbers, value), _like(kept.owners, value, signed=False), kept.count)
         with torch.inference_mode(False), torch.enable_grad():
-            return Pulled(_like(kept.total[None], value).squeeze(0), kept.sources, kept.count)
+            return self.kept.of_tensors([_like(flat, value) for flat in self.kept.tensors() or ()])
 
     def write(self, held: DecomposedTensor, its: DecomposedTensor | None, writing: Callable[..., Any]) -> None:
         """What `writing` writes of components into components, of a tensor into `held`; nothing, as zeros, if None."""
-        kept, given = self.kept, None if its is None else _entries(its, self.labels)
-        if isinstance(kept, Entries) and (its is None or given is not None):
+        kept, given = self.kept.entries(), None if its is None else _entries(its, self.labels)
+        if kept is not None and (its is None or given is not None):
             if given is not None:
                 width = max(len(kept.numbers), len(given.numbers))
                 kept, given = kept.wider(width), given.wider(width)
-            made = Entries(kept.numbers, kept.owners, kept.count)
-            _do(writing(_like(made.numbers, held.value), None if given is None else given.numbers))
-            _do(writing(_like(made.owners, held.value, signed=False), None if given is None else given.owners))
-            self.kept = made
+            _do(writing(_like(kept.numbers, held.value), None if given is None else given.numbers))
+            _do(writing(_like(kept.owners, held.value), None if given is None else given.owners))
+            self.kept = kept.of_tensors(kept.tensors())
         else:
-            total, sources = _summed(kept)
+            total, sources = self.kept.on_graph(torch.arange(len(self.labels), device=held.value.device))
             with torch.inference_mode(False), torch.enable_grad():
                 total = total.clone()
                 row = None
@@ -66,16 +62,17 @@ class Shared:
                     whole, more = as_whole(its, self.labels)
                     row, sources = whole.components, [*sources, *more]
                 _do(writing(_like(total[None], held.value), row))
-            self.kept = Pulled(total, list({id(s.sum): s for s in sources}.values()), kept.count)
+            self.kept = Pulled(total, list({id(s.sum): s for s in sources}.values()), len(self.labels))
         held.windows = self.seen(held.value)
         for value, attributes in self.changes:
             attributes["windows"] = self.seen(value)
 
     def agrees(self, tensor: DecomposedTensor) -> bool:
         """Whether a tensor over the memory has these components, also of elements that are one there."""
-        seen: Any = self.seen(tensor.value)
-        if isinstance(seen, Pulled):
-            return _is_same(seen.total.detach(), as_whole(tensor, self.labels)[0].components.detach().squeeze(0))
+        here = self.seen(tensor.value)
+        seen = here.entries()
+        if seen is None:
+            return _is_same(here.sum(), as_whole(tensor, self.labels)[0].components.detach().squeeze(0))
         given = _entries(tensor, self.labels)
         if given is None:
             return False
@@ -93,31 +90,22 @@ def _do(step: tuple[Any, ...]) -> None:
     function(*args)
 
 
-def _like(flat: torch.Tensor, value: torch.Tensor, signed: bool = True) -> torch.Tensor:
+def _like(flat: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """The view of `flat` (K, L) that a value is of its memory."""
     size, steps = (len(flat), *value.shape), (flat.stride(0), *value.stride())
     made = flat.as_strided(size, steps, flat.storage_offset() + value.storage_offset())
-    made = made.conj() if signed and value.is_conj() else made
-    return torch._neg_view(made) if signed and value.is_neg() else made
-
-
-def _summed(kept: Entries | Pulled) -> tuple[torch.Tensor, list[Source]]:
-    if isinstance(kept, Pulled):
-        return kept.total, list(kept.sources)
-    total = kept.sum().detach().requires_grad_()
-    return total, [Source(total, kept, torch.arange(kept.count, device=total.device))]
+    if not carries(flat.dtype):
+        return made
+    made = made.conj() if value.is_conj() else made
+    return torch._neg_view(made) if value.is_neg() else made
 
 
 def _entries(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
     """The components of a tensor as entries, under these labels, if they are that or few."""
-    found: Any = sparse(tensor)
-    if isinstance(found, Windows):
-        found = found.entries()
-    elif found is None and len(tensor.labels) <= _FEW:
-        components = tensor.components
-        owners = torch.arange(1, len(components) + 1, device=components.device)
-        owners = owners.reshape(-1, *[1] * tensor.value.ndim).expand(components.shape)
-        found = Entries(components, owners, len(components))
+    given = stand_in(tensor)
+    found: Entries | None = None if given is None else given.entries()
+    if found is None and len(tensor.labels) <= _FEW:
+        found = Entries.of(tensor.components)
     if found is None or tensor.labels == labels:
         return found
     return found.merged(places_of(tensor.labels, labels), len(labels))
@@ -150,7 +138,7 @@ def gathered(
             assert its is not None
             place, wide = (slice(None), *each_once(member.value)), its.wider(width)
             _like(numbers, member.value)[place].copy_(wide.numbers[place])
-            _like(owners, member.value, signed=False)[place].copy_(wide.owners[place])
+            _like(owners, member.value)[place].copy_(wide.owners[place])
         return Shared(Entries(numbers, owners, len(labels)), labels)
     sources: dict[int, Source] = {}
     with torch.inference_mode(False), torch.enable_grad():

@@ -16,8 +16,9 @@ import torch
 
 from npdec._core.slots import Slot
 from npdec._decomposed import kept_components, merging
+from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described
-from npdec._decomposed.parts import Labels, LazyComponents, Views
+from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._impl._storage import laid_out_alike
@@ -102,12 +103,12 @@ class DecomposedTensor(torch.Tensor):
 
     value: torch.Tensor
     residual: torch.Tensor
-    components: Any = kept_components.Components()  # a tensor; made of the windows when first read, if it has those
+    components: Any = kept_components.MadeOnce()  # a tensor; made of the windows when first read, if it has those
     labels: Labels
     whole: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
-    windows: LazyComponents | None = None
+    windows: Components | None = None
     origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
@@ -117,7 +118,7 @@ class DecomposedTensor(torch.Tensor):
         cls,
         value: torch.Tensor,
         residual: torch.Tensor,
-        components: torch.Tensor | LazyComponents,
+        components: torch.Tensor | Components,
         labels: Labels,
         whole: bool = False,
     ) -> DecomposedTensor:
@@ -304,20 +305,21 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     return full.index_copy(0, index, components)
 
 
-def align(
-    parts: Sequence[DecomposedTensor], lazy: Callable[[DecomposedTensor], Any] | None = None
-) -> tuple[Labels, list[Any]]:
-    """The union of the labels, and the components of each tensor under it, or what `lazy` gives in their place."""
+def align(parts: Sequence[DecomposedTensor], use: Use | None = None) -> tuple[Labels, list[Any]]:
+    """The union of the labels, and the components of each tensor under it: tensors, or what stands for them if that is
+    good for the use."""
     labels = parts[0].labels if len(parts) == 1 else union(parts)
-    return labels, [_under(part, labels, lazy) for part in parts]
+    return labels, [_under(part, labels, use) for part in parts]
 
 
-def _under(part: DecomposedTensor, labels: Labels, lazy: Callable[[DecomposedTensor], Any] | None) -> Any:
+def _under(part: DecomposedTensor, labels: Labels, use: Use | None) -> Any:
     equal = _are_equal(part.labels, labels)
-    kept = None if lazy is None or not (equal or has_many(len(labels))) else lazy(part)
-    if kept is None:
+    found = None
+    if use is not None and part.windows is not None and (equal or has_many(len(labels))):
+        found = kept_components.stand_in(part, use)
+    if found is None:
         return expand_components(part.components, part.labels, labels)
-    return kept if equal else kept.merged(places_of(part.labels, labels), len(labels))
+    return found if equal else found.merged(places_of(part.labels, labels), len(labels))
 
 
 def places_of(labels: Labels, wanted: Labels) -> list[int]:

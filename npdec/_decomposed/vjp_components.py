@@ -9,47 +9,21 @@ for each element that is read, gives the contributions to that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
 import torch
 
+from npdec._decomposed.components import Components, Source, Use
 from npdec._decomposed.size_limits import check, zeros
 
-__all__ = ["Pulled", "Source"]
+__all__ = ["Pulled"]
 
 
-class Source(NamedTuple):
-    """What a result was computed from: the sum (*S) of its components, where the graph begins; the components, a tensor
-    (C, *S), windows or entries; and which component of the result each of them is a part of, (C,)."""
-
-    sum: torch.Tensor
-    components: Any
-    places: torch.Tensor
-
-    def contracted(self, weights: torch.Tensor) -> torch.Tensor:
-        """The sum over all elements of each component (C,), with the gradient of a real number as weights."""
-        weights = weights.conj()  # the gradient by u + iv is du + i dv, and the share the real product
-        given = self.components
-        if isinstance(given, torch.Tensor):
-            flat = given.reshape(len(given), -1)
-            if not bool(torch.isfinite(self.sum).all()):  # what is not reached contributes nothing, be it infinite
-                flat = torch.where(weights.reshape(-1) == 0, 0, flat)
-            made: torch.Tensor = flat @ weights.reshape(-1).to(flat.dtype)
-        else:
-            made = given.contracted(weights)
-        return made.real if made.is_complex() else made
-
-    def part(self, i: int) -> torch.Tensor:
-        """Component i of the result, of what it was computed from: shape (*S)."""
-        own, given = self.places == i, self.components
-        made: torch.Tensor = given[own].sum(0) if isinstance(given, torch.Tensor) else given.part(own)
-        return made
-
-
-class Pulled:
+class Pulled(Components):
     """Components (C, *S) by their sum (*S), on a graph that begins at those of the `sources`."""
 
     __slots__ = ("count", "sources", "total")
+
+    uses = Use.SUMS
 
     def __init__(self, total: torch.Tensor, sources: Sequence[Source], count: int) -> None:
         self.total, self.sources, self.count = total, sources, count
@@ -66,8 +40,21 @@ class Pulled:
     def dtype(self) -> torch.dtype:
         return self.total.dtype
 
-    def note(self, components: torch.Tensor) -> None:
-        """Who has made the components needs this no more."""
+    @classmethod
+    def of(cls, components: torch.Tensor) -> Pulled:
+        """The same components, with which nothing has been done yet."""
+        total = components.sum(0).requires_grad_()
+        places = torch.arange(len(components), device=components.device)
+        return cls(total, [Source(total, components, places)], len(components))
+
+    def on_graph(self, places: torch.Tensor) -> tuple[torch.Tensor, list[Source]]:
+        return self.total, [source._replace(places=places[source.places]) for source in self.sources]
+
+    def tensors(self) -> Sequence[torch.Tensor]:
+        return [self.total[None]]
+
+    def of_tensors(self, tensors: Sequence[torch.Tensor]) -> Pulled:
+        return Pulled(tensors[0].squeeze(0), self.sources, self.count)
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
@@ -98,8 +85,8 @@ class Pulled:
 
     def merged(self, owners: Sequence[int], count: int) -> Pulled:
         """The same of `count` components, of which each of these becomes one, or a part of one."""
-        new = torch.as_tensor(owners, dtype=torch.int64, device=self.total.device)
-        return Pulled(self.total, [s._replace(places=new[s.places]) for s in self.sources], count)
+        places = torch.as_tensor(owners, dtype=torch.int64, device=self.total.device)
+        return Pulled(*self.on_graph(places), count)
 
     def _rows(self) -> Iterator[torch.Tensor]:
         """The components (C,) of each element."""

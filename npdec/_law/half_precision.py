@@ -99,7 +99,9 @@ def _decomposed(args: Any) -> Iterator[DecomposedTensor]:
 def _is_finite(tensor: DecomposedTensor) -> bool:
     """Whether the contributions are finite; those that are still to be made count as such."""
     given = tensor.windows
-    numbers = tensor.components if given is None else getattr(given, "parts", getattr(given, "numbers", None))
-    if numbers is None or not numbers.numel():
+    if given is not None:
+        return given.dtype is not torch.float16 or given.is_finite()
+    numbers = tensor.components
+    if not numbers.numel():
         return True
     return numbers.dtype is not torch.float16 or all(map(math.isfinite, torch.aminmax(numbers.detach())))

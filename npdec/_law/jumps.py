@@ -15,18 +15,15 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import sparse
+from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite, warn_missing
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
 __all__ = ["moved", "share_of_jump", "stepped"]
 
-_TOGETHER = 2**14  # elements of many components that are looked at together
 _ROUNDINGS = 32  # between a step and the sum of all of its components
 
 
@@ -46,11 +43,17 @@ def share_of_jump(
     makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components
     cancel.
     """
-    if isinstance(components, Entries):  # what has no entry is zero, and takes no share
-        if slope is None and components.shape[1:] == difference.shape and difference.numel() > _TOGETHER:
-            return _in_parts(name, difference, step, size, components)
-        one = components.apart()
-        return one.like(share_of_jump(name, difference, step, size, one.numbers, slope))
+    if not isinstance(components, torch.Tensor):  # what is left out is zero, and takes no share
+        if slope is None:
+            shape = difference.shape
+            parts = (part.expand(shape) for part in (difference, step, size))
+            alone = components.each_column(
+                lambda c, change, step, size: share_of_jump(name, change, step, size, c), *parts
+            )
+        else:
+            alone = components.each_column(lambda c: share_of_jump(name, difference, step, size, c, slope))
+        if alone is not None:
+            return alone
     total, gross = moved(components)
     rest = step.detach() - total
     info = torch.finfo(gross.dtype)
@@ -95,20 +98,6 @@ def share_of_jump(
     return torch.where(rare, shared, _times(dense, multiplier, False))
 
 
-def _in_parts(
-    name: str | None, difference: torch.Tensor, step: torch.Tensor, size: torch.Tensor, components: Entries
-) -> Entries:
-    """`share_of_jump` of some elements after the other."""
-    numbers = torch.empty_like(components.numbers, memory_format=torch.contiguous_format)
-    change, moves, sizes = (part.expand(difference.shape).reshape(-1) for part in (difference, step, size))
-    with _util.saying_once():
-        for i in range(0, difference.numel(), _TOGETHER):
-            here = slice(i, i + _TOGETHER)
-            given = components.columns(i, _TOGETHER).apart().numbers
-            numbers.flatten(1)[:, here] = share_of_jump(name, change[here], moves[here], sizes[here], given)
-    return components.like(numbers)
-
-
 def _of_rounding(
     multiplier: torch.Tensor,
     difference: torch.Tensor,
@@ -136,7 +125,7 @@ def stepped(
 ) -> DecomposedTensor:
     """A boolean or an integer that changes by jumps as the number `moving` does. `size` is the magnitude of the numbers
     whose rounding errors are in that."""
-    given = sparse(moving) or moving.components
+    given = stand_in(moving) or moving.components
     with no_graph(moving.whole):
         dtype = moving.value.real.dtype  # torch.compile does not trace to_real
         jump = value.to(dtype) - residual.to(dtype)
@@ -160,7 +149,7 @@ def moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:
 def _times(components: Any, multiplier: torch.Tensor, finite: bool) -> Any:
     """The product; nothing comes of what is multiplied with zero, though it be infinite."""
     if not isinstance(components, torch.Tensor):
-        if finite and components.parts.ndim == multiplier.ndim + 1:
+        if finite:
             return components.times(multiplier)
         components = components.dense()
     made = lead(components, multiplier.ndim) * multiplier

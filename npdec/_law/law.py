@@ -17,12 +17,11 @@ import torch
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._decomposed import completeness
 from npdec._decomposed.axes import lead
-from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.broadcast_residuals import spread
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import places_beside
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import entries, sparse
+from npdec._decomposed.components import Use, total
+from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.registry import Rule, Trait, mean_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
@@ -73,7 +72,7 @@ def pointwise(call: Call) -> Any:
             if call.leaves[0].tag != "Stepwise" or conditions_are_frozen():
                 return places_beside(name_of(call.func), value, base)
             return stepped(name_of(call.func), value, base, tensor, tensor.value.abs() + tensor.residual.abs())
-        given = sparse(tensor) if rule is affine and not tensor.whole else None
+        given = stand_in(tensor) if rule is affine and not tensor.whole else None
         given = tensor.components if given is None else given
         residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
         return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
@@ -87,7 +86,7 @@ def two_orders(call: Call) -> Any:
     """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
     once, and the two orders are averaged, which is the Shapley value of the two."""
     a, b = call.tensors
-    labels, (c_a, c_b) = align([a, b], None if call.whole else entries)
+    labels, (c_a, c_b) = align([a, b], None if call.whole else Use.LAW)
     name = name_of(call.func)
     with no_graph(call.whole):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
@@ -144,18 +143,17 @@ def pointwise_in_all(call: Call) -> Any:
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
             means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
             means = [mean.reshape(value.shape) for mean in means]
-    labels, components = align(tensors, None if call.whole else entries)
-    if not all(isinstance(c, Entries) for c in components):
-        labels, components = align(tensors)
-        components = [lead(c, value.ndim) for c in components]
-        check((len(labels), *value.shape), max(c.numel() for c in components))
+    labels, components = align(tensors, None if call.whole else Use.LAW)
+    components = [lead(c, value.ndim) if isinstance(c, torch.Tensor) else c for c in components]
+    dense = [c.numel() for c in components if isinstance(c, torch.Tensor)]
+    if dense:
+        check((len(labels), *value.shape), max(dense))
     steps = [x - r for x, r in zip(*ends, strict=True)]
     difference = fx - fr
     made = combined(components, means, steps, difference).to(value.dtype)
     known = has_finite_sum(difference)
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
-        given = [c.numbers if isinstance(c, Entries) else c for c in (made, *components)]
-        warn_of_size(name_of(func), given[:1], given[1:], [value], [residual], call.whole)
+        warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
     return pack(value, residual, made, labels, call.whole)
 
 

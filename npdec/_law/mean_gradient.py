@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.axes import lead
+from npdec._decomposed.components import total as total_of
 from npdec._decomposed.reverse_graph import guarded
 from npdec._impl import _util
 from npdec._law.quadrature import tolerance
@@ -305,16 +306,17 @@ def combined(
     steps: Sequence[torch.Tensor],
     change: torch.Tensor,
 ) -> Any:
-    """The components of an elementwise function, from those of its arguments (tensors, or all entries) and its mean
-    gradients.
+    """The components of an elementwise function, from those of its arguments, in whatever form, and its mean gradients.
 
     What does not move an argument contributes nothing through it, though the gradient be infinite; and an infinite step
     has the whole change of the function to itself (several of them share it).
     """
-    if all(isinstance(c, Entries) for c in components):
+    if not all(isinstance(c, torch.Tensor) for c in components):
         if all(bool(torch.isfinite(mean).all()) for mean in means):
-            return functools.reduce(Entries.plus, [c.times(mean) for c, mean in zip(components, means, strict=True)])
-        components = [c.dense() for c in components]
+            given = zip(components, means, strict=True)
+            return total_of([c * mean if isinstance(c, torch.Tensor) else c.times(mean) for c, mean in given])
+        ndim = change.ndim
+        components = [c if isinstance(c, torch.Tensor) else lead(c.dense(), ndim) for c in components]
     terms = [c * mean for c, mean in zip(components, means, strict=True)]
     if tracing() or all(bool(torch.isfinite(mean).all()) for mean in means):
         return functools.reduce(torch.add, terms)

@@ -9,11 +9,9 @@ import torch
 
 from npdec._decomposed import batching
 from npdec._decomposed.axes import lead
-from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.broadcast_residuals import of_the_residuals
 from npdec._decomposed.call import Call
-from npdec._decomposed.kept_components import sparse
-from npdec._decomposed.lazy_products import lazy
+from npdec._decomposed.components import Use, total
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph
 from npdec._decomposed.size_warnings import has_finite_sum, is_large, warn_infinite, warn_of_size, watch_factors
@@ -46,7 +44,7 @@ def linear(call: Call) -> Any:
         if isinstance(value, torch.Tensor) and value.dtype is not tensors[0].value.dtype and not tracing():
             value = _storage.of_its_base(value)
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, None if call.whole else lazy)
+    labels, components = align(tensors, None if call.whole else Use.LINEAR)
     alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
     doubtful = alone and (call.has_tensor_factor() or call.has_infinite_factor())
     if doubtful and not has_finite_sum(value):
@@ -83,7 +81,7 @@ def multilinear(call: Call) -> Any:
     with no_graph(call.whole):
         value = call(*[t.value for t in tensors])
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, None if call.whole else sparse)
+    labels, components = align(tensors, None if call.whole else Use.LAW)
     if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]
@@ -123,4 +121,6 @@ def _between(t: DecomposedTensor, node: float) -> torch.Tensor:
 def _scaled(term: Any, weight: float) -> Any:
     if weight == 1.0:
         return term
-    return [_scaled(t, weight) for t in term] if isinstance(term, list) else term * weight
+    if isinstance(term, list):
+        return [_scaled(t, weight) for t in term]
+    return term * weight if isinstance(term, torch.Tensor) else term.each(lambda numbers: numbers * weight)

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.entries import Entries
 
 __all__ = ["Slope"]
 
@@ -42,13 +41,17 @@ class Slope:
         return bool((self.extreme & (torch.isfinite(self.difference) | ~torch.isfinite(self.step))).any())
 
     def apply(self, components: Any) -> Any:
-        """The components (or windows of them, or entries) times the multiplier."""
-        if isinstance(components, Entries):  # what has no entry is zero, and contributes that
-            return components.like(self.apply(components.numbers))
+        """The components, in whatever form, times the multiplier."""
         if not isinstance(components, torch.Tensor):
-            plain = self.singular is None and self.extreme is None
-            if plain and components.ndim == self.multiplier.ndim + 1 and self.dtype in (None, self.multiplier.dtype):
-                return components.times(self.multiplier)
+            if self.extreme is None:
+                return components.each(
+                    lambda numbers, *parts: Slope(parts[0], singular=parts[1], dtype=self.dtype).apply(numbers),
+                    self.multiplier,
+                    self.singular,
+                )
+            made = components.each_column(self.apply)
+            if made is not None:
+                return made
             components = components.dense()
         made = self._applied(lead(components, self.multiplier.ndim))
         return made if self.dtype is None else made.to(self.dtype)

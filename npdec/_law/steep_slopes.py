@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.entries import Entries
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
 from npdec._law.jumps import moved, share_of_jump
 from npdec._law.secant import derivative
@@ -36,9 +35,10 @@ def tempered(
 ) -> Any:
     """What a steep slope makes of components. Warns (DecompositionWarning) where it is not finite, and where the change
     of the function is shared out instead, as it would be too large."""
-    if isinstance(components, Entries):  # what has no entry is zero, and stays so
-        one = components.coalesced()
-        return one.like(tempered(name, f, x, r, fx, fr, one.numbers, slope))
+    if not isinstance(components, torch.Tensor):  # what is left out is zero, and stays so
+        alone = components.each_column(lambda numbers: tempered(name, f, x, r, fx, fr, numbers, slope))
+        if alone is not None:
+            return alone
     made = slope.apply(components)
     gross, size = moved(components)[1], moved(made)[1]
     bounded, difference = torch.isfinite(gross), change(fx, fr)

@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.components import Source, Use
 from npdec._decomposed.pieces import in_pieces
 from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.reverse_stand_ins import as_whole, may_be_pulled
 from npdec._decomposed.size_limits import TooLarge, has_many, in_rule, is_large
 from npdec._decomposed.tensor import DecomposedTensor, Labels, union
-from npdec._decomposed.vjp_components import Pulled, Source
+from npdec._decomposed.vjp_components import Pulled
 from npdec._law.named_rules import is_linear
 from npdec._torch.tracing import name_of, tracing
 
@@ -43,7 +44,7 @@ def answer(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
     leaves = list(_leaves((*args, *kwargs.values())))
     if not is_linear() or _is_inplace(func, kwargs) or not all(map(may_be_pulled, leaves)):
         return _named(rule, func, args, kwargs)
-    if not any(type(leaf.windows) is Pulled and is_large(leaf.windows.shape) for leaf in leaves):
+    if not any(_are_found_backwards(leaf) and is_large(leaf.windows.shape) for leaf in leaves):
         drawn = torch.get_rng_state()
         token = in_rule.set(True)
         try:
@@ -54,6 +55,11 @@ def answer(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
         finally:
             in_rule.reset(token)
     return _in_reverse(rule, func, args, kwargs, leaves)
+
+
+def _are_found_backwards(tensor: DecomposedTensor) -> bool:
+    """Whether no rule computes with what stands for the components."""
+    return tensor.windows is not None and not tensor.windows.uses & (Use.LAW | Use.LINEAR)
 
 
 def _named(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

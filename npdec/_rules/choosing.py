@@ -16,9 +16,9 @@ import torch
 
 from npdec._decomposed.axes import lead
 from npdec._decomposed.batching_rules import indexed
-from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import chosen
-from npdec._decomposed.kept_components import handed_on, sparse
+from npdec._decomposed.components import Use, total
+from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
@@ -61,7 +61,7 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
         ]
     parts = [condition, a, b]
     moving = [(part, weight) for part, weight in zip(parts, weights, strict=True) if isinstance(part, DecomposedTensor)]
-    labels, given = align([part for part, _ in moving], None if condition.whole else sparse)
+    labels, given = align([part for part, _ in moving], None if condition.whole else Use.LAW)
     terms = [_times(part, c, weight, value, dtype) for (part, weight), c in zip(moving, given, strict=True)]
     made = total(terms)
     if isinstance(made, torch.Tensor) and made.shape[1:] != value.shape:

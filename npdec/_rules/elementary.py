@@ -9,13 +9,12 @@ from typing import Any, cast
 import torch
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.block_sparse_rules import total
 from npdec._decomposed.choices import compare_choices, is_watched, places_beside
-from npdec._decomposed.entries import Entries
-from npdec._decomposed.kept_components import entries, handed_on, weighted
+from npdec._decomposed.components import Use, total
+from npdec._decomposed.kept_components import handed_on, stand_in, weighted
 from npdec._decomposed.registry import Trait, attributes
 from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
-from npdec._decomposed.size_limits import check, check_pairs
+from npdec._decomposed.size_limits import check
 from npdec._decomposed.size_warnings import STEEP, has_finite_sum, warn_infinite, warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl.envelope_impl import leading_fractions
@@ -45,7 +44,7 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
         made = law.TaggedRule.of("Multilinear", "Multilinear")(torch.div, (x, y), {})
         if not tracing() and not mapped() and _is_small(y):
             if bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0:
-                _without_still(x, made)
+                return _without_still(x, y, made)
             elif not made.whole and len(made.labels) > 1:
                 warn_of_size("divide", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], whole=False)
         return made
@@ -72,17 +71,19 @@ def _is_small(divisor: Any) -> bool:
     return not least >= 1 / STEEP  # NaN may hide a zero
 
 
-def _without_still(x: DecomposedTensor, made: DecomposedTensor) -> None:
-    """Nothing comes of what does not move, though it be divided by zero."""
-    given, found = entries(x), entries(made)
-    if isinstance(given, Entries) and isinstance(found, Entries) and len(given.numbers) == len(found.numbers):
-        numbers = torch.where(lead(given.numbers, made.value.ndim) == 0, 0, found.numbers)
-        made.windows = found.like(numbers)
+def _without_still(x: DecomposedTensor, y: Any, made: DecomposedTensor) -> DecomposedTensor:
+    """x / y, of which nothing comes of what does not move, though it be divided by zero."""
+    given: Any = None if x.whole else stand_in(x)
+    if given is None:
+        components: Any = torch.where(lead(x.components, made.value.ndim) == 0, 0, made.components)
+        finite = bool(torch.isfinite(components).all())
     else:
-        numbers = torch.where(lead(x.components, made.value.ndim) == 0, 0, made.components)
-        made.components = numbers
-    if not bool(torch.isfinite(numbers).all()):
+        divisor = y if isinstance(y, torch.Tensor) else made.value.new_tensor(y)
+        components = given.each(lambda c, divisor: torch.where(c == 0, 0, c / divisor), divisor).to(made.value.dtype)
+        finite = bool(torch.isfinite(components.sum().sum()))
+    if not finite:
         warn_infinite("divide", made.value, made.residual)
+    return DecomposedTensor(made.value, made.residual, components, made.labels, made.whole)
 
 
 def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> Any:
@@ -92,13 +93,12 @@ def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> Any
         halves = ((x, (inverse.value + inverse.residual) / 2), (inverse, half_y))
     parts = [(part, half) for part, half in halves if isinstance(part, DecomposedTensor)]
     ndim = product.value.ndim
-    _, components = align([part for part, _ in parts], None if product.whole else entries)
+    _, components = align([part for part, _ in parts], None if product.whole else Use.LAW)
     terms: list[Any] = []
     for c, (_, half) in zip(components, parts, strict=True):
-        if isinstance(c, Entries):
-            numbers = lead(c.numbers, ndim)
-            check_pairs(len(numbers) * product.value.numel(), c.made() + product.value.numel())
-            terms.append(c.like(torch.where(numbers == 0, 0, numbers * half)))
+        if not isinstance(c, torch.Tensor):
+            factor = half if isinstance(half, torch.Tensor) else product.value.new_tensor(half)
+            terms.append(c.each(lambda c, half: torch.where(c == 0, 0, c * half), factor))
         else:
             moved = lead(c, ndim)
             check((len(moved), *product.value.shape), moved.numel())

@@ -11,13 +11,11 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import is_unmade
-from npdec._decomposed.block_sparse import Windows
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.components import Components
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.shared_storage import seen_alike
 from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._decomposed.vjp_components import Pulled
 from npdec._law import law
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -47,14 +45,14 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
             f"torch.func transforms: use {name[:-1]}, which gives a view"
         )
     for member in [] if target.views is None else target.views.living():
-        if isinstance(member.windows, (Windows, Entries)) and member.windows.source is target:
+        if member.windows is not None and member.windows.source is target:
             member.windows = _of_its_own(member)
     if has_many(len(view.labels)) and "components" not in vars(view):
         its = handed_on(view)
         held: dict[str, Any] = {"components": its} if isinstance(its, torch.Tensor) else {"windows": its}
     else:
         components, windows = view.components, view.windows
-        kept = windows if isinstance(windows, Windows) and windows.source is None else None
+        kept = windows if windows is not None and windows.source is None else None
         held = {"components": components, "windows": kept}
     parts = {
         "value": view.value,
@@ -72,7 +70,7 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
 def _of_its_own(member: DecomposedTensor) -> Any:
     """What stands for the components of a view, of a tensor whose shape changes: many of them as they are, others are
     made as a view of its components, in the shape that these have now."""
-    if has_many(len(member.labels)) and isinstance(member.windows, Entries):
+    if has_many(len(member.labels)):
         return handed_on(member)
     member.components  # noqa: B018
     return member.windows
@@ -89,7 +87,7 @@ def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
         return False
     if residual.untyped_storage().nbytes() != length:
         return False
-    parts = [tensor.components] if many is None else _parts_of(many)
+    parts = [tensor.components] if many is None else many.tensors() or ()
     return all(
         part.stride()[1:] == value.stride()
         and part.stride(0) * value.element_size() == length
@@ -98,16 +96,12 @@ def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
     )
 
 
-def _many(tensor: DecomposedTensor) -> Entries | Pulled | None:
+def _many(tensor: DecomposedTensor) -> Components | None:
     """What stands for the tensor's components, if those are too many to be made."""
     its, kept = tensor.value, tensor.windows
     if "components" in vars(tensor) or not is_unmade(its, tensor.labels, tensor.whole):
         return None
-    return kept if isinstance(kept, (Entries, Pulled)) else None
-
-
-def _parts_of(many: Entries | Pulled) -> list[torch.Tensor]:
-    return [many.numbers, many.owners] if isinstance(many, Entries) else [many.total[None]]
+    return None if kept is None or kept.tensors() is None else kept
 
 
 def restrided(
@@ -115,14 +109,10 @@ def restrided(
 ) -> DecomposedTensor:
     """The view of memories in which the parts lie alike, by steps from a place on (by default the tensor's first)."""
     value, residual, many = tensor.value, tensor.residual, _many(tensor)
-    parts = [tensor.components] if many is None else _parts_of(many)
+    parts = [tensor.components] if many is None else many.tensors() or ()
     with contextlib.nullcontext() if many is None else torch.enable_grad():
         seen = [part.as_strided((len(part), *size), (part.stride(0), *steps), offset) for part in parts]
-    components: Any = seen[0]
-    if isinstance(many, Entries):
-        components = Entries(seen[0], seen[1], many.count)
-    elif many is not None:
-        components = Pulled(seen[0].squeeze(0), many.sources, many.count)
+        components = seen[0] if many is None else many.of_tensors(seen)
     return DecomposedTensor(
         value.as_strided(size, steps, offset),
         residual.as_strided(size, steps, offset),

@@ -15,8 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
-from npdec._decomposed.block_sparse import Windows
-from npdec._decomposed.kept_components import known
+from npdec._decomposed.components import Use
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
@@ -181,12 +180,13 @@ def _contributions(
     weight: torch.Tensor | None,
     scale: torch.Tensor | None,
 ) -> Any:
-    """The components (or windows) of the normalised numbers, times the weight if there is one."""
-    if isinstance(components, Windows):
-        layout, axis = components.layout, components.axis
-        seen = _Path(layout.seen(x.value, axis), layout.seen(x.residual, axis), x.whole)
-        scale = None if scale is None else layout.seen(scale, axis)
-        return components.like(_contributions(layer, seen, components.parts[None], weight, scale).squeeze(0))
+    """The components, in whatever form, of the normalised numbers, times the weight if there is one."""
+    if not isinstance(components, torch.Tensor):
+
+        def of_rows(rows: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, scale: torch.Tensor | None) -> Any:
+            return _contributions(layer, _Path(value, residual, x.whole), rows, weight, scale)
+
+        return components.each_row(of_rows, layer.leading, x.value, x.residual, scale)
     diagonal, basis, images = _operator(layer, x, scale)
     if weight is not None:
         wide = layer.rows(weight.reshape(layer.weight_shape).expand(x.value.shape), 0)
@@ -229,8 +229,7 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     whole = parts[0].whole
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
-    labels, aligned = align(parts, known if len(parts) == 1 and parts[0] is x and not whole else None)
-    aligned = [_dense(t, c, layer) for t, c in zip(parts, aligned, strict=True)]
+    labels, aligned = align(parts, Use.LAW if len(parts) == 1 and parts[0] is x and not whole else None)
     rest = iter(aligned)
     of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]
     middle, factor, frozen = None, weight, None
@@ -263,8 +262,3 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     if isinstance(made, torch.Tensor):
         made = made.expand(len(labels), *value.shape)
     return DecomposedTensor(value, residual, made, labels, whole)
-
-
-def _dense(t: DecomposedTensor, components: Any, layer: Layer) -> Any:
-    """The components, as windows if these are of an axis of which each row is looked at alone."""
-    return t.components if isinstance(components, Windows) and components.axis >= layer.leading else components

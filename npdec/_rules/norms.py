@@ -17,7 +17,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen
-from npdec._decomposed.kept_components import entries, handed_on
+from npdec._decomposed.kept_components import handed_on, stand_in
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, carries
@@ -67,10 +67,10 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     dtype = working_dtype(x.value.dtype)
     with no_graph(x.whole):
         mean = gradient(_rows(single(x.residual), axes), _rows(single(x.value), axes)).to(dtype)
-    known = entries(x)
-    if known is not None:
-        kept = known.like(known.numbers.to(dtype)).times(_back(mean, x.shape, axes)).reduced(axes)
-        return DecomposedTensor(value, residual, kept.to(value.dtype).reshape((len(known), *value.shape)), x.labels)
+    given = stand_in(x)
+    found = None if given is None else given.to(dtype).weighted(_back(mean, x.shape, axes), axes)
+    if found is not None:
+        return DecomposedTensor(value, residual, found.to(value.dtype).reshape((len(found), *value.shape)), x.labels)
     components = _rows(x.components.to(dtype), axes, 1)
     made = torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
     made = made.to(value.dtype).reshape((len(components), *value.shape))

@@ -11,10 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.block_sparse import Windows
-from npdec._decomposed.block_sparse_convolutions import fitted, reach
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
-from npdec._decomposed.kept_components import handed_on, known
+from npdec._decomposed.kept_components import handed_on, stand_in
 from npdec._decomposed.registry import Trait, functions
 from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
 from npdec._decomposed.tensor import DecomposedTensor
@@ -122,12 +120,12 @@ def _pooled(
         low = torch.stack(list(_looked_at(row, places)))
         fractions = leading_fractions(high, low, 0)
         residual = low.amax(0).expand(value.shape)
-    windows = None if x.whole or name.startswith("adaptive") else known(x)
-    components: Any = None if windows is None else _of_windows(windows, value, places, settings, fractions)
+    given = None if x.whole or name.startswith("adaptive") else stand_in(x)
+    components: Any = None if given is None else given.pooled(value, places, settings, _shares, fractions)
     if is_pulled(x.whole) and all(_is_regular(found) for axis in places for found in axis):
         components = pulled(value, residual, x.components, _Spread(x.components, places, fractions))
     if components is None:
-        components = _shared_out(_looked_at(x.components, places), fractions)
+        components = _shares(x.components, places, fractions)
     result = DecomposedTensor(value, residual, components, x.labels, x.whole)
     if isinstance(made, torch.Tensor):
         return result
@@ -158,27 +156,8 @@ def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int])
     return torch.stack(list(_looked_at(x, places)))
 
 
-def _of_windows(
-    windows: Windows,
-    value: torch.Tensor,
-    places: Sequence[list[list[int]]],
-    settings: Sequence[list[int]],
-    fractions: torch.Tensor,
-) -> Windows | None:
-    """Windows of the maxima; None where some of a pool's windows hang over the end of that axis."""
-    dim = windows.axis - value.ndim + len(places)
-    parts, layout = windows.parts, windows.layout
-    if dim >= 0:
-        kernel, stride, padding, dilation = (setting[dim] for setting in settings)
-        outputs = value.shape[windows.axis]
-        found = reach(layout, outputs, kernel, stride, padding, dilation)
-        if padding or found is None or (outputs - 1) * stride + dilation * (kernel - 1) >= layout.n:
-            return None
-        parts, layout = fitted(windows, found.starts, found.width), found.layout
-        places = list(places)
-        places[dim] = [[k * dilation + stride * j for j in range(layout.width)] for k in range(kernel)]
-    seen = (layout.seen(fraction, windows.axis) for fraction in fractions)
-    return Windows(_shared_out(_looked_at(parts, places), seen), windows.axis, layout)
+def _shares(components: torch.Tensor, places: Any, fractions: Iterable[torch.Tensor]) -> torch.Tensor:
+    return _shared_out(_looked_at(components, places), fractions)
 
 
 def _shared_out(seen: Iterator[torch.Tensor], fractions: Iterable[torch.Tensor]) -> torch.Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
-from npdec._decomposed import overwriting
+from npdec._decomposed import block_sparse_rules, entries_rules, overwriting  # noqa: F401  (each fills its slot)
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows, wrap
 from npdec._rules import (  # noqa: F401  (each enters its rules)
     arithmetic,
