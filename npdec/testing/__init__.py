@@ -1,8 +1,8 @@
 """Testing code that computes with arrays: `numpy.testing`, and checks of decompositions.
 
 What compares arrays converts them and calls the installed NumPy; what does not concern arrays is NumPy's own. Written
-for npdec are `check_decomposition`, which checks the law for a function of yours, and `faithfulness`, which measures an
-attribution.
+for npdec are `check_decomposition`, which checks the law for a function of yours, and what measures attributions:
+`faithfulness`, `infidelity`, `max_sensitivity`, `randomization` and `agreement`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from npdec.testing._asserts import (
     print_assert_equal,
 )
 from npdec.testing._decomposition import DecompositionReport, check_decomposition
-from npdec.testing._faithfulness import Faithfulness, faithfulness
+from npdec.testing._faithfulness import Faithfulness, FaithfulnessTable, faithfulness
 from npdec.testing._host import numpy_testing as _numpy_testing
+from npdec.testing._measures import Agreement, Randomization, agreement, infidelity, max_sensitivity, randomization
 
 # Files, warnings, exceptions, threads and this machine: NumPy's own objects, looked up when first used.
 DELEGATES_TO_NUMPY = frozenset(
@@ -38,8 +39,12 @@ DELEGATES_TO_NUMPY = frozenset(
 )
 
 __all__ = [
+    "Agreement",
     "DecompositionReport",
     "Faithfulness",
+    "FaithfulnessTable",
+    "Randomization",
+    "agreement",
     "assert_allclose",
     "assert_almost_equal",
     "assert_approx_equal",
@@ -53,7 +58,10 @@ __all__ = [
     "build_err_msg",
     "check_decomposition",
     "faithfulness",
+    "infidelity",
+    "max_sensitivity",
     "print_assert_equal",
+    "randomization",
 ]
 __all__.extend(sorted(DELEGATES_TO_NUMPY))
 

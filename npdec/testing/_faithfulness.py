@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import torch
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
-from npdec._array.decompose import split_input
-from npdec._core.base import ArrayBase
-from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._games import shapley_of_worths
+from npdec.testing._game import Game, correlation
 
-__all__ = ["Faithfulness", "faithfulness"]
+__all__ = ["Faithfulness", "FaithfulnessTable", "faithfulness"]
 
 _MAX_SHAPLEY = 16  # features, whose 65536 subsets are all tried
-_CHUNK = 4096  # subsets in one call of a batched function
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,7 @@ class Faithfulness:
     Euclidean distance of the attribution to them.
     `deletion`, `insertion`: the curves, f after each step, the first and last entry included. `deletion_area`,
     `insertion_area`: the areas under them, the steps on [0, 1].
+    `infidelity`: how far the sums over subsets are from what their absence does, squared and averaged.
     `sizes`, `sensitivity`: subset sizes, and the correlation for each (NaN where f or the attribution is constant).
     """
 
@@ -43,8 +41,71 @@ class Faithfulness:
     insertion_area: float
     sizes: tuple[int, ...]
     sensitivity: Any
+    infidelity: float
 
 
+class FaithfulnessTable(dict[str, Faithfulness]):
+    """What `faithfulness` measured of several attributions, by their names: a dict, which prints as a table.
+
+    `seconds`: the processor time of those that were given as functions. `plot(axes)` draws the deletion and insertion
+    curves of all into a pair of matplotlib's axes, by default those of a new figure, which it returns.
+    """
+
+    def __init__(self, rows: Mapping[str, Faithfulness], seconds: Mapping[str, float]) -> None:
+        super().__init__(rows)
+        self.seconds = dict(seconds)
+
+    def __repr__(self) -> str:
+        head = ["", "completeness", "to Shapley", "insertion − deletion", "infidelity", "sensitivity-n", "seconds"]
+        lines = [head]
+        for name, row in self.items():
+            correlations = [c for c in row.sensitivity.tolist() if not math.isnan(c)]
+            numbers = (
+                row.completeness,
+                row.shapley_distance,
+                row.insertion_area - row.deletion_area,
+                row.infidelity,
+                sum(correlations) / len(correlations) if correlations else None,
+                self.seconds.get(name),
+            )
+            lines.append([name, *("–" if number is None else f"{number:.3g}" for number in numbers)])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *(w.rjust(n) for w, n in zip(line[1:], widths[1:], strict=True))])
+            for line in lines
+        )
+
+    def plot(self, axes: Any = None) -> Any:
+        """Raises ImportError where matplotlib is not installed."""
+        if axes is None:
+            from matplotlib.figure import Figure
+
+            axes = Figure(figsize=(9, 3.5), layout="constrained").subplots(1, 2, sharey=True)
+        for one, title in zip(axes, ("deletion", "insertion"), strict=True):
+            for name, row in self.items():
+                curve = getattr(row, title).tolist()
+                one.plot([i / (len(curve) - 1) for i in range(len(curve))], curve, label=name)
+            one.set(
+                title=title, xlabel=f"part of the features that is {'absent' if title == 'deletion' else 'present'}"
+            )
+        axes[0].set_ylabel("f")
+        axes[1].legend(frameon=False)
+        return axes[0].figure
+
+
+@overload
+def faithfulness(
+    f: Callable[[Any], Any],
+    x: Any,
+    baseline: Any,
+    attribution: Mapping[str, Any],
+    *,
+    batched: bool = False,
+    steps: int | None = None,
+    samples: int = 100,
+    seed: int = 0,
+) -> FaithfulnessTable: ...
+@overload
 def faithfulness(
     f: Callable[[Any], Any],
     x: Any,
@@ -55,7 +116,18 @@ def faithfulness(
     steps: int | None = None,
     samples: int = 100,
     seed: int = 0,
-) -> Faithfulness:
+) -> Faithfulness: ...
+def faithfulness(
+    f: Callable[[Any], Any],
+    x: Any,
+    baseline: Any,
+    attribution: Any,
+    *,
+    batched: bool = False,
+    steps: int | None = None,
+    samples: int = 100,
+    seed: int = 0,
+) -> Any:
     """Measure an attribution of `f(x) - f(baseline)` to the elements of `x`, the features, against `f` itself.
 
     `f` takes an array of shape S (a torch tensor if `x` is one) and returns a real scalar; with `batched`, it takes
@@ -72,6 +144,13 @@ def faithfulness(
     of one size (M. Ancona, E. Ceolini, C. Öztireli, M. Gross, "Towards better understanding of gradient-based
     attribution methods", ICLR 2018).
 
+    Infidelity: the mean square of Σ_{i ∈ T} attribution_i − (f(x) − f(x without T)), over random subsets T that have
+    each feature with probability ½ (C.-K. Yeh et al., "On the (in)fidelity and sensitivity of explanations", NeurIPS
+    2019); `np.testing.infidelity` takes other perturbations.
+
+    Returns a `Faithfulness`. `attribution` may be a dict of several, by name, or of functions without arguments that
+    make them, which are timed: then a `FaithfulnessTable` of all, which prints as a table and draws the curves.
+
     Raises ValueError for shapes that do not fit, TypeError for dtypes that are not floating.
 
     >>> def f(x):
@@ -80,84 +159,72 @@ def faithfulness(
     >>> found = np.testing.faithfulness(f, x, 0.0, np.attribute(f, x), batched=True)
     >>> found.shapley, found.shapley_distance, found.deletion
     (array([3., 3., 1.]), 0.0, array([7., 1., 1., 0.]))
+    >>> x = np.array([3.0, 2.0, 10.0])
+    >>> methods = {name: np.attribute(f, x, method=name) for name in ("local", "occlusion")}
+    >>> np.testing.faithfulness(f, x, 0.0, methods, batched=True)
+               completeness  to Shapley  insertion − deletion  infidelity  sensitivity-n  seconds
+    local                 0           0                  4.67         3.6              1        –
+    occlusion            -6        4.24                  4.67        11.9              1        –
     """
-    value, base = split_input("faithfulness", x, baseline)
-    value, base = value.detach(), base.detach()
-    if value.is_complex():
-        raise TypeError("faithfulness: the features must be real")
-    shares = as_tensor(getattr(attribution, "attribution", attribution))
-    if isinstance(shares, DecomposedTensor):
-        shares = shares.value
-    if tuple(shares.shape) != tuple(value.shape):
-        raise ValueError(
-            f"faithfulness: an attribution of shape {tuple(shares.shape)} for an input of shape {tuple(value.shape)}"
+    game = Game("faithfulness", f, x, baseline, batched)
+    if isinstance(attribution, Mapping):
+        return _compared(game, attribution, steps, samples, seed)
+    shares = game.shares(attribution)
+    return _Exact(game).measured(shares, steps, samples, seed)
+
+
+class _Exact:
+    """What does not depend on the attribution: the ends, and the exact Shapley values."""
+
+    def __init__(self, game: Game) -> None:
+        n = game.value.numel()
+        self.game = game
+        self.ends = game(torch.tensor([[True] * n, [False] * n]))
+        self.shapley = _shapley(game) if n <= _MAX_SHAPLEY else None
+
+    def measured(self, flat: torch.Tensor, steps: int | None, samples: int, seed: int) -> Faithfulness:
+        game, shapley, shape = self.game, self.shapley, self.game.value.shape
+        full = float(self.ends[0])
+        deletion, insertion, at = _curves(game, flat, steps)
+        sizes, sensitivity = _sensitivity(game, flat, samples, seed, full)
+        absent = torch.rand(samples, len(flat), generator=torch.Generator().manual_seed(seed)) < 0.5
+        return Faithfulness(
+            completeness=float(self.ends[0] - self.ends[1] - flat.sum()),
+            shapley=None if shapley is None else wrap.wrap_array(shapley.reshape(shape)),
+            shapley_distance=None if shapley is None else float((flat - shapley).norm()),
+            deletion=wrap.wrap_array(deletion),
+            insertion=wrap.wrap_array(insertion),
+            deletion_area=float(torch.trapezoid(deletion, at)),
+            insertion_area=float(torch.trapezoid(insertion, at)),
+            sizes=sizes,
+            sensitivity=wrap.wrap_array(sensitivity),
+            infidelity=float(((absent * flat).sum(1) - (full - game(~absent))).square().mean()),
         )
-    n = value.numel()
-    if not n:
-        raise ValueError("faithfulness: there are no features")
-    game = _Game(f, value, base, batched, isinstance(x, torch.Tensor))
-    flat = shares.detach().reshape(-1).cpu().to(torch.float64)
-    ends = game(torch.tensor([[True] * n, [False] * n]))
-    shapley = _shapley(game) if n <= _MAX_SHAPLEY else None
-    deletion, insertion, at = _curves(game, flat, steps)
-    sizes, sensitivity = _sensitivity(game, flat, samples, seed, float(ends[0]))
-    return Faithfulness(
-        completeness=float(ends[0] - ends[1] - flat.sum()),
-        shapley=None if shapley is None else wrap.wrap_array(shapley.reshape(value.shape)),
-        shapley_distance=None if shapley is None else float((flat - shapley).norm()),
-        deletion=wrap.wrap_array(deletion),
-        insertion=wrap.wrap_array(insertion),
-        deletion_area=float(torch.trapezoid(deletion, at)),
-        insertion_area=float(torch.trapezoid(insertion, at)),
-        sizes=sizes,
-        sensitivity=wrap.wrap_array(sensitivity),
-    )
 
 
-class _Game:
-    """f of subsets of the features: the others are at the baseline."""
-
-    def __init__(
-        self, f: Callable[[Any], Any], value: torch.Tensor, base: torch.Tensor, batched: bool, as_torch: bool
-    ) -> None:
-        self.f = f
-        self.value, self.base = value, base
-        self.batched, self.as_torch = batched, as_torch
-
-    def __call__(self, present: torch.Tensor) -> torch.Tensor:
-        """float64 on the host, shape (m,), of booleans (m, n)."""
-        parts = [self._some(part) for part in present.split(_CHUNK)]
-        return torch.cat(parts)
-
-    def _some(self, present: torch.Tensor) -> torch.Tensor:
-        masks = present.to(self.value.device).reshape(len(present), *self.value.shape)
-        inputs = torch.where(masks, self.value, self.base)
-        if self.batched:
-            return self._numbers(self.f(self._as_given(inputs)), (len(present),))
-        return torch.stack([self._numbers(self.f(self._as_given(one)), ()) for one in inputs])
-
-    def _as_given(self, tensor: torch.Tensor) -> Any:
-        return tensor if self.as_torch else wrap.wrap_array(tensor)
-
-    def _numbers(self, result: Any, shape: tuple[int, ...]) -> torch.Tensor:
-        tensor = result._t if isinstance(result, ArrayBase) else as_tensor(result)
-        if isinstance(tensor, DecomposedTensor):
-            tensor = tensor.value
-        if tuple(tensor.shape) != shape or tensor.is_complex():
-            wanted = f"real numbers of shape {shape}" if shape else "a real scalar"
-            raise ValueError(
-                f"faithfulness: f has to return {wanted} here, not shape {tuple(tensor.shape)}, dtype {tensor.dtype}"
-            )
-        return tensor.detach().cpu().to(torch.float64)
+def _compared(
+    game: Game, attributions: Mapping[str, Any], steps: int | None, samples: int, seed: int
+) -> FaithfulnessTable:
+    if not attributions:
+        raise ValueError("faithfulness: there are no attributions to compare")
+    exact = _Exact(game)
+    rows, seconds = {}, {}
+    for name, given in attributions.items():
+        if callable(given):
+            start = time.process_time()
+            given = given()
+            seconds[name] = time.process_time() - start
+        rows[name] = exact.measured(game.shares(given), steps, samples, seed)
+    return FaithfulnessTable(rows, seconds)
 
 
-def _shapley(game: _Game) -> torch.Tensor:
+def _shapley(game: Game) -> torch.Tensor:
     n = game.value.numel()
     coalitions = (torch.arange(2**n)[:, None] >> torch.arange(n)) & 1
     return shapley_of_worths(game(coalitions.bool()))
 
 
-def _curves(game: _Game, shares: torch.Tensor, steps: int | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _curves(game: Game, shares: torch.Tensor, steps: int | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The deletion and insertion curves, and the fraction of the features that each point has treated."""
     n = len(shares)
     steps = min(n, 100) if steps is None else steps
@@ -171,7 +238,7 @@ def _curves(game: _Game, shares: torch.Tensor, steps: int | None) -> tuple[torch
 
 
 def _sensitivity(
-    game: _Game, shares: torch.Tensor, samples: int, seed: int, full: float
+    game: Game, shares: torch.Tensor, samples: int, seed: int, full: float
 ) -> tuple[tuple[int, ...], torch.Tensor]:
     """Up to ten subset sizes from 1 to n − 1 (1, for one feature), and the correlation for each."""
     n = len(shares)
@@ -183,11 +250,5 @@ def _sensitivity(
     for size in sizes:
         order = torch.rand(samples, n, generator=source).argsort(1)
         chosen = torch.zeros(samples, n, dtype=torch.bool).scatter_(1, order[:, :size], True)
-        found.append(_correlation((chosen * shares).sum(1), full - game(~chosen)))
+        found.append(float(correlation((chosen * shares).sum(1), full - game(~chosen))))
     return tuple(sizes), torch.tensor(found, dtype=torch.float64)
-
-
-def _correlation(a: torch.Tensor, b: torch.Tensor) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    scale = float(a.norm() * b.norm())
-    return float(a @ b) / scale if scale else math.nan
