@@ -69,7 +69,7 @@ from npdec import fft, linalg, random  # noqa: E402  (they look at the functions
 
 # Imported when first used, which keeps the import of npdec short.
 _LAZY = (
-    "attribution", "char", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings", "testing",
+    "attribution", "char", "debug", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings", "testing",
     "typing",
 )  # fmt: skip
 _MEMBERS = {
