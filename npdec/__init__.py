@@ -69,8 +69,8 @@ from npdec import fft, linalg, random  # noqa: E402  (they look at the functions
 
 # Imported when first used, which keeps the import of npdec short.
 _LAZY = (
-    "attribution", "char", "debug", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings", "testing",
-    "typing",
+    "attribution", "char", "debug", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings",
+    "testing", "typing",
 )  # fmt: skip
 _MEMBERS = {
     **dict.fromkeys(("Attribution", "attribute"), "attribution"),

@@ -8,6 +8,7 @@ import torch
 
 from npdec import attribution as attribution
 from npdec import char as char
+from npdec import debug as debug
 from npdec import dtypes as dtypes
 from npdec import emath as emath
 from npdec import exceptions as exceptions

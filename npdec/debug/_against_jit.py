@@ -1,4 +1,4 @@
-"""The graph that np.jit makes of a program, with the result of each operation as an output, beside the program itself."""
+"""The graph that np.jit makes of a program, with each operation's result as an output, beside the program itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Compiled(NamedTuple):
     ("compiler", "recorder"), or why the program was not compiled."""
 
     difference: Difference | None
-    count: int
+    operations: int
     layer: str
     note: str
 

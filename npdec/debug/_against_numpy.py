@@ -1,7 +1,7 @@
 """Each operation of npdec beside NumPy's function of that name, on the same numbers.
 
-The arguments are handed to NumPy as they lie in memory: copies of whole memories, of which the arrays that share one are
-views as before. So aliases are NumPy's too, and what an operation writes is compared in all of them.
+The arguments are handed to NumPy as they lie in memory: copies of whole memories, of which the arrays that share one
+are views as before. So aliases are NumPy's too, and what an operation writes is compared in all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ __all__ = ["NumPyBeside", "numpy_of"]
 
 _OWN = frozenset({"decompose", "attribute", "completeness", "ndarray.tensor", "ndarray.contributions"})
 _WITHOUT_MEMORY = frozenset({"ndarray.real", "ndarray.imag", "ndarray.__iter__", "ndarray.flat"})
+# Vectors that are determined up to a factor of magnitude one, of which only magnitudes are compared; and a set, whose
+# order NumPy leaves open.
+_UP_TO_SIGN = frozenset({"linalg.eig", "linalg.eigh", "linalg.svd", "linalg.qr"})
+_IN_ANY_ORDER = frozenset({"unique_values"})
 _SMALL_CHANGES = 4  # of the arguments, to see what rounding makes of an operation
 _ALLOWED_OF_ROUNDING = 64.0
 
@@ -33,7 +37,7 @@ class _Absent(Exception):
 
 
 def numpy_of(value: Any) -> Any:
-    """NumPy's function, class, dtype or module of this name; other values as they are. Raises Unknown if it has none."""
+    """NumPy's function, class, dtype or module of this name; other values as they are. Unknown if it has none."""
     import numpy
 
     if isinstance(value, dtype_class):
@@ -85,9 +89,9 @@ class _Memories:
         storage = tensor.untyped_storage()
         key = storage.data_ptr() if storage.nbytes() else id(given)
         if key not in self.made:
-            self.made[key] = torch.empty(0, dtype=torch.uint8).set_(storage.clone())  # type: ignore[call-overload]
+            self.made[key] = torch.empty(0, dtype=torch.uint8).set_(storage.clone())
         memory = self.made[key].untyped_storage()
-        there = torch.empty(0, dtype=tensor.dtype).set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())  # type: ignore[call-overload]
+        there = torch.empty(0, dtype=tensor.dtype).set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())
         made = there.numpy()
         if isinstance(given, NDArrayBase) and not given.flags.writeable:  # type: ignore[attr-defined]
             made.flags.writeable = False
@@ -118,7 +122,7 @@ class NumPyBeside:
 
         if call.name.startswith(("numpy.", "random.", "Generator", "RandomState")):
             raise _Absent
-        if call.kind == "method" or call.kind == "attribute":
+        if call.kind in ("method", "attribute"):
             if not call.name.startswith("ndarray.") or not hasattr(numpy.ndarray, call.attribute):
                 raise _Absent
             return call.attribute
@@ -153,6 +157,8 @@ class NumPyBeside:
     def after(self, call: Call, result: Any) -> None:
         if self not in call.notes:
             return
+        import numpy
+
         function, args, kwargs, memories = call.notes.pop(self)
         try:
             made = self.run(call, function, args, kwargs)
@@ -163,9 +169,13 @@ class NumPyBeside:
         self.count += 1
         if made is NotImplemented or result is NotImplemented:
             return
-        for (given, copied) in memories.pairs:
+        for given, copied in memories.pairs:
             if isinstance(given, NDArrayBase) and self.difference is None:
                 self.look(call, given, copied, "written", None)
+        if call.name in _UP_TO_SIGN:
+            result, made = _magnitudes(np, result), _magnitudes(numpy, made)
+        elif call.name in _IN_ANY_ORDER:
+            result, made = np.sort(result), numpy.sort(made)
         self.look(call, result, made, "values", (function, args, kwargs, memories))
         if self.difference is None:
             self.look_at_memory(call, result, made, memories)
@@ -248,6 +258,10 @@ def _atom(value: Any) -> Any:
 
         return numpy._NoValue
     return numpy_of(value)
+
+
+def _magnitudes(library: Any, tree: Any) -> Any:
+    return tuple(map(library.abs, tree)) if isinstance(tree, (tuple, list)) else library.abs(tree)
 
 
 def _described(value: Any) -> str:

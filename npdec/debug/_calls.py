@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+import torch
+
 import npdec as np
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.tags import NoValue
@@ -55,10 +57,12 @@ def read(frame: FrameType, user: FrameType, resumed: int) -> Call | None:
     if code.co_name == "__torch_function__":
         return None if "func" not in local else _of_torch(local["func"], local["args"], local["kwargs"], user)
     if code.co_name == "__array_function__":
-        return Call(f"numpy.{_name(local['func'])}", "function", local["func"], local["args"], local["kwargs"], place_of(user))
+        function = local["func"]
+        return Call(f"numpy.{_name(function)}", "function", function, local["args"], local["kwargs"], place_of(user))
     if code.co_name == "__array_ufunc__":
-        given = getattr(local["ufunc"], local["method"])
-        return Call(f"numpy.{_name(local['ufunc'])}", "function", given, *_arguments(code, local, 3, None), place_of(user))
+        args, kwargs = _arguments(code, local, 3, None)
+        function = getattr(local["ufunc"], local["method"])
+        return Call(f"numpy.{_name(local['ufunc'])}", "function", function, args, kwargs, place_of(user))
     found = _called(code, frame.f_globals, local, first)
     if found is None:
         return None
@@ -76,7 +80,15 @@ def _of_torch(function: Any, args: Any, kwargs: Any, user: FrameType) -> Call | 
     name = _name(function)
     if name in ("__get__", "__set__", "__delete__"):
         return None  # a size, a flag, a gradient
-    return Call(f"torch.{name}", "torch", function, tuple(args), dict(kwargs or {}), place_of(user))
+    module = str(getattr(function, "__module__", None) or "torch").partition(".")[0]
+    return Call(
+        f"torch.{name}" if module == "torch" else name,
+        "torch",
+        function,
+        tuple(args),
+        dict(kwargs or {}),
+        place_of(user),
+    )
 
 
 def _name(function: Any) -> str:
@@ -93,8 +105,12 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
         function = getattr(type(first), name, None)
         if name in ("__call__", first.__name__):
             return first.__name__, "function", first, type(first).__call__, 1
-        return None if name.startswith("_") else (f"{first.__name__}.{name}", "function", getattr(first, name), function, 1)
+        if name.startswith("_"):
+            return None
+        return f"{first.__name__}.{name}", "function", getattr(first, name), function, 1
     if name == "__new__" and isinstance(first, type):
+        if issubclass(first, torch.Tensor):
+            return None  # parts are put together: no operation
         return first.__name__, "function", first, getattr(first, name), 1
     if isinstance(first, ArrayBase):
         attribute = _attribute(type(first), scope.get(name), code)
@@ -109,10 +125,10 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
     dotted = _public(code, function, local)
     if dotted is not None:
         return dotted[0], "function", dotted[1], dotted[1], 0
-    if first is not None and name not in ("__init__", "__iter__") and hasattr(type(first), name):
-        if type(first).__module__.partition(".")[0] == "npdec":  # a generator of random numbers, a polynomial
-            return f"{type(first).__name__}.{name}", "method", getattr(type(first), name), None, 0
-    return None
+    if name in ("__init__", "__iter__") or type(first).__module__.partition(".")[0] != "npdec":
+        return None
+    method = getattr(type(first), name, None)  # of a generator of random numbers, a polynomial
+    return None if method is None else (f"{type(first).__name__}.{name}", "method", method, None, 0)
 
 
 def _attribute(cls: type, function: Any, code: types.CodeType) -> tuple[str, Any] | None:
@@ -173,8 +189,9 @@ def _arguments(code: types.CodeType, local: dict[str, Any], skipped: int, functi
             kwargs[name] = value
         else:
             args.append(value)
+    others = getattr(function, "__kwdefaults__", None) or {}
     for name in names[count : count + code.co_kwonlyargcount]:
-        if local[name] is not NoValue and local[name] is not (getattr(function, "__kwdefaults__", None) or {}).get(name, NoValue):
+        if local[name] is not NoValue and local[name] is not others.get(name, NoValue):
             kwargs[name] = local[name]
     if code.co_flags & inspect.CO_VARKEYWORDS:
         kwargs |= {name: value for name, value in local[names[at]].items() if value is not NoValue}

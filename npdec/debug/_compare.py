@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec.debug._against_jit import compiled_beside
 from npdec.debug._against_numpy import NumPyBeside
 from npdec.debug._differences import Difference, departure
@@ -133,17 +134,11 @@ def compare(
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments, as often as they are needed: copies, of tensors without their graph."""
-    memo = {
-        id(one): one.detach().clone() if isinstance(one, torch.Tensor) else one.copy()
-        for one in arrays_in(args)
-        if isinstance(one, (ArrayBase, torch.Tensor)) and not _is_decomposed(one)
-    }
-    return copy.deepcopy(args, dict(memo))
-
-
-def _is_decomposed(array: Any) -> bool:
-    tensor = array._t if isinstance(array, ArrayBase) else array
-    return type(tensor) is not torch.Tensor
+    memo: dict[int, Any] = {}
+    for one in arrays_in(args):
+        if isinstance(one, torch.Tensor) and type(one) is not DecomposedTensor:
+            memo[id(one)] = one.detach().clone()  # deepcopy refuses what autograd has computed
+    return copy.deepcopy(args, memo)
 
 
 # -- the others --------------------------------------------------------------------------------------------------------
@@ -205,12 +200,12 @@ def _jit(f: Any, arguments: Callable[[], tuple[Any, ...]], rtol: float | None, b
     if found.note:
         return Comparison("jit", None, 0, found.note)
     if found.difference is None:
-        return Comparison("jit", None, found.count, f"{found.count} operations agree")
+        return Comparison("jit", None, found.operations, f"{found.operations} operations agree")
     verdict = {
         "compiler": "the compiler gives another result than the graph that it was given",
         "recorder": "the graph that np.jit records gives another result, uncompiled too",
     }[found.layer]
-    return Comparison("jit", found.difference, found.count, verdict)
+    return Comparison("jit", found.difference, found.operations, verdict)
 
 
 def _single(f: Any, arguments: Callable[[], tuple[Any, ...]], rtol: float | None, backend: Any) -> Comparison:

@@ -14,7 +14,7 @@ from npdec.debug._values import arrays_in, is_array, name_of_dtype, numbers_of, 
 
 __all__ = ["Difference", "departure", "difference_of", "unlike"]
 
-# What rounding may make of one operation, by the bits of a number: of results of the same operation on the same numbers.
+# What rounding may make of one operation, by the bits of a number.
 _ROUNDING = {16: 2.0**-7, 32: 2.0**-16, 64: 2.0**-36}
 
 
@@ -74,9 +74,8 @@ def _wide(numbers: torch.Tensor) -> torch.Tensor:
 def _unlike(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The magnitude of the difference of each two elements: 0 for two NaNs and for one infinity, inf where only one of
     them is finite."""
-    if not (a.is_floating_point() or a.is_complex() or b.is_floating_point() or b.is_complex()):
-        if a.dtype is not torch.bool and b.dtype is not torch.bool and a.dtype is b.dtype:
-            return torch.where(a == b, 0.0, (_wide(a) - _wide(b)).abs().clamp(min=1.0))  # int64 has more digits
+    if a.dtype is b.dtype and not (a.is_floating_point() or a.is_complex()):
+        return torch.where(a == b, 0.0, (_wide(a) - _wide(b)).abs().clamp(min=1.0))  # int64 has more digits
     a, b = _wide(a), _wide(b)
     error = (a - b).abs()
     same = (a == b) | (a.isnan() & b.isnan())

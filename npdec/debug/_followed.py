@@ -44,7 +44,9 @@ def on_device(device: str) -> Callable[[Any], Any]:
     def copied(array: Any) -> Any:
         if isinstance(array, ArrayBase):
             return np.asarray(array._t.detach().to(device, copy=True))
-        return array.detach().to(device, copy=True) if isinstance(array, torch.Tensor) else np.asarray(array, device=device)
+        if isinstance(array, torch.Tensor):
+            return array.detach().to(device, copy=True)
+        return np.asarray(array, device=device)
 
     return copied
 
@@ -58,7 +60,8 @@ class Follower:
         self.difference: Difference | None = None
         self.worst: tuple[float, Call] | None = None
         self.count = 0
-        self._known: dict[int, tuple[Any, Any]] = {}  # by the id of an array: itself, or a weak reference, and the other
+        # By the id of an array: a weak reference to it, or itself, so that no other gets the id; and the other's.
+        self._known: dict[int, tuple[Any, Any]] = {}
 
     # -- which array stands for which ----------------------------------------------------------------------------------
 

@@ -128,8 +128,8 @@ def looking_on(observer: Observer, *, torch_too: bool = True) -> Iterator[None]:
     outer, profiler = _state.get(), sys.getprofile()
     if profiler is not None and not isinstance(profiler, _Hook):
         raise RuntimeError(
-            f"np.debug: a profiler is running ({type(profiler).__name__}), and Python has a place for one only: leave it "
-            "before (cProfile: disable(); sys.setprofile(None))"
+            f"np.debug: a profiler is running ({type(profiler).__name__}), and Python has a place for one only: leave "
+            "it before (cProfile: disable(); sys.setprofile(None))"
         )
     hook = profiler if isinstance(profiler, _Hook) else _Hook()
     token = _state.set(_State(hook, (*(outer.observers if outer else ()), observer)))

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import torch
 
-from npdec._array.contributions_text import visible
+from npdec._show.words import visible
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.debug._calls import Call
@@ -152,7 +152,7 @@ def described(name: str, place: Place, array: Any, written: bool) -> Step | None
 
 def _largest(tensor: DecomposedTensor) -> tuple[tuple[Hashable, float], ...]:
     """The labels with the largest contributions to an element."""
-    if tensor.whole is not None or not len(tensor.labels) or not tensor.numel():
+    if tensor.whole or not len(tensor.labels) or not tensor.numel():
         return ()
     components = tensor.components.detach().reshape(len(tensor.labels), -1)
     if components.is_complex():

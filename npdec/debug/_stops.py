@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -49,10 +50,10 @@ class _Watch:
             if numbers is None:
                 continue
             for what, find in self.looked_for.items():
-                found = find(numbers)
-                if _is_new(found, had[what]):
-                    count = int(found.sum())
-                    text = f"{count} of {found.numel()} elements" if found.dim() else f"the result, {numbers.item():.6g}"
+                found = _new(find(numbers), had[what])
+                if found is not None:
+                    text = f"{int(found.sum())} of {found.numel()} elements"
+                    text = text if found.dim() else f"the result, {numbers.item():.6g}"
                     self.stop(call, FloatingPointError(f"{call.name} makes {what}: {text}; {_arguments(call)}"))
             if self.completeness is not None and not incomplete:
                 error, allowed = _misses(array), self.completeness(numbers.dtype)
@@ -61,14 +62,15 @@ class _Watch:
                     self.stop(call, CompletenessError(f"{text}; {_arguments(call)}"))
 
     def stop(self, call: Call, error: Exception) -> NoReturn:
-        made = type(error)(f"{error}\n  {call.place.file}:{call.place.line}, in {call.place.function}: {call.place.text}")
+        place = call.place
+        made = type(error)(f"{error}\n  {place.file}:{place.line}, in {place.function}: {place.text}")
         if self.debugger:
             import pdb
 
-            print(made, file=sys.stdout)
+            sys.stdout.write(f"{made}\n")
             debugger = pdb.Pdb(nosigint=True)
             debugger.reset()
-            debugger.interaction(_frame_of(call), None)  # type: ignore[arg-type]
+            debugger.interaction(_frame_of(call), None)
         raise made
 
 
@@ -96,23 +98,23 @@ def _places(find: Found, call: Call) -> list[torch.Tensor]:
     return [found for one in numbers if one is not None and (found := find(one)).any()]
 
 
-def _is_new(found: torch.Tensor, had: list[torch.Tensor]) -> bool:
-    """Whether an operation has made it: it is where no argument has it. Of an argument that cannot be laid beside the
-    result it may be from anywhere."""
+def _new(found: torch.Tensor, had: list[torch.Tensor]) -> torch.Tensor | None:
+    """Where an operation has made it: where no argument has it. Of an argument that cannot be laid beside the result it
+    may be from anywhere. None for nowhere."""
     if not found.any():
-        return False
+        return None
     for before in had:
         try:
             found = found & ~before.broadcast_to(found.shape)
         except RuntimeError:
-            return False
-    return bool(found.any())
+            return None
+    return found if found.any() else None
 
 
 def _misses(array: Any) -> float:
     """How incomplete an array is; 0 for one that carries nothing, or of which a graph alone knows the contributions."""
     tensor = array._t if isinstance(array, ArrayBase) else array
-    if not isinstance(tensor, DecomposedTensor) or tensor.whole is not None:
+    if not isinstance(tensor, DecomposedTensor) or tensor.whole:
         return 0.0
     return relative_error(tensor)[0]
 
@@ -153,7 +155,7 @@ def watch(
     >>> with np.debug.watch():
     ...     np.sqrt(np.array([1.0, -1.0]))
     Traceback (most recent call last):
-    FloatingPointError: sqrt makes nan: 1 of 2 elements; arguments: float64 (2,)
+    FloatingPointError: sqrt makes nan: 1 of 2 elements; arguments: float64 (2,)...
     """
     looked_for: dict[str, Found] = {}
     if nan:
@@ -163,7 +165,7 @@ def watch(
     if above is not None:
         if math.isnan(above):
             raise ValueError("np.debug.watch: above is nan")
-        looked_for[f"a magnitude above {above:g}"] = lambda numbers: numbers.abs() > above
+        looked_for[f"a magnitude above {above:g}"] = functools.partial(_larger, above)
     allowed: Callable[[torch.dtype], float] | None = None
     if completeness is True:
         allowed = _half_of_digits
@@ -173,6 +175,10 @@ def watch(
     watcher.debugger = debugger
     with looking_on(watcher):
         yield
+
+
+def _larger(above: float, numbers: torch.Tensor) -> torch.Tensor:
+    return numbers.abs() > above if numbers.dtype is not torch.bool else torch.zeros_like(numbers)
 
 
 def _half_of_digits(dtype: torch.dtype) -> float:

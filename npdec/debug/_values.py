@@ -83,7 +83,7 @@ def numbers_of(value: Any) -> torch.Tensor | None:
         try:
             return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
         except (OverflowError, RuntimeError):
-            return torch.tensor(float(value))
+            return torch.tensor(float(abs(value)))
     if not is_array(value):
         return None
     try:

@@ -18,8 +18,8 @@ MAX_LINES = 400
 # and imports within functions included.
 ORDER = (
     "_core exceptions _torch _impl _show _decomposed _law _rules _dtypes _array _normalizer _random _functions _jit "
-    "lib overrides attribution func testing extend fft linalg random __init__ polynomial explain pydec char dtypes "
-    "emath strings typing __main__"
+    "lib overrides attribution func testing extend fft linalg random __init__ debug polynomial explain pydec char "
+    "dtypes emath strings typing __main__"
 ).split()
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the parts of a statement that are statements
 KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}

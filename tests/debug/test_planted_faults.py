@@ -1,0 +1,266 @@
+"""`np.debug.compare` names the line of planted faults: in npdec, in a compiler, in the recorder, in a program."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+import samples
+import tiers
+from npdec._jit.recorder import Recorder
+from npdec.debug._against_numpy import NumPyBeside
+from npdec.debug._looking import looking_on
+from planted import PLANTED, line_of, planted
+
+
+def _given(arguments):
+    return [np.array(one.copy()) for one in arguments]
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_faults_of_npdec(plant, monkeypatch):
+    with monkeypatch.context() as patch:
+        program, arguments, kind = plant(patch)
+        given = _given(arguments)
+        found = np.debug.compare(program, *given, against=["numpy"])["numpy"].difference
+    line, text = line_of(program)
+    assert found is not None
+    assert (found.line, found.place.text, found.kind) == (line, text, kind)
+    assert found.place.file == __file__.replace("debug/test_planted_faults.py", "planted.py")
+    for one, before in zip(given, arguments, strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(one), before)  # they are copied
+    right = np.debug.compare(program, *given, against=["numpy"])  # nothing is planted any more
+    assert right, right
+
+
+# -- compilers and the recorder ----------------------------------------------------------------------------------------
+
+
+def _miscompiled(wrong, where=None):
+    """A compiler that puts a wrong function in the place of each call of an operation."""
+
+    def backend(graph, tensors):
+        if where is None or where(graph):
+            for node in graph.graph.nodes:
+                if node.op == "call_function" and str(node.target) in wrong:
+                    node.target = wrong[str(node.target)]
+            graph.recompile()
+        return graph.forward
+
+    return backend
+
+
+def wave(x):
+    y = x * 2.0
+    z = np.sin(y)  # here
+    return (z + y).sum(axis=0)
+
+
+@pytest.mark.slow
+def test_a_compiler_that_takes_one_function_for_another():
+    backend = _miscompiled({"aten.sin.default": torch.cos})
+    found = np.debug.compare(wave, np.arange(6.0), against="jit", backend=backend)["jit"]
+    assert (found.difference.line, found.difference.operation) == (line_of(wave)[0], "sin")
+    assert found.verdict.startswith("the compiler")
+
+
+def scaled(x):
+    y = np.exp(x)
+    z = y * x  # here
+    return z - 1.0
+
+
+@pytest.mark.slow
+def test_a_compiler_that_computes_in_single_precision():
+    backend = _miscompiled({"aten.mul.Tensor": lambda a, b: torch.mul(a.float(), b.float()).double()})
+    found = np.debug.compare(scaled, np.linspace(0.1, 1.0, 7), against="jit", backend=backend)["jit"].difference
+    assert found.line == line_of(scaled)[0]
+    assert found.kind == "values"
+    assert 1e-9 < found.relative < 1e-6
+
+
+@pytest.mark.slow
+def test_a_compiler_that_fails_where_operations_are_put_together():
+    """Where the result of each operation is an output, it computes it; alone, or for the end, it does not."""
+    alone = lambda graph: len(graph.graph.output_node().args[0]) == 1  # noqa: E731
+    backend = _miscompiled({"aten.mul.Tensor": torch.add}, alone)
+    found = np.debug.compare(scaled, np.linspace(0.1, 1.0, 7), against="jit", backend=backend)["jit"].difference
+    assert (found.line, found.operation) == (line_of(scaled)[0], "ndarray.__mul__")
+
+
+@pytest.mark.slow
+def test_a_recorder_that_writes_down_another_operation(monkeypatch):
+    others = {torch.ops.aten.sin.default: torch.ops.aten.cos.default}
+    source = "def _record(self, func, *more): return right(self, others.get(func, func), *more)"
+    monkeypatch.setattr(Recorder, "_record", planted(source, right=Recorder._record, others=others))
+    found = np.debug.compare(wave, np.arange(6.0), against="jit", backend="eager")["jit"]
+    assert found.difference.line == line_of(wave)[0]
+    assert found.verdict.startswith("the graph that np.jit records")
+
+
+@pytest.mark.slow
+def test_the_compiler_of_torch_agrees():
+    report = np.debug.compare(wave, np.arange(6.0), against="jit")
+    assert report, report
+    assert report["jit"].operations == 4
+
+
+@pytest.mark.slow
+def test_what_is_not_compiled_is_said():
+    def program(x):
+        return x * float(x.sum())
+
+    found = np.debug.compare(program, np.arange(3.0), against="jit", backend="eager")["jit"]
+    assert found.difference is None
+    assert found.verdict.startswith("np.jit runs program uncompiled")
+
+
+# -- programs that depart in single precision --------------------------------------------------------------------------
+
+
+def cancelled(x):
+    mean = x.mean()
+    square = (x * x).mean()
+    return square - mean * mean  # here
+
+
+def overflowing(n):
+    k = np.arange(float(n))  # made in float32 too
+    y = k * 10.0
+    return np.exp(y)  # here
+
+
+def branching(x):
+    total = x[0] + x[1]
+    return 1.0 if total > 1.0 else 0.0  # here
+
+
+def written(x):
+    out = np.zeros(3)
+    out[0] = x[0]
+    out[1] = out[0] + 1e-9
+    row = out[:2]
+    out[2] = row[1] - row[0]  # here
+    return out
+
+
+def in_rows(x):
+    total = 0.0
+    for row in x:
+        total = total + (row[0] - 1e8)  # here
+    return total
+
+
+@pytest.mark.parametrize(
+    ("program", "argument"),
+    [
+        (cancelled, 1000.0 + numpy.random.default_rng(0).standard_normal(1000)),
+        (overflowing, 12),
+        (branching, numpy.array([1.0, 1e-9])),
+        (written, numpy.array([3.0])),
+        (in_rows, 1e8 + numpy.arange(4.0).reshape(2, 2) / 3),
+    ],
+    ids=lambda item: getattr(item, "__name__", ""),
+)
+def test_where_single_precision_departs(program, argument):
+    given = np.array(argument) if isinstance(argument, numpy.ndarray) else argument
+    found = np.debug.compare(program, given, against="float32")["float32"].difference
+    assert (found.line, found.place.text) == line_of(program)
+    # The departure is what NumPy's own program has in float32.
+    if program is cancelled:
+        single, double = (
+            numpy.float64((a * a).mean() - a.mean() * a.mean()) for a in (argument.astype("f4"), argument)
+        )
+        assert abs(single - double) / abs(double) > 1e-4
+        assert found.before < 1e-6 < found.relative
+
+
+def test_what_stays_within_the_bound_is_said():
+    found = np.debug.compare(wave, np.arange(6.0), against="float32")["float32"]
+    assert found.difference is None
+    assert "stay within" in found.verdict
+    tight = np.debug.compare(wave, np.linspace(0.1, 1, 6), against="float32", rtol=0.0)["float32"]
+    assert tight.difference.operation == "ndarray.__mul__"
+
+
+# -- what is right -----------------------------------------------------------------------------------------------------
+
+
+def test_no_function_is_said_to_differ_that_agrees_with_numpy():
+    """The samples of all functions, which other tests hold to NumPy."""
+    compared = 0
+    for name, sample in tiers.turns(samples.cases(), 0, 8):
+        beside = NumPyBeside(None)
+        args, kwargs = sample.build(np)
+        with warnings.catch_warnings(), looking_on(beside):
+            warnings.simplefilter("ignore")
+            samples.find(np, name)(*args, **kwargs)
+        assert beside.difference is None, (name, str(beside.difference))
+        compared += beside.count
+    assert compared > 150
+
+
+class Model:
+    """A model with arrays of its own, and methods that name np."""
+
+    def __init__(self):
+        self.weights = np.array([[1.0, -2.0], [0.5, 3.0]])
+
+    def hidden(self, x):
+        return helper(self.weights @ x)
+
+    def __call__(self, x):
+        return self.hidden(x).sum()
+
+
+def helper(h):
+    return np.maximum(h, 0.0) if isinstance(h, np.ndarray) else np.float64(h)
+
+
+def test_the_whole_program_runs_under_numpy():
+    def program(x):
+        y = Model()(x) + model.hidden(x)[0]
+        return y if type(y).__module__ == "npdec" else (y, y)
+
+    model = Model()
+    found = np.debug.compare(program, np.array([1.0, 2.0]), against="numpy")["numpy"]
+    assert found.whole == np.inf  # two results where npdec's are one
+    right = np.debug.compare(lambda x: Model()(x) + model.hidden(x)[0], np.array([1.0, 2.0]), against="numpy")["numpy"]
+    assert right.whole == 0.0, right
+    assert "so does the whole program" in right.verdict
+
+
+def test_a_program_that_is_another_under_numpy():
+    def program(x):
+        return x.sum() if type(x).__module__.startswith("npdec") else x.sum() + 1
+
+    report = np.debug.compare(program, np.arange(3.0), against="numpy")
+    assert report["numpy"].difference is None
+    assert report["numpy"].whole == pytest.approx(1 / 4)
+    assert not report
+
+
+def test_errors_of_the_program_are_its_own():
+    with pytest.raises(ValueError, match="mismatch"):
+        np.debug.compare(lambda x: np.ones((2, 3)) @ x, np.ones(4), against=["numpy"])
+
+
+def test_what_is_asked_for_has_to_be_there(monkeypatch):
+    with pytest.raises(ValueError, match="'numpy', 'jit', 'float32', 'cuda'"):
+        np.debug.compare(wave, np.arange(3.0), against="fortran")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match="needs a GPU"):
+        np.debug.compare(wave, np.arange(3.0), against=["cuda"])
+
+
+def test_random_numbers_are_those_of_the_program():
+    def program(x, random):
+        noise = random.standard_normal(3) + np.random.default_rng(5).random(3)
+        return x + noise
+
+    report = np.debug.compare(program, np.arange(3.0), np.random.default_rng(1), against=["numpy", "float32"])
+    assert report, report
