@@ -11,9 +11,9 @@ from typing import Any, TextIO
 
 import torch
 
-from npdec._show.words import visible
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._show.words import visible
 from npdec.debug._calls import Call
 from npdec.debug._looking import looking_on
 from npdec.debug._places import Place

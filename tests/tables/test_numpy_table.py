@@ -54,8 +54,9 @@ def test_samples_and_reasons_are_not_stale():
 def test_public_names_are_numpys_or_npdecs_own():
     own = {
         "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution",
-        "bfloat16", "check_completeness", "completeness", "decompose", "explain", "extend", "func", "grad", "jit",
-        "jvp", "overrides", "pydec", "register_rule", "rule", "set_default_device", "value_and_grad", "vjp", "vmap",
+        "bfloat16", "check_completeness", "completeness", "debug", "decompose", "explain", "extend", "func", "grad",
+        "jit", "jvp", "overrides", "pydec", "register_rule", "rule", "set_default_device", "value_and_grad", "vjp",
+        "vmap",
     }  # fmt: skip
     for lib, reference, extra in ((np, numpy, own), (np.linalg, numpy.linalg, set()), (np.fft, numpy.fft, set())):
         leaked = {name for name in dir(lib) if not name.startswith("_")} - set(dir(reference)) - extra
