@@ -9,20 +9,24 @@ from typing import Any
 import torch
 
 from npdec._array import memory, wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import as_tensor, dtype_name
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import block_sparse
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.completeness import missing
+from npdec._decomposed.described import has_table
 from npdec._decomposed.input_labels import Index, Indices, input_labels
 from npdec._decomposed.merging import NewLabels
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, copy_of, is_broadcast
 from npdec._impl import _util
 from npdec._impl._storage import has_overlap
 from npdec._law.half_precision import warn_beyond_range
+from npdec._show.accessor import Plots
 from npdec._show.contributions import Contributions
+from npdec._show.methods import of_html
+from npdec._show.parts import of_tensor
 from npdec._torch.tracing import refuse_trace
 
 __all__ = ["DecompositionMixin", "completeness", "components_of", "decompose", "split_input"]
@@ -148,6 +152,31 @@ class DecompositionMixin(ArrayBase):
         another number of dims than axes.
         """
         return self._decomposed("to_xarray").to_xarray(dims)
+
+    def to_shap(self, inputs: Any = None) -> Any:
+        """A `shap.Explanation`, which SHAP's own plots take: of a number, of the numbers of rows (n,), or of several
+        for each row (n, m). `inputs`, of shape (n, labels), are its data.
+
+        Raises ImportError where SHAP is not installed, ValueError for other shapes or an array that is not decomposed,
+        and TypeError for complex numbers.
+        """
+        return self._decomposed("to_shap").to_shap(inputs)
+
+    @property
+    def plot(self) -> Plots:
+        """The plots, `x.plot.waterfall()` and others (`npdec._show.accessor.Plots`), with matplotlib.
+
+        >>> x = np.decompose(np.array([1.0, -5.0]), labels=["a", "b"])
+        >>> x.sum().plot.bar().get_xlabel()
+        'contribution'
+        """
+        return Plots(lambda name, most: of_tensor(self._decomposed(name), "array", name, most))
+
+    def _repr_html_(self) -> str | None:
+        tensor = self._t
+        if type(tensor) is not DecomposedTensor or not has_table(tensor):
+            return None
+        return of_html(tensor, "array" if tensor.dim() else "number", dtype_name(tensor.dtype), str(self))
 
     def _decomposed(self, name: str) -> DecomposedTensor:
         if type(self._t) is not DecomposedTensor:

@@ -10,7 +10,7 @@ from npdec._show import summary
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
-__all__ = ["described"]
+__all__ = ["described", "has_table"]
 
 _MOST = 2**20  # numbers that are looked at
 
@@ -41,6 +41,13 @@ def _largest(tensor: Decomposed) -> str:
         return summary.of_sizes(labels, sizes(tensor).detach())
     components: torch.Tensor = tensor.components if found is None else found.dense()
     return summary.of_numbers(labels, components.tolist())
+
+
+def has_table(tensor: Decomposed) -> bool:
+    """Whether a table of the contributions can be made as soon as a text: there are some, and they are at hand."""
+    if tensor.whole or not tensor.labels or tracing() or not _has_numbers(tensor.value):
+        return False
+    return stand_in(tensor) is not None or "components" in vars(tensor)
 
 
 def _has_numbers(tensor: torch.Tensor) -> bool:

@@ -17,12 +17,12 @@ import torch
 from npdec._core.slots import Slot
 from npdec._decomposed import kept_components, merging
 from npdec._decomposed.components import Components, Use
-from npdec._decomposed.described import described
+from npdec._decomposed.described import described, has_table
 from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._impl._storage import laid_out_alike
-from npdec._show import summary
+from npdec._show import methods, summary
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
@@ -189,6 +189,19 @@ class DecomposedTensor(torch.Tensor):
     top = merging.top
     to_dataframe = merging.to_dataframe
     to_xarray = merging.to_xarray
+    contributions = methods.contributions
+    plot = methods.plot
+    to_shap = methods.to_shap
+
+    @property
+    def is_decomposed(self) -> bool:
+        """True: it carries contributions. Arrays say it of themselves too."""
+        return True
+
+    @property
+    def tensor(self) -> DecomposedTensor:
+        """Itself, which is the torch face of an array."""
+        return self
 
     def set_(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Raises RuntimeError. torch asks nobody about this method, which would leave the contributions behind."""
@@ -200,6 +213,11 @@ class DecomposedTensor(torch.Tensor):
     # mypy drops the names of a dunder's keyword-only parameters, and then finds that they differ.
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return summary.laid_out(f"DecomposedTensor({self.value!r})", described(self), 80, len("DecomposedTensor("))
+
+    def _repr_html_(self) -> str | None:
+        if not has_table(self):
+            return None
+        return methods.of_html(self, "tensor", str(self.dtype).removeprefix("torch."), repr(self.value))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         components = kept_components.kept(self) or Stored(self.components)
