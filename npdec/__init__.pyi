@@ -1334,8 +1334,10 @@ def attribute(
     max_memory: int | None = ...,
     progress: Any = ...,
     create_graph: builtins.bool = ...,
-    at: Any = ...,
+    at: None = ...,
     paths: builtins.bool = ...,
+    hierarchy: Any = ...,
+    absent: Callable[..., Any] | None = ...,
 ) -> Attribution[torch.Tensor]: ...
 @overload
 def attribute(
@@ -1362,8 +1364,10 @@ def attribute(
     max_memory: int | None = ...,
     progress: Any = ...,
     create_graph: builtins.bool = ...,
-    at: Any = ...,
+    at: None = ...,
     paths: builtins.bool = ...,
+    hierarchy: Any = ...,
+    absent: Callable[..., Any] | None = ...,
 ) -> Attribution[ndarray]: ...
 @overload
 def attribute(
@@ -1390,6 +1394,8 @@ def attribute(
     create_graph: builtins.bool = ...,
     at: Any = ...,
     paths: builtins.bool = ...,
+    hierarchy: Any = ...,
+    absent: Callable[..., Any] | None = ...,
 ) -> Attribution[Any]: ...
 def average(
     a: _ArrayLike,

@@ -19,8 +19,8 @@ FUNCTIONS: dict[str, list[Row]] = {
         ({}, "ndarray"),
     ],
     "attribute": [
-        ({"*inputs": "x: torch.Tensor"}, "Attribution[torch.Tensor]"),
-        ({"*inputs": "x: ndarray"}, "Attribution[ndarray]"),
+        ({"*inputs": "x: torch.Tensor", "at": "None = ..."}, "Attribution[torch.Tensor]"),
+        ({"*inputs": "x: ndarray", "at": "None = ..."}, "Attribution[ndarray]"),
         ({}, "Attribution[Any]"),
     ],
     "where": [({"x": "Any", "y": "Any"}, "ndarray"), ({}, "Any")],

@@ -5,8 +5,10 @@ the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leavi
 places in a network are meant, `_layers` attributes to them.
 """
 
+from npdec.attribution._absent import blurred, dropped
 from npdec.attribution._attribute import attribute
+from npdec.attribution._hierarchy import correlated
 from npdec.attribution._result import Attribution
 from npdec.attribution._taps import Layer
 
-__all__ = ["Attribution", "Layer", "attribute"]
+__all__ = ["Attribution", "Layer", "attribute", "blurred", "correlated", "dropped"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 
 from npdec._core.progress import Progress, Show
+from npdec.attribution import _hierarchy
 from npdec.attribution._problem import Found, Problem
 
 __all__ = ["occlusion", "shapley", "shapley_of_worths"]
@@ -15,6 +17,7 @@ _EXACT = 12  # components, whose 4096 coalitions are all tried
 _EXACT_BATCHED = 16
 _SAMPLES = 25
 _MOST = 24
+_MOST_IN_HIERARCHY = 20
 
 
 def shapley_of_worths(worths: torch.Tensor) -> torch.Tensor:
@@ -36,24 +39,33 @@ def shapley_of_worths(worths: torch.Tensor) -> torch.Tensor:
     return torch.stack(shares)
 
 
-def shapley(problem: Problem, samples: int | str | None, seed: int, progress: Show) -> Found:
-    """By all coalitions, or by random orders of the components, each gone through forwards and backwards."""
+def shapley(problem: Problem, samples: int | str | None, seed: int, hierarchy: Any, progress: Show) -> Found:
+    """By all coalitions, or by random orders of the components, each gone through forwards and backwards. In a
+    hierarchy the members of a group come one after the other."""
     n = problem.count
+    tree = None if hierarchy is None else _hierarchy.parsed(hierarchy, n, problem.labels)
+    coalitions = 2**n if tree is None else _hierarchy.number_of_coalitions(tree)
     if samples is None:
-        samples = "all" if n <= (_EXACT_BATCHED if problem.batched else _EXACT) else _SAMPLES
-    value, residual = problem.ends()
+        samples = "all" if coalitions <= 2 ** (_EXACT_BATCHED if problem.batched else _EXACT) else _SAMPLES
+    value, residual = _ends(problem)
     if n == 0:
         return Found(value, residual, value.new_zeros((*value.shape, 0)))
     if samples == "all":
-        if n > _MOST:
-            raise ValueError(f"attribute: {n} components have 2**{n} coalitions: give a number of samples")
+        if coalitions > 2 ** (_MOST if tree is None else _MOST_IN_HIERARCHY):
+            said = f"2**{n}" if tree is None else f"up to {coalitions}"
+            raise ValueError(f"attribute: {n} components have {said} coalitions: give a number of samples")
+        if tree is not None:
+            return Found(value, residual, _in_hierarchy(problem, tree, value, residual, progress))
         with Progress("attribute", 2**n, progress) as bar:
             worths = _of_coalitions(problem, bar)
         worths[0], worths[-1] = residual, value
         return Found(value, residual, shapley_of_worths(worths).movedim(0, -1))
     assert isinstance(samples, int)
     source = torch.Generator().manual_seed(seed)
-    orders = torch.stack([torch.randperm(n, generator=source) for _ in range(samples)])
+    if tree is None:
+        orders = torch.stack([torch.randperm(n, generator=source) for _ in range(samples)])
+    else:
+        orders = _hierarchy.orders(tree, samples, source)
     at_once = max(1, problem.at_once() // (2 * n)) if problem.batched else 1
     found = []
     with Progress("attribute", samples * 2 * (n - 1), progress) as bar:
@@ -65,9 +77,41 @@ def shapley(problem: Problem, samples: int | str | None, seed: int, progress: Sh
     return Found(value, residual, rows.mean(0), error)
 
 
+def _in_hierarchy(
+    problem: Problem, tree: _hierarchy.Tree, value: torch.Tensor, residual: torch.Tensor, progress: Show
+) -> torch.Tensor:
+    """The shares (*O, C) by all coalitions that the hierarchy leaves."""
+    n = problem.count
+    contexts = _hierarchy.contexts(tree)
+    masks = sorted({mask for i, some in contexts.items() for one in some for mask in (one, one | 1 << i)})
+    place = {mask: k for k, mask in enumerate(masks)}
+    present = torch.tensor([[mask >> i & 1 for i in range(n)] for mask in masks], dtype=torch.bool)
+    with Progress("attribute", len(masks), progress) as bar:
+        worths = _worths(problem, present, bar)
+    worths[0], worths[-1] = residual, value
+    shares = []
+    for i in range(n):
+        before = [place[mask] for mask in contexts[i]]
+        after = [place[mask | 1 << i] for mask in contexts[i]]
+        gains = worths[after] - worths[before]
+        real = gains.real.dtype if gains.is_complex() else gains.dtype
+        weights = torch.tensor(list(contexts[i].values()), dtype=torch.float64).to(gains.device, real)
+        shares.append((weights.reshape(-1, *[1] * (gains.ndim - 1)) * gains).sum(0))
+    return torch.stack(shares, -1)
+
+
+def _ends(problem: Problem) -> tuple[torch.Tensor, torch.Tensor]:
+    """The outputs with all present, and with all absent."""
+    if problem.absent is None:
+        return problem.ends()
+    with problem.evaluating():
+        value, nothing = (problem.with_absent(torch.full((problem.count,), here)) for here in (True, False))
+    return value, nothing
+
+
 def occlusion(problem: Problem, progress: Show) -> Found:
     """What is lost when one component is at its baseline and the others are not."""
-    value, residual = problem.ends()
+    value, residual = _ends(problem)
     present = ~torch.eye(problem.count, dtype=torch.bool)
     with Progress("attribute", problem.count, progress) as bar:
         worths = _worths(problem, present, bar)
@@ -102,6 +146,9 @@ def _worths(problem: Problem, present: torch.Tensor, bar: Progress) -> torch.Ten
     parts = []
     with problem.evaluating():
         for some in present.split(problem.at_once() if problem.batched else 1):
-            parts.append(problem.many(problem.present(some)))
+            if problem.absent is None:
+                parts.append(problem.many(problem.present(some)))
+            else:
+                parts.append(torch.stack([problem.with_absent(one) for one in some]))
             bar.advance(len(some))
     return torch.cat(parts)

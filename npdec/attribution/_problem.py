@@ -59,6 +59,7 @@ class Problem:
     chunk_size: int | None = None
     graph: bool = False  # whether what is found is to be differentiated
     split: Split = split_input  # how an input and its baseline are read
+    absent: Callable[..., Any] | None = None  # what makes an input of one of which a part is absent
 
     def kept(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor that is found: with its graph, if that is wanted."""
@@ -151,6 +152,16 @@ class Problem:
         """The inputs with the components of a coalition, booleans (*lead, C), and the others at the baseline."""
         parts = zip(self.values, self.residuals, self.of_elements(coalitions), strict=True)
         return [torch.where(here, value, residual) for value, residual, here in parts]
+
+    def with_absent(self, coalition: torch.Tensor) -> torch.Tensor:
+        """The chosen outputs where only a coalition, booleans (C,), is present, as `absent` understands that."""
+        assert self.absent is not None
+        leaves = []
+        for value, here, as_torch in zip(self.values, self.of_elements(coalition), self.given, strict=True):
+            parts = copy_of(value), here.expand(value.shape).clone()
+            made = self.absent(*(part if as_torch else wrap.wrap_array(part) for part in parts))
+            leaves.append(made._t if isinstance(made, ArrayBase) else made)
+        return self.one(leaves)
 
     def collected(self, shares: Sequence[torch.Tensor]) -> torch.Tensor:
         """Shares of the elements, (*lead, *S) for each leaf, summed to those of the components: (*lead, C)."""
