@@ -19,6 +19,7 @@ from npdec._core.base import ArrayBase
 from npdec._core.progress import Progress, Show
 from npdec._decomposed.tensor import DecomposedTensor, carries, copy_of
 from npdec.attribution import _local, _path
+from npdec.attribution._integral import Integral, Rates
 from npdec.attribution._problem import Found, Problem, plain
 from npdec.attribution._result import Attribution
 from npdec.attribution._taps import At, Layer, Tapped, Tensors
@@ -227,8 +228,8 @@ def conductance(problem: Problem, at: At, steps: int | None, rtol: float | None,
     tapped = dataclasses.replace(problem, f=taps)
     value, residual = problem.ends()
 
-    def rates(node: torch.Tensor) -> torch.Tensor:
-        """Of each unit, and of what goes around the layer: (*O, K + 1)."""
+    def rates(node: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of each unit, and of what goes around the layer, (*O, K + 1); and the outputs."""
         at_node = node.to(problem.device, problem.dtype).requires_grad_()
         made = tapped.one(problem.along(at_node.expand(problem.count)))
         hidden = taps.seen[0]
@@ -239,17 +240,17 @@ def conductance(problem: Problem, at: At, steps: int | None, rtol: float | None,
             *slopes, whole = _path.grad(column.sum(), [*hidden, at_node], retain=True)
             shares = unit.collected([slope * move for slope, move in zip(slopes, moves, strict=True)]).detach()
             parts.append(torch.cat([shares, (whole - shares.sum()).reshape(1).to(shares)]))
-        return _path.assembled([part[None] for part in parts], made[None])[0]
+        return _path.assembled([part[None] for part in parts], made[None])[0], made.detach()
 
-    def integrand(nodes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        found = torch.stack([rates(node) for node in nodes])
-        return found, found.sum(-1)
+    def integrand(nodes: torch.Tensor) -> Rates:
+        shares, values = map(torch.stack, zip(*map(rates, nodes), strict=True))
+        return Rates(shares, shares.sum(-1), values)
 
     def primitive(t: torch.Tensor) -> torch.Tensor:
         with problem.evaluating():
             return problem.one(problem.along(t.to(problem.device, problem.dtype).expand(problem.count)))
 
-    shares = _path.Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
+    shares = Integral(problem, integrand, primitive, value, residual, progress).over_path(steps, rtol)
     found = Found(value, residual, shares[..., :-1], None, shares[..., -1:])
     found.units = [unit]
     return found

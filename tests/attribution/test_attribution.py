@@ -99,6 +99,20 @@ def test_path_finds_the_kinks():
     assert sum(calls) < 400
 
 
+def test_path_finds_kinks_between_curves():
+    """Each input by itself moves exp(max(a, 0)) from 1 to e, with a kink of its own on the path."""
+    x, base = np.array([1.0, 1.0, 1.0]), np.array([-1.0, -0.3, -0.1])
+    calls = []
+
+    def f(a):
+        calls.append(len(a))
+        return np.exp(np.maximum(a, 0.0)).sum(-1)
+
+    made = np.attribute(f, x, baseline=base, method="path", batched=True)
+    close(made.attribution.tensor, torch.full((3,), math.e - 1, dtype=F64), 1e-13)
+    assert sum(calls) < 200  # halving takes a thousand
+
+
 def test_path_says_what_it_misses():
     x = np.array([1.0, 2.0])
     with pytest.warns(np.DecompositionWarning, match="attribute: completeness holds only to"):

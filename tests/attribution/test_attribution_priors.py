@@ -67,6 +67,19 @@ def test_kinks_on_the_path_move_with_the_weights(rtol: float | None) -> None:
         torch.testing.assert_close(*slopes)
 
 
+def test_kinks_between_curves_move_with_the_weights() -> None:
+    """Of exp(relu(w · x − b)), which moves by exp(w · x − b) − 1, an input has the part w_i x_i / (w · x)."""
+    w = torch.tensor([1.0, 2.0, -0.5], dtype=D, requires_grad=True)
+    b = torch.tensor(0.7, dtype=D, requires_grad=True)
+    x = torch.tensor([1.0, 0.8, 0.3], dtype=D)
+    found = np.attribute(lambda x: torch.exp(torch.relu(w @ x - b)), x, method="path", create_graph=True).attribution
+    known = w * x / (w @ x) * torch.expm1(w @ x - b)
+    torch.testing.assert_close(found, known)
+    for one, other in zip(found, known, strict=True):
+        slopes = (torch.autograd.grad(share, (w, b), retain_graph=True) for share in (one, other))
+        torch.testing.assert_close(*slopes)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CHECKED[::13])
 def test_operators(name: str) -> None:
