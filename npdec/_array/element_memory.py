@@ -93,21 +93,19 @@ class _Grid:
         self.flat[self._place(key)] = number
 
 
-def items_of(tensor: torch.Tensor, address: int) -> Any:
-    """The elements by their indices, which are an int for one axis, or a tuple."""
-    dtype, shape, steps = tensor.dtype, tuple(tensor.shape), tensor.stride()
-    form, size = FORMATS[dtype], dtype.itemsize
-    reach = sum((n - 1) * step for n, step in zip(shape, steps)) + 1
-    raw = _view_memory(address, reach * size, _WRITEABLE)
+def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int) -> Any:
+    """The elements by their indices, which are an int for one axis, or a tuple; `reach` is over how many the memory of
+    the tensor goes."""
+    form, shape = FORMATS[dtype], tensor.shape
+    raw = _view_memory(address, reach * dtype.itemsize, _WRITEABLE)
     if not shape or not tensor.is_contiguous():
-        if len(shape) == 1 and steps[0] > 0 and not dtype.is_complex:
-            items = raw.cast(form)[:: steps[0]]
+        if len(shape) == 1 and not dtype.is_complex and (step := tensor.stride()[0]) > 0:
+            items = raw.cast(form)[::step]
         else:
             flat = _Pairs(raw.cast(form, (reach, 2))) if dtype.is_complex else raw.cast(form)
-            items = _Grid(_Halves(flat) if dtype is torch.float16 else flat, shape, steps)
-            return items
+            return _Grid(_Halves(flat) if dtype is torch.float16 else flat, tuple(shape), tensor.stride())
     elif dtype.is_complex:
         return _Pairs(raw.cast(form, (*shape, 2)))
     else:
-        items = raw.cast(form, shape)
+        items = raw.cast(form) if len(shape) == 1 else raw.cast(form, shape)
     return _Halves(items) if dtype is torch.float16 else items

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from weakref import ref
 
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, wrap
+from npdec._array.convert import MAX_NDIM
 from npdec._array.element_memory import FORMATS, items_of
-from npdec._array.family import family_of
+from npdec._array.family import alive, family_of
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_wrapped
@@ -40,6 +42,8 @@ _NOT_YET: Any = (None, None, None, None, _SECOND, None, None, None)
 _TAKEN: dict[torch.dtype, dict[type, bool]] = {}
 _ROUNDED = frozenset({torch.float16, torch.float32, torch.complex64})
 _LONG = frozenset({torch.int64, torch.uint64})
+_STRIDED = torch.strided
+_DEAD = 8  # so many views that are gone a family may remember beside as many as there are
 
 
 def _taken(dtype: torch.dtype) -> dict[type, bool]:
@@ -70,39 +74,54 @@ def _open(array: Any) -> tuple[Any, ...]:
     if (
         wrap.is_on_host(tensor)
         and dtype in FORMATS
-        and tensor.layout is torch.strided
-        and tensor.numel()
-        and not (tensor.is_conj() or tensor.is_neg() or tensor.is_inference())
+        and tensor.layout is _STRIDED
+        and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
         and (address := tensor.data_ptr())
-        and _is_private(array, tensor)
+        and (reach := _reach(tensor))
+        and _is_private(array, tensor, reach)
         and not is_wrapped(tensor)
     ):
-        if dtype not in _TAKEN:
-            _TAKEN[dtype] = _taken(dtype)
-        taken = _TAKEN[dtype] if getattr(array, "_ro", None) is None else {}
-        items = items_of(tensor, address)
+        taken = _TAKEN.get(dtype)
+        if taken is None:
+            taken = _TAKEN[dtype] = _taken(dtype)
+        if getattr(array, "_ro", None) is not None:
+            taken = {}
+        items = items_of(tensor, dtype, address, reach)
         window = (tensor, address, tensor.data_ptr, items, SCALARS[dtype], tensor.dim(), taken, (tensor,))
     array._w = window
     return window
 
 
-def _is_private(array: Any, tensor: torch.Tensor) -> bool:
+def _reach(tensor: torch.Tensor) -> int:
+    """How many elements of memory lie between the first and the last one of a tensor, these included."""
+    reach = 1
+    for length, step in zip(tensor.shape, tensor.stride()):
+        if not length:
+            return 0
+        reach += (length - 1) * step
+    return reach
+
+
+def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
     """Whether the arrays of a family hold the only tensors over their memory, and nobody else holds these."""
-    storage, size = tensor.untyped_storage(), tensor.element_size()
-    reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride())) + 1
-    if (tensor.storage_offset() + reach) * size > storage.nbytes():
+    storage = tensor.untyped_storage()
+    if (tensor.storage_offset() + reach) * array._d.itemsize > storage.nbytes():
         return False  # torch has freed it
     if _references(tensor) > _IN_CALL:
         return False
-    members = family_of(array).living()
-    base = tensor._base
-    rooted = base is not None and all(member._t is not base for member in members)  # held by its views alone
+    family, base = family_of(array), tensor._base
+    members = family.living()
+    if len(family) > 2 * len(members) + _DEAD:
+        family[1:] = alive(family[1:])  # the owner stays first
+    rooted = base is not None  # held by its views alone
+    for member in members:
+        if member is not array and _is_held(member) > _IN_MEMBER:
+            return False
+        if member._t is base:
+            rooted = False
     if rooted and _references(base) > _IN_BASE:
         return False
-    count = len(members) + rooted
-    if torch._C._storage_Use_Count(storage._cdata) > count + 1:  # one for `storage`
-        return False
-    return all(member is array or _is_held(member) <= _IN_MEMBER for member in members)
+    return torch._C._storage_Use_Count(storage._cdata) <= len(members) + rooted + 1  # one for `storage`
 
 
 def _is_held(member: Any) -> int:
@@ -161,19 +180,13 @@ _IN_BASE = _count_in_base(torch.empty(2)[1:])
 
 
 def _place(key: Any) -> tuple[Any, int]:
-    """What names an element in a memoryview, and for how many axes: the key itself, if it is a tuple of ints. (None, 0)
-    where there is anything else in it."""
+    """What names an element in a memoryview, and for how many axes, where a key is of integers that are not all
+    Python's. (None, 0) where there is anything else in it."""
     if type(key) is tuple:
-        for item in key:
-            if type(item) is not int:
-                break
-        else:
-            return key, len(key)
         found = []
         for item in key:
-            kind = type(item)
-            if kind is not int:
-                if kind not in wrap.INTEGERS:
+            if type(item) is not int:
+                if type(item) not in wrap.INTEGERS:
                     return None, 0
                 item = item._n
             found.append(item)
@@ -187,31 +200,50 @@ class ElementAccess(NDArrayBase):
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is int:
+        kind = type(key)
+        if kind is int:
             place, count = key, 1
         else:
-            if type(key) is slice:
+            if kind is slice:
                 step = key.step
-                if step == -1 and key.start is None and key.stop is None:
-                    return indexing.getitem(self, key)
                 if step is None or (type(step) is int and step > 0):
-                    return memory.seen(self, self._t[key])
-            if (key is None or key is Ellipsis) and type(self._t) is _Tensor:
-                return memory.seen(self, self._t[key])
-            place, count = _place(key)
+                    result = _new(type(self))  # `memory.seen`, written out
+                    result._t = self._t[key]
+                    result._d = self._d
+                    family = self._m
+                    if family is None:
+                        family = family_of(self)
+                    result._m = family
+                    family.append(ref(result))
+                    if len(family) > family.limit:
+                        memory.settle(self, result)
+                    return result
+                return indexing.getitem(self, key)
+            if kind is tuple:
+                for item in key:
+                    if type(item) is not int:
+                        found = _part(self, key)
+                        if found is not None:
+                            return found
+                        place, count = _place(key)
+                        break
+                else:
+                    place, count = key, len(key)
+            else:
+                place, count = _place(key)
             if place is None:
                 return _by_mask(self, key)
         if not _tracing():
             try:
                 tensor, address, data_ptr, items, cls, rank, _, _ = self._w
             except AttributeError:
-                tensor, address, data_ptr, items, cls, rank, _, _ = _first(self)
+                self._w = _NOT_YET
+                return _by_torch(self, key, place)
             if (
                 tensor is self._t
                 and data_ptr() == address
                 and _references(tensor) == _IN_ACCESS
                 and rank == count
-                and type(tensor) is _Tensor
                 and not _dispatch._is_in_torch_dispatch_mode
             ):
                 try:
@@ -223,41 +255,40 @@ class ElementAccess(NDArrayBase):
                     scalar = _new_float(cls, number)
                 elif dtype is _bool:
                     return _bools[number]
-                elif dtype is _complex128:
-                    scalar = _new_complex(cls, number)
                 else:
-                    scalar = _new(cls)
+                    scalar = _new_complex(cls, number) if dtype is _complex128 else _new(cls)
                 scalar._n = number
                 return scalar
             if tensor is not self._t:
                 _again(self, count, cls)
-        if type(key) is int:
-            try:
-                found = self._t[key]
-            except (IndexError, ValueError):  # ValueError for what does not fit 64 bits
-                pass
-            else:
-                return memory.view(self, found) if found.dim() else wrap.wrap_scalar(found.clone())
-        return indexing.getitem(self, key)
+        return _by_torch(self, key, place)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is int:
             place, count = key, 1
+        elif type(key) is tuple:
+            for item in key:
+                if type(item) is not int:
+                    place, count = _place(key)
+                    break
+            else:
+                place, count = key, len(key)
         else:
             place, count = _place(key)
         if place is not None and not _tracing():
             try:
                 tensor, address, data_ptr, items, cls, rank, taken, own = self._w
-                family = self._m
             except AttributeError:
-                tensor, address, data_ptr, items, cls, rank, taken, own = _first(self)
-                family = family_of(self)
+                cls, tensor = _SECOND, None
+            if tensor is not self._t:
+                _again(self, count, cls)
+                tensor, address, data_ptr, items, cls, rank, taken, own = getattr(self, "_w", _SHUT)
+            family = self._m
             if (
                 tensor is self._t
                 and data_ptr() == address
                 and _references(tensor) == _IN_ACCESS
                 and rank == count
-                and type(tensor) is _Tensor
                 and not _dispatch._is_in_torch_dispatch_mode
                 and family.limit >= 0
                 and not family.mirrors
@@ -271,27 +302,17 @@ class ElementAccess(NDArrayBase):
                         return
                     except _REFUSALS:
                         pass  # NumPy's words are found on the general way
-            elif tensor is not self._t:
-                _again(self, count, cls)
         indexing.setitem(self, key, value)
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool
-
-
 _bools = wrap.BOOLS
-
-
-def _first(array: Any) -> tuple[Any, ...]:
-    """The window of an array that has none: to open one takes longer than to read an element by torch, and many an
-    array is read once."""
-    array._w = _NOT_YET
-    return _SHUT
 
 
 def _again(array: Any, count: int, cls: Any) -> None:
     """After an element was asked for of an array whose window, which is for scalars of a class, is not over its memory.
-    It is opened the second time."""
+    To open one takes longer than to read an element by torch, and many an array is read once: it is opened the second
+    time, or for the first write."""
     if cls is _SECOND:
         if array._t.dim() == count:
             _open(array)
@@ -299,7 +320,47 @@ def _again(array: Any, count: int, cls: Any) -> None:
         del array._w
 
 
+def _by_torch(array: Any, key: Any, place: Any) -> Any:
+    """What a key of integers says, without a window."""
+    tensor = array._t
+    if type(tensor) is _Tensor:
+        try:
+            found = tensor[place]
+        except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
+            pass
+        else:
+            return memory.seen(array, found) if found.dim() else wrap.read_scalar(found)
+    return indexing.getitem(array, key)
+
+
+def _part(array: Any, key: tuple[Any, ...]) -> Any:
+    """The view that slices, ints, new axes and one Ellipsis choose of a plain array; None for all other keys."""
+    dots = new = False
+    for item in key:
+        kind = type(item)
+        if kind is slice:
+            step = item.step
+            if step is not None and (type(step) is not int or step < 1):
+                return None
+        elif kind is not int:
+            if item is None:
+                new = True
+            elif item is Ellipsis and not dots:
+                dots = True
+            else:
+                return None
+    tensor = array._t
+    if type(tensor) is not _Tensor or (new and len(key) + tensor.dim() > MAX_NDIM):
+        return None
+    try:
+        return memory.seen(array, tensor[key])
+    except (IndexError, ValueError, TypeError, RuntimeError):
+        return None  # NumPy's words are found on the general way
+
+
 def _by_mask(array: Any, key: Any) -> Any:
+    if (key is None or key is Ellipsis) and type(array._t) is _Tensor:
+        return memory.seen(array, array._t[key])
     if type(key) is wrap.ARRAY and key._d is _bool and type(array._t) is _Tensor and key._t.dim():
         try:
             return wrap.wrap_array(array._t[key._t])

@@ -56,9 +56,8 @@ class Family(list["ref[NDArrayBase]"]):
 
 def family_of(array: NDArrayBase) -> Family:
     """The family of the array, made if it has none."""
-    try:
-        return array._m
-    except AttributeError:
+    family = getattr(array, "_m", None)
+    if family is None:
         family = array._m = Family()
         family.append(ref(array))
-        return family
+    return family

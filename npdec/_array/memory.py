@@ -43,9 +43,8 @@ def seen(array: Any, tensor: torch.Tensor) -> Any:
     result = _new(wrap.ARRAY)
     result._t = tensor
     result._d = tensor.dtype
-    try:
-        family = array._m
-    except AttributeError:
+    family = array._m
+    if family is None:
         family = family_of(array)
     result._m = family
     family.append(ref(result))
@@ -77,7 +76,7 @@ def settle(source: NDArrayBase, result: NDArrayBase) -> None:
     family = result._m
     if not shares_storage(source._t, result._t):  # it is a copy after all
         family.pop()
-        del result._m
+        result._m = None
         return
     if family.origin is not None:
         if _goes_around(source, result):

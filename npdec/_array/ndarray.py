@@ -151,9 +151,8 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         result = _new(Composition)
         result._t = tensor
         result._d = self._d
-        try:
-            family = self._m
-        except AttributeError:
+        family = self._m
+        if family is None:
             family = family_of(self)
         result._m = family
         family.append(ref(result))
@@ -346,7 +345,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
                     "np.resize function to get a new resized copy or\n set refcheck=False to disable this check"
                 )
             if family is not None:
-                del self._m
+                self._m = None
         column_major = tensor.dim() > 1 and self.flags.fnc
         flat = reverse_axes(tensor).reshape(-1) if column_major else tensor.reshape(-1)
         if wanted > flat.shape[0]:

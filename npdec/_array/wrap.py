@@ -22,8 +22,8 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "ARRAY", "BOOLS", "CARRIERS", "INTEGERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "reduced",
-    "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "ARRAY", "BOOLS", "CARRIERS", "INTEGERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "read_scalar",
+    "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
 ]  # fmt: skip
 
 ARRAY: Any = None  # ArrayBase, once it is defined
@@ -51,6 +51,7 @@ def wrap(tensor: torch.Tensor) -> Any:
         array = _new(ARRAY)
         array._t = tensor
         array._d = tensor.dtype
+        array._m = None
         return array
     return wrap_scalar(tensor)
 
@@ -61,6 +62,7 @@ def wrap_array(tensor: torch.Tensor) -> Any:
     array = _new(ARRAY)
     array._t = tensor
     array._d = tensor.dtype
+    array._m = None
     return array
 
 
@@ -112,6 +114,11 @@ def wrap_scalar(tensor: torch.Tensor) -> Any:
     scalar._n = number
     scalar._t = tensor
     return scalar
+
+
+def read_scalar(tensor: torch.Tensor) -> Any:
+    """The number of a 0-d tensor, which may be written later, as a scalar."""
+    return on_host(SCALARS[tensor.dtype], tensor.item()) if is_on_host(tensor) else wrap_scalar(tensor.clone())
 
 
 @safe

@@ -159,10 +159,10 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _delivered(returns: str | None, source: str, total: bool) -> list[str]:
     """Statements that return the tensor `_r` as the function returns it."""
-    made = ["_c = _new(_Array); _c._t = _r; _c._d = _r.dtype", "return _c"]
+    made = ["_c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None", "return _c"]
     if returns in ("View", "Flat"):  # `memory.seen`, written out
         seen = [f"_c = _new(_Array); _c._t = _r; _c._d = {source}._d"]
-        seen += [f"try: _m = {source}._m", f"except AttributeError: _m = _family_of({source})"]
+        seen += [f"_m = {source}._m", f"if _m is None: _m = _family_of({source})"]
         seen += ["_c._m = _m", "_m.append(_ref(_c))", f"if len(_m) > _m.limit: _settle({source}, _c)"]
         return [*seen, "return _c" if returns == "View" else "if _m.origin is None: return _c"]
     if returns == "Frozen":

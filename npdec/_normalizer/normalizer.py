@@ -304,7 +304,7 @@ class _Source:
         elif self.returns == "Array":
             lines += [
                 "if type(_r) is _Tensor:",
-                "    _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "    _c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None",
                 "    return _c",
                 "return _wrap_array(_r)",
             ]
@@ -312,7 +312,7 @@ class _Source:
             lines += [
                 "if type(_r) is _Tensor:",
                 "    if _r.dim():",
-                "        _c = _new(_Array); _c._t = _r; _c._d = _r.dtype",
+                "        _c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None",
                 "        return _c",
                 "    return _wrap_scalar(_r)",
                 "return _wrap_result(_r)",

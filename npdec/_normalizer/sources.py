@@ -17,7 +17,7 @@ def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
     if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
         r = {call}
         if type(r) is _Tensor and r.dim():
-            c = _new(_Array); c._t = r; c._d = {dtype}
+            c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
         return _wrap(r)
     if type(out) is _Array and not more and not options and type(x) is _Array and x._d in _into and _fits(out, x):
@@ -50,7 +50,7 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
             except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
                 return self._general((x1, x2))
             if type(r) is _Tensor and r.dim():
-                c = _new(_Array); c._t = r; c._d = {dtype}
+                c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
                 return c
             return _wrap(r)
         if type(x2) is float and d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
@@ -144,7 +144,7 @@ def operator(self, other):
     except (RuntimeError, OverflowError):
         return _slow(self, other)
     if type(r) is _Tensor and r.dim():
-        c = _new(_Array); c._t = r; c._d = d
+        c = _new(_Array); c._t = r; c._d = d; c._m = None
         return c
     return _wrap(r)
 """,
