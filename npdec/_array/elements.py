@@ -18,7 +18,7 @@ from weakref import ref
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
-from npdec._array import fp_state, indexing, memory, wrap
+from npdec._array import fp_state, indexing, memory, ordinary, wrap
 from npdec._array.convert import MAX_NDIM
 from npdec._array.element_memory import FORMATS, items_of
 from npdec._array.family import alive, family_of
@@ -207,7 +207,7 @@ class ElementAccess(NDArrayBase):
             if kind is slice:
                 step = key.step
                 if step is None or (type(step) is int and step > 0):
-                    result = _new(type(self))  # `memory.seen`, written out
+                    result = _new(type(self))  # `memory.seen_part`, written out
                     result._t = self._t[key]
                     result._d = self._d
                     family = self._m
@@ -218,7 +218,8 @@ class ElementAccess(NDArrayBase):
                     if len(family) > family.limit:
                         memory.settle(self, result)
                     return result
-                return indexing.getitem(self, key)
+                found = ordinary.backwards(self) if step == -1 and key.start is key.stop is None else None
+                return indexing.getitem(self, key) if found is None else found
             if kind is tuple:
                 for item in key:
                     if type(item) is not int:
@@ -279,6 +280,7 @@ class ElementAccess(NDArrayBase):
             try:
                 tensor, address, data_ptr, items, cls, rank, taken, own = self._w
             except AttributeError:
+                self._w = _NOT_YET
                 cls, tensor = _SECOND, None
             if tensor is not self._t:
                 _again(self, count, cls)
@@ -302,7 +304,8 @@ class ElementAccess(NDArrayBase):
                         return
                     except _REFUSALS:
                         pass  # NumPy's words are found on the general way
-        indexing.setitem(self, key, value)
+        if not ordinary.write(self, key, value):
+            indexing.setitem(self, key, value)
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool
@@ -329,7 +332,7 @@ def _by_torch(array: Any, key: Any, place: Any) -> Any:
         except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
             pass
         else:
-            return memory.seen(array, found) if found.dim() else wrap.read_scalar(found)
+            return memory.seen_part(array, found) if found.dim() else wrap.read_scalar(found)
     return indexing.getitem(array, key)
 
 
@@ -347,20 +350,24 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
                 new = True
             elif item is Ellipsis and not dots:
                 dots = True
+            elif kind in wrap.INTEGERS:
+                key = tuple([item._n if type(item) in wrap.INTEGERS else item for item in key])
             else:
                 return None
+    if not dots and not new and slice not in map(type, key):
+        return None  # it is of integers alone
     tensor = array._t
     if type(tensor) is not _Tensor or (new and len(key) + tensor.dim() > MAX_NDIM):
         return None
     try:
-        return memory.seen(array, tensor[key])
+        return memory.seen_part(array, tensor[key])
     except (IndexError, ValueError, TypeError, RuntimeError):
         return None  # NumPy's words are found on the general way
 
 
 def _by_mask(array: Any, key: Any) -> Any:
     if (key is None or key is Ellipsis) and type(array._t) is _Tensor:
-        return memory.seen(array, array._t[key])
+        return memory.seen_part(array, array._t[key])
     if type(key) is wrap.ARRAY and key._d is _bool and type(array._t) is _Tensor and key._t.dim():
         try:
             return wrap.wrap_array(array._t[key._t])

@@ -124,9 +124,8 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
 
 
 def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
-    """Write the value where the key says, broadcast and cast to the array's dtype."""
-    if ordinary.write(array, key, value):
-        return
+    """Write the value where the key says, broadcast and cast to the array's dtype; in the ordinary cases
+    `ordinary.write` has done so."""
     check_writeable("setitem", array)
     if _has_decomposed(key) and _set_masked(array, key, value):
         return

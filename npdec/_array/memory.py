@@ -40,9 +40,16 @@ def view(source: Any, tensor: torch.Tensor) -> Any:
 
 def seen(array: Any, tensor: torch.Tensor) -> Any:
     """A view of an array, where both carry nothing: `view`, which does not ask."""
+    result = seen_part(array, tensor)
+    result._d = tensor.dtype
+    return result
+
+
+def seen_part(array: Any, tensor: torch.Tensor) -> Any:
+    """As `seen`, of a view in the dtype of the array."""
     result = _new(wrap.ARRAY)
     result._t = tensor
-    result._d = tensor.dtype
+    result._d = array._d
     family = array._m
     if family is None:
         family = family_of(array)

@@ -358,7 +358,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
 def _rows(array: Any) -> Iterator[Any]:
     for i in range(len(array)):
         tensor = array._t
-        yield memory.seen(array, tensor.select(0, i)) if type(tensor) is _Tensor else array[i]
+        yield memory.seen_part(array, tensor[i]) if type(tensor) is _Tensor else array[i]
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:

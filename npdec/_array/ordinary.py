@@ -12,11 +12,12 @@ from torch.autograd import forward_ad
 from npdec._array import fp_state, memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
+from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _storage
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
-__all__ = ["is_free", "read", "write"]
+__all__ = ["backwards", "is_free", "read", "write"]
 
 _Tensor = torch.Tensor
 _transform, _is_transformed = transforms.current.get, is_transformed
@@ -24,6 +25,8 @@ _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})
 _EXACT = 2**53
+# Scalars on the host of these dtypes are written as their numbers are.
+_FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
 _REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
 _FEW = 64  # indices that are looked at one by one, to find whether two name one element
 
@@ -75,6 +78,10 @@ def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
             arrays = True
             groups += not within
             within = True
+        elif kind in wrap.INTEGERS:
+            item = item._n
+            groups += not within
+            within = True
         elif item is Ellipsis:
             if dots:
                 return None, False, False
@@ -104,17 +111,13 @@ def read(array: Any, key: Any) -> Any:
             if arrays:  # an accelerator ends the process over an index that is out of bounds
                 made = _by_arrays(tensor, items) if tensor.is_cpu else None
                 return NoValue if made is None else wrap.wrap_array(made)
-            found = tensor[key]
+            found = tensor[tuple(items)]
             return memory.seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
             return NoValue if index is None or not tensor.is_cpu else wrap.wrap_array(_selected(tensor, index))
         if key is None or key is Ellipsis:
             return memory.seen(array, tensor[key])
-        if kind is slice and key == _BACKWARDS and tensor.dim():
-            made = wrap.wrap_array(_reversed(tensor))
-            memory.mirror(array, made, _reversed)
-            return made
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
@@ -135,21 +138,27 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
         at = kinds.index(_Tensor)
     if any(kind is not slice and kind is not _Tensor for kind in kinds):
         return None
-    view = tensor[tuple([item if type(item) is slice else slice(None) for item in items])]
+    around = [item if type(item) is slice else _ALL for item in items]
+    view = tensor if all([item == _ALL for item in around]) else tensor[tuple(around)]
     count, axes = len(arrays), arrays[0].dim()
+    if axes == 1 and view.dim() == 2:  # of more axes torch's function does not keep the order in which the rest lies
+        return _selected(view.mT, arrays[0], True).mT
     if any(array.dim() != axes for array in arrays):
         return None
     found = view.movedim(tuple(range(at, at + count)), tuple(range(count)))[tuple(arrays)]
     return found.movedim(tuple(range(axes)), tuple(range(at, at + axes)))
 
 
-def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+_ALL = slice(None)
+
+
+def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False) -> torch.Tensor:
     """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back, and gives what
-    lies transposed in order."""
+    lies transposed in order, which it does only if that is asked for."""
     if (
         index.dim() == 1
         and tensor.dim()
-        and tensor.is_contiguous()
+        and (in_order or tensor.is_contiguous())
         and not tensor.requires_grad
         and tensor.dtype not in WIDE_UNSIGNED
     ):
@@ -160,11 +169,20 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     return tensor[index]
 
 
-_BACKWARDS = slice(None, None, -1)
+def backwards(array: Any) -> Any:
+    """`array[::-1]` of a plain array, or None."""
+    tensor = array._t
+    if type(tensor) is not _Tensor or not tensor.dim():
+        return None
+    made = wrap.wrap_array(_reversed(tensor))
+    memory.mirror(array, made, _reversed)
+    return made
 
 
 def _reversed(tensor: torch.Tensor) -> torch.Tensor:
-    return _storage.moved(torch.flip, tensor, (0,))
+    if tensor.dtype in WIDE_UNSIGNED:
+        return _storage.moved(torch.flip, tensor, (0,))
+    return torch.flip(tensor, (0,))
 
 
 def _listed(key: list[Any]) -> Any:
@@ -181,6 +199,9 @@ def write(array: Any, key: Any, value: Any) -> bool:
     if type(tensor) is not _Tensor or tensor.requires_grad or not is_free(array):
         return False
     kind = type(value)
+    if kind is SCALARS.get(dtype) and dtype in _FROM_SCALARS:
+        value = value._n
+        kind = type(value)
     if kind is wrap.ARRAY:
         given = value._t
         if value._d is not dtype or type(given) is not _Tensor or given.requires_grad:
@@ -200,51 +221,47 @@ def write(array: Any, key: Any, value: Any) -> bool:
     else:
         return False
     try:
-        return _put(tensor, key, value, given)
+        if type(key) is slice:
+            if key.step is not None and (type(key.step) is not int or key.step < 1):
+                return False
+            return _put(tensor, key, value, given)
+        if type(key) is wrap.ARRAY:
+            if key._d is torch.bool:
+                return _put_where(tensor, key._t, value, given)
+            index = _plain_index(key)
+            return index is not None and _put_at(tensor, [index], value, given)
+        if type(key) is tuple:
+            items, arrays, dots = _items(key)
+            if items is None:
+                return False
+            if arrays:
+                return _put_at(tensor, items, value, given)
+            return _put(tensor, tuple(items), value, given, dots or slice in map(type, items))
+        if key is Ellipsis:
+            return _put(tensor, key, value, given)
+        return type(key) is int and _put(tensor, key, value, given, False)
     except _REFUSALS:
         return False  # nothing was written: torch looks at shapes and indices first
 
 
-def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any) -> bool:
-    """`tensor[key] = given`, or the number if nothing is given."""
-    kind = type(key)
-    dots = False
-    if kind is tuple:
-        items, arrays, dots = _items(key)
-        if items is None:
-            return False
-        if arrays:
-            return _put_at(tensor, items, number, given)
-    elif kind is wrap.ARRAY:
-        if key._d is torch.bool:
-            return _put_where(tensor, key._t, number, given)
-        index = _plain_index(key)
-        return index is not None and _put_at(tensor, [index], number, given)
-    elif kind is slice:
-        if key.step is not None and (type(key.step) is not int or key.step < 1):
-            return False
-    elif key is Ellipsis:
-        dots = True
-    elif kind is not int:
-        return False
+def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any, is_part: bool = True) -> bool:
+    """`tensor[key] = given`, or the number if nothing is given; `is_part` says that the key names no single element,
+    to which no sequence is given."""
     if given is None:
-        if key is Ellipsis or (key == _ALL and tensor.dim()):
-            tensor.fill_(number)
-        else:
-            tensor[key] = number
+        place = tensor if key is Ellipsis else tensor[key]
+        place.fill_(number)
         return True
-    place = tensor if key is Ellipsis or key == _ALL else tensor[key]
-    if not dots and given.dim() and not place.dim():
-        return False  # a sequence for an element
+    if not is_part and given.dim() and tensor.dim() <= (1 if type(key) is int else len(key)):
+        return False
     if _storage.shares_memory(given, tensor):
-        if _is_same(given, place):
+        if _is_same(given, tensor[key]):
             return True  # x[key] += y, which has written the view
         given = given.clone()
-    place.copy_(given)
+    if key is Ellipsis:
+        tensor.copy_(given)
+    else:
+        tensor[key] = given
     return True
-
-
-_ALL = slice(None)
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -278,19 +295,20 @@ def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> 
     if not tensor.is_cpu or tensor.dtype not in _INDEXED:
         return False
     shape, arrays = tensor.shape, 0
-    for axis, item in enumerate(items):
-        if item is None or item is Ellipsis:
-            return False
+    for size, item in zip(shape, items):
         if type(item) is _Tensor:
             arrays += 1
-            if item.dim() != 1 or not 0 < item.shape[0] <= _FEW or memory.shares_storage(item, tensor):
+            length = item.shape
+            if len(length) != 1 or not 0 < length[0] <= _FEW or _storage.shares_memory(item, tensor):
                 return False
-            places, size = item.tolist(), shape[axis]
+            places = item.tolist()
             low = min(places)
             if low < -size or max(places) >= size:
                 return False
             if given is not None and given.dim() and (low < 0 or arrays > 1 or len(set(places)) < len(places)):
                 return False
+        elif item is None or item is Ellipsis:
+            return False
     if given is not None and memory.shares_storage(given, tensor):
         given = given.clone()
     tensor[tuple(items)] = number if given is None else given
