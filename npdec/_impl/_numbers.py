@@ -68,3 +68,17 @@ OF_NUMBERS: dict[Any, Callable[..., float | bool | None]] = {
     torch.eq: float.__eq__,
     torch.ne: float.__ne__,
 }
+
+# Those of two integers in one dtype that give one of them, or say how they compare.
+OF_INTEGERS: dict[Any, Callable[[int, int], int | bool]] = {
+    torch.maximum: max,
+    torch.minimum: min,
+    torch.fmax: max,
+    torch.fmin: min,
+    torch.lt: int.__lt__,
+    torch.le: int.__le__,
+    torch.gt: int.__gt__,
+    torch.ge: int.__ge__,
+    torch.eq: int.__eq__,
+    torch.ne: int.__ne__,
+}

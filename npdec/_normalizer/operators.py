@@ -22,6 +22,7 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
 from npdec._core.tags import spec_of
+from npdec._dtypes.dtype import SCALARS
 from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.normalizer import compile_method
@@ -38,6 +39,8 @@ _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
 _SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
+# Of the dtypes that Python's own numbers have.
+_HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
@@ -169,6 +172,8 @@ def _fast(
         slow.__name__,
         _arrays=fp_state.guarded(function._arrays),
         _holders=_HOLDERS,
+        _hosts=_hosts_of(function),
+        _tracing=tracing,
         _Tensor=torch.Tensor,
         _new=object.__new__,
         _numbers=numbers if function._takes_numbers else {},
@@ -178,6 +183,11 @@ def _fast(
         _bool=torch.bool,
         _torch=torch_function or function._torch,
     )
+
+
+def _hosts_of(function: ufunc) -> frozenset[Any]:
+    """The scalars that the operator may take as their numbers: of a power torch rounds the two otherwise."""
+    return frozenset() if function._torch is torch.pow or not function._takes_numbers else _HOSTS
 
 
 def _is_of_torch(function: ufunc) -> bool:
@@ -194,6 +204,8 @@ def _fast_of_integers(
         slow.__name__,
         _arrays=fp_state.guarded(_SIGNED),
         _holders=_HOLDERS,
+        _hosts=_hosts_of(function),
+        _tracing=tracing,
         _Tensor=torch.Tensor,
         _new=object.__new__,
         _numbers={int: fp_state.guarded({torch.int64})},
@@ -229,6 +241,8 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         _complex=_COMPLEX,
         _is_free=is_free,
         _shares=shares_memory,
+        _hosts=_hosts_of(function),
+        _tracing=tracing,
     )
 
 

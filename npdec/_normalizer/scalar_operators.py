@@ -236,6 +236,14 @@ def _mixed(stem: str, reflected: bool) -> Callable[..., Any]:
     return operator
 
 
+def _turned(stem: str, dtype: torch.dtype, reflected: bool) -> Callable[..., Any] | None:
+    """The operator of arrays that computes the same with its operands exchanged, where it takes the scalar at once."""
+    if dtype not in (torch.float64, torch.int64) or reflected:
+        return None
+    name = f"__{_MIRRORED[stem]}__" if stem in _COMPARED else f"__r{stem}__" if stem in _ARITHMETIC else None
+    return None if name is None else vars(ArrayMethods)[name]
+
+
 def _binary(stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: bool) -> Callable[..., Any] | None:
     expression = _expression(stem, dtype)
     if expression is None:
@@ -248,11 +256,15 @@ def _binary(stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: 
             limits = torch.iinfo(dtype)
             lines.append(f"  if not {limits.min} <= other <= {limits.max}: return _slow(self, other)")
         lines.append(f"  b = {number}")
+    turned = _turned(stem, dtype, reflected)
+    if turned is not None:  # beside an array: its operator takes the scalar as a number
+        lines.append(" elif kind is _Array: return _turned(other, self)")
     lines += [" else:", "  s = _mixed(self, other)", "  return _slow(self, other) if s is None else s"]
     lines += [" b, a = self._n, b" if reflected else " a = self._n", f" r = {expression}"]
     lines += ["except (ArithmeticError, ValueError, struct_error): return _slow(self, other)"]
     lines += [line.replace("return None", "return _slow(self, other)") for line in _made(stem, dtype)]
     more = {"_cls": SCALARS[dtype], "_slow": slow, "_mixed": _mixed(stem, reflected), "_tracing": tracing}
+    more |= {"_Array": wrap.ARRAY, "_turned": turned}
     return _compiled(stem, dtype, lines, **more)
 
 

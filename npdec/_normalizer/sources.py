@@ -63,6 +63,9 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
                 n = None
             if n is not None:
                 return _bools[n] if type(n) is bool else _on_host(_Float, n)
+    if type(x1) in _integers and type(x1) is type(x2) and out is _NoValue and not options and not _tracing():
+        n = _of_integers(x1._n, x2._n)
+        return _bools[n] if type(n) is bool else _on_host(type(x1), n)
     if (
         type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
         and not more and not options and _fits(out, x1, x2)
@@ -127,14 +130,19 @@ def operator(self, other):
             return self
     return _general(self, other)
 """,
+    # A scalar on the host is used as its number: to make a tensor of it takes longer.
     "fast": """
 def operator(self, other):
     d = self._d
     kind = type(other)
-    if kind is _Array or kind in _holders:
+    if kind is _Array:
         if d is not other._d or d not in _arrays:
             return _slow(self, other)
         other = other._t
+    elif kind in _holders:
+        if d is not other._d or d not in _arrays:
+            return _slow(self, other)
+        other = other._n if kind in _hosts and not _tracing() else other._t
     elif kind is int and d in _narrow and 0 <= other <= 127:
         pass
     elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
@@ -162,6 +170,8 @@ def operator(self, other):
             return _slow(self, other)
     elif kind in _numbers and d in _numbers[kind] and other <= _highest:
         given = other
+    elif kind in _hosts and d is other._d and d in _arrays and not _tracing():
+        given = other._n
     else:
         return _slow(self, other)
     t = self._t

@@ -24,7 +24,7 @@ from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _devices, _util, dtypes_impl
-from npdec._impl._numbers import OF_NUMBERS
+from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, ordinary_calls
@@ -324,6 +324,8 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_float64": torch.float64,
         "_floats": frozenset({float, SCALARS[torch.float64]} if spec.torch in OF_NUMBERS else ()),
         "_of_numbers": OF_NUMBERS.get(spec.torch),
+        "_integers": frozenset(wrap.INTEGERS if spec.torch in OF_INTEGERS else ()),
+        "_of_integers": OF_INTEGERS.get(spec.torch),
         "_Float": SCALARS[torch.float64],
         "_bools": wrap.BOOLS,
         "_on_host": wrap.on_host,
