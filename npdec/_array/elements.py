@@ -265,6 +265,7 @@ class ElementAccess(NDArrayBase):
         return _by_torch(self, key, place)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        place: Any
         if type(key) is int:
             place, count = key, 1
         elif type(key) is tuple:

@@ -139,7 +139,7 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
     if any(kind is not slice and kind is not _Tensor for kind in kinds):
         return None
     around = [item if type(item) is slice else _ALL for item in items]
-    view = tensor if all([item == _ALL for item in around]) else tensor[tuple(around)]
+    view = tensor if around.count(_ALL) == len(around) else tensor[tuple(around)]
     count, axes = len(arrays), arrays[0].dim()
     if axes == 1 and view.dim() == 2:  # of more axes torch's function does not keep the order in which the rest lies
         return _selected(view.mT, arrays[0], True).mT

@@ -1,5 +1,4 @@
-"""Scalars on the host beside arrays: operators, writes in place, ufuncs of two scalars, keys and values; all as NumPy's,
-to the last bit."""
+"""Scalars on the host beside arrays, in operators, writes in place, ufuncs, keys and values: NumPy's, to a bit."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 import npdec as np
 
@@ -63,7 +61,7 @@ def test_operators_beside_arrays(dtype: str, kind: str) -> None:
                     s = getattr(lib, kind + "_" * (kind == "bool"))(number)  # noqa: B023
                     return function(s, x) if turned else function(x, s)  # noqa: B023
 
-                expected, found = _tried(lambda: call(numpy)), _tried(lambda: call(np))  # noqa: B023
+                expected, found = _tried(lambda: call(numpy)), _tried(lambda: call(np))
                 assert found == expected, (function, number, turned)
 
 
@@ -81,7 +79,7 @@ def test_writes_in_place(dtype: str, kind: str) -> None:
                     assert made is place
                     return x
 
-                expected, found = _tried(lambda: call(numpy)), _tried(lambda: call(np))  # noqa: B023
+                expected, found = _tried(lambda: call(numpy)), _tried(lambda: call(np))
                 assert found == expected, (function, number, key)
 
 
@@ -165,11 +163,11 @@ def test_keys_and_values(dtype: str, number: int) -> None:
             x[key(lib)] = value(lib)  # noqa: B023
             return x
 
-        assert _tried(lambda: written(np)) == _tried(lambda: written(numpy)), value(numpy)  # noqa: B023
+        assert _tried(lambda: written(np)) == _tried(lambda: written(numpy)), value(numpy)
 
 
 @pytest.mark.parametrize("turn", [False, True])
-@pytest.mark.parametrize("ours, theirs", [(slice(1, 3), slice(0, 2)), (1, 0), ((slice(None), 1), (slice(None), 0))])
+@pytest.mark.parametrize(("ours", "theirs"), [(slice(1, 3), slice(0, 2)), (1, 0), ((slice(None), 1), (slice(None), 0))])
 def test_values_over_the_memory_that_is_written(ours: Any, theirs: Any, turn: bool) -> None:
     found, expected = np.arange(9.0).reshape(3, 3), numpy.arange(9.0).reshape(3, 3)
     for x in (found, expected):
