@@ -40,16 +40,14 @@ def view(source: Any, tensor: torch.Tensor) -> Any:
 
 def seen(array: Any, tensor: torch.Tensor) -> Any:
     """A view of an array, where both carry nothing: `view`, which does not ask."""
-    result = seen_part(array, tensor)
-    result._d = tensor.dtype
-    return result
+    return seen_part(array, tensor, tensor.dtype)
 
 
-def seen_part(array: Any, tensor: torch.Tensor) -> Any:
-    """As `seen`, of a view in the dtype of the array."""
+def seen_part(array: Any, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> Any:
+    """As `seen`, of a view in the dtype of the array unless another is given."""
     result = _new(wrap.ARRAY)
     result._t = tensor
-    result._d = array._d
+    result._d = array._d if dtype is None else dtype
     family = array._m
     if family is None:
         family = family_of(array)
