@@ -10,7 +10,8 @@ __all__ = ["block", "escape", "page"]
 
 _CSS = """
 .npdec{--npdec-up:#0072b2;--npdec-down:#d55e00;--npdec-line:rgba(128,128,128,.35);--npdec-track:rgba(128,128,128,.12);
-font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:100%;color:inherit;text-align:left}
+font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;
+max-width:100%;margin:.3em 0 .9em;color:inherit;text-align:left}
 .npdec *{box-sizing:border-box}
 .npdec .head{margin:.2em 0}
 .npdec .quiet{opacity:.75}
@@ -21,7 +22,7 @@ border-radius:4px;font-size:12px;line-height:1.35}
 .npdec table{border-collapse:collapse;margin:0;border:0;color:inherit;background:none;table-layout:auto;width:auto}
 .npdec th,.npdec td{padding:2px 8px;border:0;border-top:1px solid var(--npdec-line);background:none;color:inherit;
 white-space:nowrap;text-align:right;vertical-align:middle;font-variant-numeric:tabular-nums}
-.npdec th{font-weight:600;border-top:0;position:sticky;top:0}
+.npdec th{font-weight:600;border-top:0}
 .npdec th.name,.npdec td.name{text-align:left;white-space:normal;overflow-wrap:anywhere;max-width:24em;min-width:4em}
 .npdec td.sum{font-weight:600}
 .npdec td.bar{padding:2px 4px;min-width:9em}

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npdec._show.html_style import block, escape
-from npdec._show.parts import Others, Parts, Ranked, name_of
+from npdec._show.parts import Others, Parts, Ranked
 from npdec._show.words import decimals, number, percent
 
 __all__ = ["MOST", "table"]
 
 MOST = 100  # labels that have a line
-_OPEN = 30  # labels, up to which the table is not folded
+_FIRST = 10  # labels that have one without being asked for, where there are many
+_MANY = 16
 _LINES = 12  # lines of text, up to which the numbers are not folded
 
 
 def table(parts: Parts, head: str, text: str) -> str:
     """The HTML. `head` says what it is; `text` is the value, of which one number needs none."""
     single = parts.value.numel() == 1
-    notes = f'<div class="head"><b>{escape(head)}</b></div><div class="head quiet">{escape(parts.notes())}</div>'
-    body = "" if single else _folded("numbers", f"<pre>{escape_lines(text)}</pre>", text.count("\n") < _LINES)
+    body = f'<div class="head"><b>{escape(head)}</b></div><div class="head quiet">{escape(parts.notes())}</div>'
+    if not single:
+        body += _folded("numbers", f"<pre>{escape_lines(text)}</pre>", text.count("\n") < _LINES)
+    lines = _of_number if single else _of_array
     count = sum(label if isinstance(label, Others) else 1 for label in parts.labels)
-    lines = _of_number(parts) if single else _of_array(parts)
-    words = f"{count:,} component{'s' if count != 1 else ''}"
-    largest = ", ".join(name_of(label, 24) for label in parts.top(3).labels[:3])
-    words = f"{words}, the largest: {largest}" if count > _OPEN else words
-    return block(notes + body + _folded(words, f'<div class="scroll">{lines}</div>', count <= _OPEN))
+    if count <= _MANY:
+        return block(body + f'<div class="scroll">{lines(parts, MOST)}</div>')
+    most = f"all {count:,}" if count <= MOST + 1 else f"the largest {MOST} of {count:,}"
+    everything = _folded(f"{most} components", f'<div class="scroll">{lines(parts, MOST)}</div>', False)
+    return block(body + f'<div class="scroll">{lines(parts, _FIRST)}</div>' + everything)
 
 
 def escape_lines(text: str) -> str:
@@ -36,8 +39,8 @@ def _folded(summary: str, body: str, shown: bool) -> str:
     return f"<details{' open' if shown else ''}><summary>{escape(summary)}</summary>{body}</details>"
 
 
-def _of_number(parts: Parts) -> str:
-    ranked = parts.of_number("_repr_html_").ranked(MOST)
+def _of_number(parts: Parts, most: int) -> str:
+    ranked = parts.of_number("_repr_html_").ranked(most)
     complex_ = parts.amounts.is_complex()
     sizes = [abs(line.amount) if complex_ else line.amount for line in ranked]
     places = decimals(map(abs, sizes))
@@ -57,9 +60,9 @@ def _total(ranked: Sequence[Ranked], places: int, shares: bool) -> list[str]:
     return ["sum", number(sum(line.amount for line in ranked), places, sign=True), *(["100.0%"] if shares else [])]
 
 
-def _of_array(parts: Parts) -> str:
+def _of_array(parts: Parts, most: int) -> str:
     """Of several numbers: the mean of the magnitudes, the mean, and the least and most."""
-    shown = parts.top(MOST)
+    shown = parts.top(most)
     flat = shown.amounts.reshape(len(shown.labels), -1)
     if not flat.shape[1]:
         return _drawn(["label", ""], [[name] for name in shown.names()], [0.0] * len(shown.labels), [])
@@ -67,12 +70,12 @@ def _of_array(parts: Parts) -> str:
     if flat.is_complex():
         rows = [[name, number(size, decimals(sizes))] for name, size in zip(shown.names(), sizes, strict=True)]
         return _drawn(["label", "mean size", ""], rows, sizes, [])
-    least, most = (bound.tolist() for bound in flat.aminmax(dim=1))
+    least, largest = (bound.tolist() for bound in flat.aminmax(dim=1))
     means = flat.mean(1).tolist()
-    places = decimals([*map(abs, least), *map(abs, most)])
+    places = decimals([*map(abs, least), *map(abs, largest)])
     rows = [
         [name, number(size, places), *(number(n, places, sign=True) for n in others)]
-        for name, size, *others in zip(shown.names(), sizes, means, least, most, strict=True)
+        for name, size, *others in zip(shown.names(), sizes, means, least, largest, strict=True)
     ]
     return _drawn(["label", "mean size", "mean", "least", "most", ""], rows, sizes, [])
 
