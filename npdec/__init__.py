@@ -89,7 +89,7 @@ def __getattr__(name: str) -> _Any:
         return _host_only.hosted_class(name)
     if name in _absent.ABSENT:
         raise _absent.absent(name)
-    raise AttributeError(f"module 'npdec' has no attribute {name!r}")
+    raise exceptions.MissingNameError("npdec", name)
 
 
 def __dir__() -> list[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._functions.strings import names, text_function
+from npdec.exceptions import MissingNameError
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return names("char")
     if name.startswith("_") or name not in names("char"):
-        raise AttributeError(f"module 'npdec.char' has no attribute {name!r}")
+        raise MissingNameError("npdec.char", name)
     function = globals()[name] = text_function("char", name)
     return function
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._dtypes.dtype import DTYPE_CLASSES
-from npdec.exceptions import AbsentNameError
+from npdec.exceptions import AbsentNameError, MissingNameError
 
 __all__ = [
     "BFloat16DType", "BoolDType", "ByteDType", "Complex128DType", "Complex64DType", "Float16DType", "Float32DType",
@@ -43,4 +43,4 @@ _ABSENT = {
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
         raise AbsentNameError(f"npdec has no dtypes.{name}: torch has no {_ABSENT[name]}")
-    raise AttributeError(f"module 'npdec.dtypes' has no attribute {name!r}")
+    raise MissingNameError("npdec.dtypes", name)

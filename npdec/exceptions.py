@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "DecompositionWarning",
     "DTypePromotionError",
     "LinAlgError",
+    "MissingNameError",
     "ModuleDeprecationWarning",
     "RankWarning",
     "TooHardError",
@@ -34,6 +36,38 @@ class AbsentDTypeError(AbsentError, TypeError):
 
 class AbsentNameError(AbsentError, AttributeError):
     """A name of NumPy that stands for what torch cannot hold or do."""
+
+
+class MissingNameError(AttributeError):
+    """A name that a module does not have. The message says which of its names is meant, which is looked for when the
+    message is read: who only asks whether there is such a name does not wait for it.
+
+    >>> MissingNameError("npdec", "expp")
+    MissingNameError("module 'npdec' has no attribute 'expp'; did you mean 'exp'?")
+    """
+
+    def __init__(self, module: str, missing: str) -> None:
+        # Python would add its own guess, which knows fewer ways to be like: without a name it makes none.
+        super().__init__(f"module {module!r} has no attribute {missing!r}", name=None, obj=None)
+        self.module, self.missing = module, missing
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        near = None if self.missing.startswith("_") else _nearest(self.missing, dir(sys.modules.get(self.module)))
+        return text if near is None else f"{text}; did you mean {near!r}?"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.module, self.missing)
+
+
+def _nearest(missing: str, names: list[str]) -> str | None:
+    """The public name that is most like one that is missing."""
+    public = {name.lower(): name for name in names if not name.startswith("_")}
+    found = difflib.get_close_matches(missing.lower(), public, n=1, cutoff=0.7)
+    return public[found[0]] if found else None
 
 
 class AxisError(ValueError, IndexError):

@@ -32,6 +32,7 @@ from npdec._decomposed.settings import Settings, current
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._law import named_rules
 from npdec._torch.tracing import holding, note_context
+from npdec.exceptions import MissingNameError
 
 # The functions of torch that PyDec has under its own name.
 _TORCH = """
@@ -60,7 +61,7 @@ def __getattr__(name: str) -> Any:
         return getattr(torch, name)
     if name in _ABSENT:
         raise AttributeError(f"npdec.pydec has no {name}: {_ABSENT[name]}")
-    raise AttributeError(f"module 'npdec.pydec' has no attribute {name!r}")
+    raise MissingNameError("npdec.pydec", name)
 
 
 def __dir__() -> list[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._functions.strings import names, text_function
+from npdec.exceptions import MissingNameError
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return names("strings")
     if name.startswith("_") or name not in names("strings"):
-        raise AttributeError(f"module 'npdec.strings' has no attribute {name!r}")
+        raise MissingNameError("npdec.strings", name)
     function = globals()[name] = text_function("strings", name)
     return function
 

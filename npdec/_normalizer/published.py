@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from npdec._normalizer.normalizer import compile_function, spec_of
+from npdec.exceptions import MissingNameError
 
 __all__ = ["Published", "kernels_of"]
 
@@ -52,6 +53,6 @@ class Published(Mapping[str, Any]):
     def resolve(self, name: str, scope: dict[str, Any]) -> Any:
         """The function that a module was asked for, which then stands in its globals. Raises AttributeError."""
         if name not in self.kernels:
-            raise AttributeError(f"module {self._namespace!r} has no attribute {name!r}")
+            raise MissingNameError(self._namespace, name)
         function = scope[name] = self[name]
         return function

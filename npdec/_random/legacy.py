@@ -28,6 +28,7 @@ from npdec._random.streams import (
     to_numpy,
     torch_generator,
 )
+from npdec.exceptions import MissingNameError
 
 __all__ = ["NUMPY_CLASSES", "RandomState", "get_bit_generator", "legacy", "numpy_class", "set_bit_generator"]
 
@@ -276,7 +277,7 @@ def numpy_class(name: str) -> Any:
     if name in BIT_GENERATORS:
         return bit_generator_class(name)
     if name not in NUMPY_CLASSES:
-        raise AttributeError(f"module 'npdec.random' has no attribute {name!r}")
+        raise MissingNameError("npdec.random", name)
     return getattr(numpy_random(f"random.{name}"), name)
 
 

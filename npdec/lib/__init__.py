@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._functions import absent as _absent
+from npdec.exceptions import MissingNameError as _MissingNameError
 from npdec.lib import array_utils, format, introspect, mixins, npyio, scimath, stride_tricks
 from npdec.lib._arrayterator import Arrayterator
 from npdec.lib._version import NumpyVersion
@@ -25,4 +26,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if f"lib.{name}" in _absent.ABSENT:
         raise _absent.absent(f"lib.{name}")
-    raise AttributeError(f"module 'npdec.lib' has no attribute {name!r}")
+    raise _MissingNameError("npdec.lib", name)

@@ -11,6 +11,7 @@ from npdec._array.host_numpy import arguments, numpy_for, result, to_numpy_dtype
 from npdec._array.ndarray import Composition
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import absent
+from npdec.exceptions import MissingNameError
 
 __all__ = [
     "descr_to_dtype",
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
         return getattr(numpy_for(f"lib.format.{name}").lib.format, name)
     if f"lib.format.{name}" in absent.ABSENT:
         raise absent.absent(f"lib.format.{name}")
-    raise AttributeError(f"module 'npdec.lib.format' has no attribute {name!r}")
+    raise MissingNameError("npdec.lib.format", name)
 
 
 def __dir__() -> list[str]:

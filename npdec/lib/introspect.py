@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._functions import absent
+from npdec.exceptions import MissingNameError
 
 __all__: list[str] = []
 
@@ -12,4 +13,4 @@ __all__: list[str] = []
 def __getattr__(name: str) -> Any:
     if f"lib.introspect.{name}" in absent.ABSENT:
         raise absent.absent(f"lib.introspect.{name}")
-    raise AttributeError(f"module 'npdec.lib.introspect' has no attribute {name!r}")
+    raise MissingNameError("npdec.lib.introspect", name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from npdec._array.host_numpy import numpy_for
 from npdec._functions.files import NpzFile
+from npdec.exceptions import MissingNameError
 
 __all__ = ["DataSource", "NpzFile"]  # noqa: F822
 
@@ -13,4 +14,4 @@ __all__ = ["DataSource", "NpzFile"]  # noqa: F822
 def __getattr__(name: str) -> Any:
     if name == "DataSource":
         return numpy_for("lib.npyio.DataSource").lib.npyio.DataSource
-    raise AttributeError(f"module 'npdec.lib.npyio' has no attribute {name!r}")
+    raise MissingNameError("npdec.lib.npyio", name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._functions import absent as _absent
+from npdec.exceptions import MissingNameError as _MissingNameError
 from npdec.testing._asserts import (
     assert_allclose,
     assert_almost_equal,
@@ -71,7 +72,7 @@ def __getattr__(name: str) -> Any:
         return getattr(_numpy_testing(name), name)
     if f"testing.{name}" in _absent.ABSENT:
         raise _absent.absent(f"testing.{name}")
-    raise AttributeError(f"module 'npdec.testing' has no attribute {name!r}")
+    raise _MissingNameError("npdec.testing", name)
 
 
 def __dir__() -> list[str]:
