@@ -3,13 +3,12 @@ Debugging, one operation after the other
 ========================================
 
 Every operation runs when its line runs. ``print``, ``pdb`` and tracebacks see the numbers themselves, on the device
-on which they are, with derivatives or contributions if they carry any. This page looks for four kinds of faults.
+on which they are, with derivatives or contributions if they carry any. This page looks for five kinds of faults.
 """
 
 import traceback
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import npdec as np
 
@@ -31,11 +30,11 @@ fails(lambda: np.ones((3, 4)).reshape(5, 2))
 fails(lambda: np.decompose(np.arange(3)))
 
 # %%
-# The first operation that makes a nan
-# ------------------------------------
+# The operations, as they run
+# ---------------------------
 #
-# Within :py:class:`np.errstate <npdec.errstate>` an operation that makes a nan or an infinity raises, as NumPy's do,
-# and the traceback ends at the line.
+# Within :py:func:`np.debug.trace <npdec.debug.trace>` each operation is printed below the line that calls it, with the
+# range of its values. The program is not changed.
 
 
 def spread(x):
@@ -44,8 +43,18 @@ def spread(x):
     return centred / np.sqrt(variance)
 
 
-print(spread(np.array([1.0, 1.5, 2.0])))
-with np.errstate(invalid="raise"):
+with np.debug.trace():
+    spread(np.array([1.0, 1.5, 2.0]))
+
+# %%
+# The first operation that makes a nan
+# ------------------------------------
+#
+# Within :py:func:`np.debug.watch <npdec.debug.watch>` the first operation that makes a nan or an infinity raises, and
+# the traceback ends at its line; what a nan in the data becomes is let through. ``debugger=True`` opens pdb there,
+# ``above=`` gives a bound. (:py:class:`np.errstate <npdec.errstate>` is NumPy's way, for floating-point errors alone.)
+
+with np.debug.watch():
     fails(spread, np.array([1.0, 1.5, 2.0]))
 
 # %%
@@ -58,24 +67,9 @@ print((((x - x.mean()) ** 2).mean() - 1.0).contributions())
 # Where single precision departs from double
 # ------------------------------------------
 #
-# A program gives other digits in float32. Which operation loses them? All of npdec's operations are operations of
-# torch, and torch calls a ``TorchDispatchMode`` at each. This one notes results, with the line of the program, and
-# the two lists are compared.
-
-
-class Steps(TorchDispatchMode):
-    """Notes what each operation gives, and where it was called."""
-
-    def __init__(self):
-        super().__init__()
-        self.steps = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor) and result.is_floating_point():
-            own = [frame for frame in traceback.extract_stack() if frame.name in ("variance_of", "spread_of")]
-            self.steps.append((str(func), own[-1].line if own else "", result.detach().double().clone()))
-        return result
+# A program gives other digits in float32. Which operation loses them?
+# :py:func:`np.debug.compare <npdec.debug.compare>` runs it in both, operation beside operation, and names the first
+# that departs by more than 1e-4, or by more than ``rtol``.
 
 
 def variance_of(x):
@@ -88,29 +82,43 @@ def spread_of(x):
     return np.sqrt(np.abs(variance_of(x)))
 
 
-def first_departure(function, x, rtol=1e-4):
-    noted = []
-    for dtype in (np.float64, np.float32):
-        argument = x.astype(dtype)
-        with Steps() as watcher:
-            function(argument)
-        noted.append([step for step in watcher.steps if step[1]])
-    for double, single in zip(*noted, strict=True):
-        error = (double[2] - single[2]).abs().max() / double[2].abs().max().clamp(min=1e-300)
-        if error > rtol:
-            return f"{single[0]} is off by {float(error):.1e}, relative, in the line: {single[1]}"
-    return "none departs"
-
-
 x = 1000.0 + np.random.default_rng(0).standard_normal(10_000)
-print(first_departure(spread_of, x))
+print(np.debug.compare(spread_of, x, against=["float32"]))
+
+# %%
+# Whose fault is it?
+# ------------------
+#
+# Beside NumPy each operation is computed on the same numbers by NumPy's function of that name, and then the whole
+# program runs under NumPy. Nothing differs: it is the program that loses the digits, and not npdec. ``against="jit"``
+# does the same for the graph that :py:func:`np.jit <npdec.jit>` compiles. Here the compiler has a fault in it.
+
+print(np.debug.compare(spread_of, x, against=["numpy"]))
+
+
+def wrong_compiler(graph, tensors):
+    for node in graph.graph.nodes:
+        if node.target is torch.ops.aten.sin.default:
+            node.target = torch.ops.aten.cos.default
+    graph.recompile()
+    return graph.forward
+
+
+def wave(x):
+    y = x * 2.0
+    z = np.sin(y)
+    return (z + y).sum()
+
+
+print(np.debug.compare(wave, np.arange(4.0), against=["jit"], backend=wrong_compiler))
 
 # %%
 # Contributions that do not add up
 # --------------------------------
 #
 # They do for all that npdec ships. A rule of your own may be wrong: within :py:func:`np.check_completeness
-# <npdec.check_completeness>` the first operation that is incomplete raises, and names your line.
+# <npdec.check_completeness>` the first operation that is incomplete raises, and names your line
+# (``np.debug.watch(completeness=True)`` does so too).
 
 
 def cube(t):
