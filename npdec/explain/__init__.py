@@ -4,6 +4,6 @@
 function and attributes its result, `report`, `output` and `plot` show, write and draw it, `cli` is the command.
 """
 
-from npdec.explain.runner import Explanation
+from npdec.explain.explanation import Explanation
 
 __all__ = ["Explanation"]

@@ -8,30 +8,21 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-import npdec as np
-from npdec._law.named_rules import has_reverse_mode
-from npdec.explain.data import Table, baseline_file, read_baseline, read_table, select_columns, select_rows
-from npdec.explain.errors import InputError, OutputError, one_line, tell
-from npdec.explain.loader import Script
-from npdec.explain.output import check_apart, check_writable, write_results
-from npdec.explain.plot import check_plot, draw
-from npdec.explain.report import Report
-from npdec.explain.runner import Explanation, Model, noting
+from npdec.explain.command import explain
+from npdec.explain.errors import InputError, OutputError, tell
 
 __all__ = ["main"]
 
-T = TypeVar("T")
-
-_COMPLETE = 1e-6  # relative; a larger completeness error gets a warning
-
+_KINDS = "the rows: CSV, Parquet, Feather, Excel, .npy, or - to read what is piped in"
 _EPILOG = """\
 FILE.py is an ordinary script that says `import numpy as np`; it is not edited. FUNCTION takes one row as a 1-d array of
 the columns in their order, or parameters that are named like columns, and returns a number.
 
   npdec explain examples/diabetes.py:predict --data examples/diabetes.csv --row 0 --baseline mean
   npdec explain examples/black_scholes.py:value --data examples/market.csv --row 1 --baseline 0 --plot bridge.png
+  npdec explain model.joblib --data customers.xlsx --row all --baseline median --by region --html report.html
 
 The exit code is 0, 2 for input that cannot be used, 1 where the report cannot be written, 130 after Ctrl-C.
 """
@@ -52,32 +43,54 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="npdec", description="NumPy's API over torch tensors, with exact additive attribution.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    explain = commands.add_parser(
+    explained = commands.add_parser(
         "explain",
         help="which column moved the number that a NumPy script computes, and by how much",
         description="Attribute the number that FUNCTION computes from a row of DATA to the row's columns.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = explain.add_argument
-    add("function", metavar="FILE.py:FUNCTION", help="the script and the function in it")
-    add("--data", required=True, type=Path, metavar="CSV", help="the rows, under a line of column names")
+    add = explained.add_argument
+    add("function", metavar="FILE.py:FUNCTION", help="the script and the function, or a model that joblib saved")
+    add("--data", required=True, type=Path, metavar="FILE", help=_KINDS)
     add("--row", required=True, metavar="K", help="row to explain, counted from 0: 7, or 3,5,8, or 0:10, or all")
     add(
         "--baseline",
         required=True,
         metavar="WHAT",
-        help="where the explanation starts: mean, median or zero, a row number, or a CSV file with one row",
+        help="where the explanation starts: mean, median or zero, a row number, or a file with one row",
     )
-    add("--columns", metavar="A,B,…", help="input columns, in this order (default: all)")
-    add("--target", metavar="NAME", help="the column that is predicted, which is no input")
-    add("--drop", metavar="A,B,…", help="columns that are no input, such as names and dates")
-    add("--output", type=int, metavar="I", help="which element explains a function that returns several numbers")
-    add("--mode", choices=("reverse", "forward"), default="reverse", help="how to compute it (default: reverse)")
-    add("--rule", metavar="NAME", help="rule for nonlinear functions, as np.rule names it (default: affine)")
-    add("--top", type=int, metavar="N", help="show the N largest contributions, and the others as one line")
-    add("--out", type=Path, metavar="FILE", help="write the contributions to FILE.csv or FILE.json")
-    add("--plot", type=Path, metavar="FILE", help="draw the bridge from baseline to value: FILE.png, .svg or .pdf")
+    some = explained.add_argument_group("the data").add_argument
+    some("--columns", metavar="A,B,…", help="input columns, in this order (default: all that hold numbers)")
+    some("--target", metavar="NAME", help="the column that is predicted, which is no input")
+    some("--drop", metavar="A,B,…", help="columns that are no input, such as names and dates")
+    some(
+        "--missing",
+        choices=("mean", "median", "drop"),
+        help="fill missing cells so, or leave out the rows that have some",
+    )
+    some(
+        "--encode",
+        action="store_true",
+        help="columns of text are inputs: a number for each category, 1 for the row's own",
+    )
+    some("--encoding", metavar="NAME", help="of the text, such as cp1252 (default: UTF-8, or what its mark says)")
+    some("--decimal", choices=(".", ","), help="the decimal mark (default: found from the numbers)")
+    some("--sheet", metavar="NAME", help="the sheet of a workbook (default: the first)")
+    some = explained.add_argument_group("the explanation").add_argument
+    some("--output", type=int, metavar="I", help="which element explains a function that returns several numbers")
+    some("--mode", choices=("reverse", "forward"), default="reverse", help="how to compute it (default: reverse)")
+    some("--rule", metavar="NAME", help="rule for nonlinear functions, as np.rule names it (default: affine)")
+    some("--interactions", action="store_true", help="show what pairs of columns make together")
+    some("--jobs", type=int, metavar="N", help="processes for many rows (default: one for each core)")
+    some = explained.add_argument_group("what is shown and written").add_argument
+    some("--by", metavar="COLUMN", help="sum up the rows by the groups that this column names")
+    some("--top", type=int, metavar="N", help="show the N largest contributions, and the others as one line")
+    some("--unit", metavar="TEXT", help="of the number that is explained, such as EUR")
+    some("--format", metavar="SPEC", help="how numbers are written, as Python's format(): ,.0f or .3e")
+    some("--out", type=Path, metavar="FILE", help="write the contributions to FILE.csv or FILE.json")
+    some("--plot", type=Path, metavar="FILE", help="draw the bridge from baseline to value: FILE.png, .svg or .pdf")
+    some("--html", type=Path, metavar="FILE", help="write a report with plots and tables: FILE.html")
     return parser
 
 
@@ -88,7 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     after Ctrl-C; and 141, without a word, if the reader of a pipe has gone.
     """
     try:
-        _explain(_parser().parse_args(argv))
+        options = _parser().parse_args(argv)
+        _check_stdout()
+        explain(options, _reporting)
         return 0
     except InputError as error:
         tell(f"error: {error}")
@@ -129,116 +144,3 @@ def _give_up_stdout() -> None:
     """Let what could not be written go to nobody: Python tries again when it ends."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _explain(options: argparse.Namespace) -> None:
-    file, _, name = options.function.rpartition(":")
-    if not file or not name:
-        raise InputError(f"{options.function!r} is not FILE.py:FUNCTION")
-    if options.top is not None and options.top < 1:
-        raise InputError(f"--top {options.top}: must be at least 1")
-    _check_stdout()
-    _check_outputs(options, Path(file))
-    if options.rule:
-        _check_rule(options.rule, options.mode)
-
-    table = read_table(options.data)
-    rows = select_rows(options.row, len(table))
-    drop = [*_names(options.drop), *([options.target] if options.target else [])]
-    columns = select_columns(table, _names(options.columns) or None, drop)
-    warned: dict[str, None] = {}
-    with contextlib.ExitStack() as stack:
-        with noting(warned):
-            script = stack.enter_context(Script(Path(file)))
-        model = Model.bind(script, name, columns, options.output, warned)
-        advice = "" if model.by_name else "; leave it out with --drop, or choose the inputs with --columns"
-        table.check_numeric(model.names, advice)
-        inputs = [table.numbers(row, model.names) for row in rows]
-        baseline = read_baseline(options.baseline, table, model.names)
-        baseline_value = model.at_baseline(baseline)
-        explanations = [
-            model.explain(
-                row, _title(table, row, model.names), values, baseline, baseline_value, options.mode, options.rule
-            )
-            for row, values in _progress(list(zip(rows, inputs)))
-        ]
-    worst = max(explanations, key=lambda item: item.relative_error)
-    if worst.relative_error > _COMPLETE:
-        warned[f"the contributions at row {worst.row} miss the value by {worst.relative_error:.1g} of it"] = None
-    try:
-        with noting(warned):
-            _write_files(options, explanations)
-    finally:
-        for message in warned:
-            tell(f"warning: {message}")
-    with _reporting():
-        report = Report(sys.stdout, options.top)
-        report.show(explanations, options.function, str(options.data), _origin(options.baseline))
-
-
-def _check_outputs(options: argparse.Namespace, script: Path) -> None:
-    """Raise InputError if a file cannot be written, or is one that is read."""
-    inputs = {"the data": options.data, "the script": script, "the baseline": baseline_file(options.baseline)}
-    if options.out:
-        check_writable(options.out, (".csv", ".json"), "--out")
-    if options.plot:
-        check_plot(options.plot)
-    check_apart({"--out": options.out, "--plot": options.plot}, inputs)
-
-
-def _write_files(options: argparse.Namespace, explanations: Sequence[Explanation]) -> None:
-    if options.out:
-        about = {
-            "function": options.function,
-            "data": str(options.data),
-            "baseline": options.baseline,
-            "mode": options.mode,
-            "rule": options.rule or "affine",
-        }
-        write_results(options.out, explanations, about)
-    if options.plot:
-        draw(options.plot, explanations, options.function, options.top)
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def _origin(baseline: str) -> str:
-    return f"row {baseline}" if baseline.lstrip("+-").isdigit() else baseline
-
-
-def _title(table: Table, row: int, columns: Sequence[str]) -> str:
-    """The row's number, and the cells of columns that are no input: a date, a name, the target."""
-    other = [(name, cell.strip()) for name, cell in zip(table.names, table.rows[row]) if name not in columns]
-    return " ".join([f"row {row}", *(one_line(f"{name}={cell}", 40) for name, cell in other[:2] if cell)])
-
-
-def _check_rule(name: str, mode: str) -> None:
-    try:
-        with np.rule(name):
-            pass
-    except ValueError as error:
-        raise InputError(f"--rule {name}: {one_line(error)}") from None
-    if mode == "reverse" and not has_reverse_mode(name):
-        raise InputError(
-            f"--rule {name} is not linear in the contributions, so it has no reverse mode; use --mode forward"
-        )
-
-
-def _progress(items: list[T]) -> Iterator[T]:
-    """The items, with a progress bar on stderr if they are several and it is a terminal."""
-    if len(items) < 2 or sys.stderr is None or not sys.stderr.isatty():
-        yield from items
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError:
-        for i, item in enumerate(items, 1):
-            sys.stderr.write(f"\rexplaining row {i} of {len(items)}")
-            sys.stderr.flush()
-            yield item
-        sys.stderr.write("\r\033[K")
-        return
-    yield from track(items, "explaining rows", console=Console(stderr=True), transient=True)

@@ -1,150 +1,174 @@
-"""The data of the command: a CSV file, the rows of it that are explained, and the baseline that they start from.
+"""The data of the command: a file or what is piped in, the columns and the rows of it that are explained.
 
-Only Python's `csv` module is used, so that every message can name the line and the column of what is wrong.
+Text is read with Python's `csv` module alone, so that every message can name the line and the column of what is wrong;
+`formats` reads other files.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-import math
 import re
 import stat
-import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from npdec.explain.errors import InputError, one_line, resolved
+from npdec.explain.errors import InputError, one_line
+from npdec.explain.formats import read_binary, unpacked
+from npdec.explain.numbers import Format, found_format
+from npdec.explain.table import Table
 
-__all__ = ["Table", "baseline_file", "read_baseline", "read_table", "select_columns", "select_rows"]
+__all__ = ["PIPED", "Reading", "read_table", "row_number", "select_columns", "select_rows"]
 
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "-nan", "+nan"}
-_ROW = re.compile(r"[+-]?\d{1,18}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+PIPED = Path("-")  # standard input
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+          codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Table:
-    """A CSV file as text: the names of its columns, its rows, and the line of the file that each row starts at."""
+class Reading:
+    """How a file is read: what `--encoding`, `--decimal` and `--sheet` say; None where the file itself decides."""
 
-    path: Path
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    lines: tuple[int, ...]
+    encoding: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def number(self, row: int, name: str) -> float:
-        """One cell as a finite number. Raises InputError naming line and column."""
-        text = self.rows[row][self.names.index(name)].strip()
-        number = _parse(text)
-        place = f"{self.path}, line {self.lines[row]}, column {name!r}"
-        if number is None:
-            raise InputError(f"{place}: {one_line(text, 80)!r} is not a number")
-        if math.isnan(number):
-            raise InputError(f"{place}: {'the cell is empty' if not text else f'{text!r} is a missing value'}")
-        if math.isinf(number):
-            raise InputError(f"{place}: {text!r} is not finite as a float64")
-        return number
-
-    def numbers(self, row: int, names: Sequence[str]) -> list[float]:
-        return [self.number(row, name) for name in names]
-
-    def column(self, name: str) -> list[float]:
-        return [self.number(row, name) for row in range(len(self))]
-
-    def check_numeric(self, names: Sequence[str], advice: str) -> None:
-        """Raise InputError, ending in the advice, for the first of these columns with a cell that is text.
-
-        Missing values may pass.
-        """
-        for name in names:
-            place = self.names.index(name)
-            for row, line in zip(self.rows, self.lines):
-                if _parse(row[place]) is None:
-                    cell = one_line(row[place].strip(), 60)
-                    raise InputError(f"{self.path}: column {name!r} is not numeric (line {line} has {cell!r}){advice}")
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError):
+                raise InputError(f"--encoding {one_line(self.encoding, 60)}: there is no such encoding") from None
 
 
-def _parse(text: str) -> float | None:
-    """The number that a cell holds; NaN for a missing value, None for text."""
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    if text.lower() in _MISSING:
-        return math.nan
-    if text.lower().lstrip("+-") in {"inf", "infinity"}:
-        return -math.inf if text.startswith("-") else math.inf
-    return None
-
-
-def read_table(path: Path) -> Table:
-    """Read a CSV file with a header line: comma, semicolon or tab separated, in UTF-8 with or without a mark.
+def read_table(path: Path, how: Reading = Reading()) -> Table:
+    """Read a table whose first line names its columns: CSV separated by comma, semicolon, tab or bar, in UTF-8, with a
+    mark in UTF-16 or UTF-32, or in the encoding that is named; Parquet, Feather, Excel and `.npy`; any of them by gzip.
 
     Empty lines are passed over. Raises InputError for a file that cannot be read, that has no header or no rows, or a
     row of another length than the header.
     """
+    content = unpacked(path, _content(path))
+    cells = read_binary(path, content, how.sheet)
+    if cells is None:
+        names, rows, lines = _read_text(path, _decoded(path, content, how.encoding))
+    else:
+        names, rows = cells
+        if not names:
+            raise InputError(f"{path}: has no columns")
+        names, lines = list(_header(path, names, "")), list(range(len(rows)))
+    if not rows:
+        raise InputError(f"{path}: has a header and no rows")
+    unit, notes = ("line" if cells is None else "row"), []
+    keep = _without_empty(names, rows)
+    if len(keep) < len(names):
+        names, rows = [names[i] for i in keep], [tuple(row[i] for i in keep) for row in rows]
+    if how.decimal:
+        form = Format(how.decimal, True)
+    elif cells is None:
+        form, shown = found_format(rows)
+        if shown:
+            notes.append(f"commas are decimal, as in {one_line(shown[1], 40)!r} (line {lines[shown[0]]}); --decimal . "
+                         "reads them as separators")  # fmt: skip
+    else:
+        form = Format()
+    return Table(path, tuple(names), tuple(rows), tuple(lines), form, unit, tuple(notes))
+
+
+def _content(path: Path) -> bytes:
     try:
+        if path == PIPED:
+            if sys.stdin is None or sys.stdin.closed:
+                raise InputError("standard input is closed")
+            return sys.stdin.buffer.read()
         mode = path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise InputError(f"{path}: is a device, not a CSV file")
-        text = path.read_text("utf-8-sig")
+        return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a directory, not a CSV file") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not text in UTF-8 (byte {error.start}); save it as CSV in UTF-8") from None
     except (OSError, ValueError) as error:  # a name with a null character
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
-    reader = csv.reader(io.StringIO(text), delimiter=_delimiter(text), strict=True)
+
+def _decoded(path: Path, content: bytes, encoding: str | None) -> str:
+    used = encoding or next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        return content.decode(used).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        what = "UTF-8" if used.startswith("utf-8") else used
+        advice = "" if encoding else "; say its encoding, as in --encoding cp1252, or save it as CSV in UTF-8"
+        raise InputError(f"{path}: is not text in {what} (byte {error.start}){advice}") from None
+    except (LookupError, ValueError, TypeError) as error:  # an encoding of something else than text
+        raise InputError(f"{path}: cannot be decoded: {one_line(error, 100)}") from None
+
+
+def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]], list[int]]:
+    """The names, the rows, and the line that each starts at."""
+    if text.lstrip()[:1] in ("{", "[") and '"' in text[:200] and ":" in text[:200]:
+        raise InputError(f"{path}: looks like JSON; save the table as CSV or Parquet")
+    if text.lstrip()[:100].lower().startswith(("<!doctype", "<html", "<?xml")):
+        raise InputError(f"{path}: looks like a web page, not a table")
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     start = 1
+    if told := re.match(r"\s*sep=(.)\s*\r?\n", text):  # as spreadsheets write it
+        start, text = start + text[: told.end()].count("\n"), text[told.end() :]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=told[1] if told else _delimiter(text), strict=True)
+    skipped = start - 1
     try:
         for row in reader:
             if len(row) > 1 or (row and (row[0].strip() or (rows and len(rows[0]) == 1))):
                 rows.append(tuple(row))
                 lines.append(start)
-            start = reader.line_num + 1
+            start = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise InputError(f"{path}, line {start}: is not valid CSV: {error}") from None
 
     if not rows:
         raise InputError(f"{path}: the file is empty")
-    names = _header(path, rows[0], lines[0])
+    names = _header(path, rows[0], f", line {lines[0]}")
     for cells, line in zip(rows[1:], lines[1:]):
         if len(cells) != len(names):
             raise InputError(f"{path}, line {line}: has {len(cells)} cells, but the header names {len(names)} columns")
-    if len(rows) == 1:
-        raise InputError(f"{path}: has a header and no rows")
-    return Table(path, names, tuple(rows[1:]), tuple(lines[1:]))
+    return list(names), rows[1:], lines[1:]
 
 
 def _delimiter(text: str) -> str:
     header = next((line for line in text.splitlines() if line.strip()), "")
     bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t", key=bare.count)
+    return max(",;\t|", key=bare.count)
 
 
-def _header(path: Path, cells: Sequence[str], line: int) -> tuple[str, ...]:
-    if all(_parse(cell) is not None and cell.strip() for cell in cells):
-        raise InputError(f"{path}, line {line}: holds numbers only; the first line must name the columns")
+def _header(path: Path, cells: Sequence[str], place: str) -> tuple[str, ...]:
+    if place and all(Format().number(cell) is not None and cell.strip() for cell in cells):
+        raise InputError(f"{path}{place}: holds numbers only; the first line must name the columns")
     names = tuple(" ".join(cell.split()) or f"column {i}" for i, cell in enumerate(cells, 1))
+    seen: set[str] = set()
     for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}, line {line}: two columns are named {name!r}")
+        if name in seen:
+            raise InputError(f"{path}{place}: two columns are named {one_line(name, 80)!r}")
+        seen.add(name)
     return names
+
+
+def _without_empty(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[int]:
+    """The places of all columns but those that have neither a name nor a cell, as spreadsheets leave them."""
+    bare = re.compile(r"column \d+|Unnamed: \d+")
+    empty = [i for i, name in enumerate(names) if bare.fullmatch(name) and not any(row[i].strip() for row in rows)]
+    return [i for i in range(len(names)) if i not in empty] if len(empty) < len(names) else list(range(len(names)))
 
 
 def select_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[str]) -> tuple[str, ...]:
     """The input columns: those asked for in that order, or all; without the dropped ones."""
     for name in (*(columns or ()), *drop):
         if name not in table.names:
-            raise InputError(f"{table.path}: has no column {name!r}; it has {', '.join(table.names)}")
+            raise InputError(f"{table.path}: has no column {name!r}; it has {one_line(', '.join(table.names), 200)}")
     if columns and len(set(columns)) < len(columns):
         raise InputError("--columns names a column twice")
     chosen = tuple(name for name in columns or table.names if name not in drop)
@@ -168,7 +192,7 @@ def select_rows(text: str, count: int) -> list[int]:
             raise InputError(f"--row {text}: {part!r} is no row number; give 7, or 3,5,8, or 0:10, or all")
         bounds = [int(number) if number else None for number in numbers]
         if len(bounds) == 1:
-            rows.append(_row(bounds[0] or 0, count, "--row"))
+            rows.append(row_number(bounds[0] or 0, count, "--row"))
             continue
         if len(bounds) == 3 and bounds[2] == 0:
             raise InputError(f"--row {text}: the step is zero")
@@ -179,48 +203,7 @@ def select_rows(text: str, count: int) -> list[int]:
     return rows
 
 
-def _row(number: int, count: int, option: str) -> int:
+def row_number(number: int, count: int, option: str) -> int:
     if not -count <= number < count:
         raise InputError(f"{option} {number}: the data has {count} rows, numbered 0 to {count - 1}")
     return number % count
-
-
-def baseline_file(text: str) -> Path | None:
-    """The file that `--baseline` names, if it is none of the words and no row number."""
-    return None if text in ("mean", "median", "zero") or _ROW.fullmatch(text) else Path(text)
-
-
-def read_baseline(text: str, table: Table, names: Sequence[str]) -> list[float]:
-    """The baseline of each named column, from `mean`, `median`, `zero`, a row number, or a CSV file of one row."""
-    if text == "zero":
-        return [0.0] * len(names)
-    if text == "mean":
-        return [_mean(table, name) for name in names]
-    if text == "median":
-        return [_median(table, name) for name in names]
-    if _ROW.fullmatch(text):
-        return table.numbers(_row(int(text), len(table), "--baseline"), names)
-    path = baseline_file(text)
-    if path is None or not resolved(path).exists():
-        raise InputError(f"--baseline {text}: is neither mean, median, zero, a row number, nor a file")
-    other = read_table(path)
-    missing = [name for name in names if name not in other.names]
-    if missing:
-        raise InputError(f"{path}: has no column {missing[0]!r}, which the baseline needs")
-    if len(other) != 1:
-        raise InputError(f"{path}: has {len(other)} rows; a baseline file has one")
-    return other.numbers(0, names)
-
-
-def _mean(table: Table, name: str) -> float:
-    numbers = table.column(name)
-    try:
-        return statistics.fmean(numbers)
-    except OverflowError:  # in the sum
-        return math.fsum(number / len(numbers) for number in numbers)
-
-
-def _median(table: Table, name: str) -> float:
-    numbers = sorted(table.column(name))
-    low, high = numbers[(len(numbers) - 1) // 2], numbers[len(numbers) // 2]
-    return low / 2 + high / 2 if math.isinf(low + high) else (low + high) / 2

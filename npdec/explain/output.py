@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from npdec.explain.errors import InputError, resolved
-from npdec.explain.runner import Explanation
+from npdec.explain.explanation import Explanation
+from npdec.explain.inputs import Cell
+from npdec.explain.interactions import Pair
 
 __all__ = ["as_csv", "as_json", "check_apart", "check_writable", "replacing", "write_results"]
 
@@ -92,9 +94,11 @@ def _mode(target: Path) -> int:
     return 0o666 & ~umask
 
 
-def write_results(path: Path, explanations: Sequence[Explanation], about: Mapping[str, Any]) -> None:
+def write_results(
+    path: Path, explanations: Sequence[Explanation], about: Mapping[str, Any], pairs: Sequence[Sequence[Pair]] = ()
+) -> None:
     """Write all contributions, as CSV or JSON by the extension."""
-    text = as_json(explanations, about) if path.suffix.lower() == ".json" else as_csv(explanations)
+    text = as_json(explanations, about, pairs) if path.suffix.lower() == ".json" else as_csv(explanations)
     with replacing(path, "--out") as temporary:
         temporary.write_text(text, "utf-8", "backslashreplace", newline="")
 
@@ -103,28 +107,30 @@ def as_csv(explanations: Sequence[Explanation]) -> str:
     """One line a row and column, ranked within the row; what belongs to the row is repeated on each of its lines."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        "row column input baseline contribution share value baseline_value not_attributed completeness_error".split()
-    )
+    header = "row column input baseline contribution share value baseline_value not_attributed completeness_error"
+    grouped = any(item.group is not None for item in explanations)
+    writer.writerow([*header.split(), *["group"] * grouped])
     for item in explanations:
-        own = (item.value, item.baseline_value, item.not_attributed, item.error)
+        own: tuple[Cell, ...] = (item.value, item.baseline_value, item.not_attributed, item.error)
+        own += (_as_text(item.group or ""),) * grouped
         for line in item.ranked():
             share = "" if line.share is None else line.share
-            writer.writerow((item.row, _as_text(line.name), line.input, line.baseline, line.contribution, share, *own))
+            cells = (line.name, line.input, line.baseline)
+            writer.writerow((item.row, *map(_as_text, cells), line.contribution, share, *own))
     return text.getvalue()
 
 
-def _as_text(name: str) -> str:
+def _as_text(cell: Cell) -> Cell:
     """A name that a spreadsheet takes for text: one that begins a formula gets an apostrophe before it.
 
     https://owasp.org/www-community/attacks/CSV_Injection
     """
-    return f"'{name}" if name.startswith(_FORMULA) else name
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def as_json(explanations: Sequence[Explanation], about: Mapping[str, Any]) -> str:
+def as_json(explanations: Sequence[Explanation], about: Mapping[str, Any], pairs: Sequence[Sequence[Pair]] = ()) -> str:
     """Everything, with how it was made."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "row": item.row,
             "value": item.value,
@@ -146,4 +152,9 @@ def as_json(explanations: Sequence[Explanation], about: Mapping[str, Any]) -> st
         }
         for item in explanations
     ]
+    for row, item in zip(rows, explanations):
+        if item.group is not None:
+            row["group"] = item.group
+    for row, found in zip(rows, pairs):
+        row["interactions"] = [{"columns": [a, b] if a != b else [a], "contribution": c} for a, b, c in found]
     return json.dumps({**about, "rows": rows}, indent=2, allow_nan=False, ensure_ascii=False) + "\n"

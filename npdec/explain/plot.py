@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 from npdec._show import bars, rows, style
 from npdec.explain.errors import InputError
+from npdec.explain.explanation import Explanation
+from npdec.explain.inputs import Cell
 from npdec.explain.output import check_writable, replacing
-from npdec.explain.runner import Explanation
+from npdec.explain.writing import PLAIN, Numbers, cell_text
 
-__all__ = ["check_plot", "draw"]
+__all__ = ["check_plot", "draw", "drawn"]
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _MOST = 15  # columns that a plot shows unless --top says otherwise
@@ -28,20 +31,42 @@ def check_plot(path: Path) -> None:
         raise InputError("--plot needs matplotlib: pip install matplotlib") from None
 
 
-def draw(path: Path, explanations: Sequence[Explanation], title: str, top: int | None = None) -> None:
+def draw(
+    path: Path, explanations: Sequence[Explanation], title: str, top: int | None = None, numbers: Numbers = PLAIN
+) -> None:
     """Save the waterfall of one row, a panel for each of a few rows, or all rows as points per column."""
+    with replacing(path, "--plot") as temporary:
+        _save(temporary, path.suffix[1:].lower(), explanations, title, top, numbers, f"--plot {path}")
+
+
+def drawn(explanations: Sequence[Explanation], title: str, top: int | None, numbers: Numbers) -> str:
+    """The same as the text of an SVG, which browsers show."""
+    text = io.StringIO()
+    _save(text, "svg", explanations, title, top, numbers, "--html")
+    return text.getvalue()
+
+
+def _save(
+    file: Any,
+    form: str,
+    explanations: Sequence[Explanation],
+    title: str,
+    top: int | None,
+    numbers: Numbers,
+    option: str,
+) -> None:
     from matplotlib import rc_context
 
     style_of_files: Any = {"font.size": 10, "font.family": "sans-serif", "svg.hashsalt": "npdec"}
-    with rc_context(style_of_files), replacing(path, "--plot") as temporary:
+    with rc_context(style_of_files):
         try:
-            figure = _drawn(explanations, title, top or _MOST)
-            figure.savefig(temporary, dpi=150, format=path.suffix[1:].lower())
+            figure = _drawn(explanations, title, top or _MOST, numbers.unit)
+            figure.savefig(file, dpi=150, format=form)
         except (ValueError, ArithmeticError) as error:  # numbers that no axis can hold
-            raise InputError(f"--plot {path}: cannot be drawn: {error}") from error
+            raise InputError(f"{option}: cannot be drawn: {error}") from error
 
 
-def _drawn(explanations: Sequence[Explanation], title: str, most: int) -> Any:
+def _drawn(explanations: Sequence[Explanation], title: str, most: int, unit: str) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -55,33 +80,44 @@ def _drawn(explanations: Sequence[Explanation], title: str, most: int) -> Any:
     for panel in panels[len(explanations) :]:
         panel.axis("off")
     if len(explanations) > _PANELS:
-        _points(panels[0], explanations, most)
+        _points(panels[0], explanations, most, unit)
     else:
         for panel, item in zip(panels, explanations):
-            _waterfall(panel, item, most)
+            _waterfall(panel, item, most, unit)
     return figure
 
 
-def _waterfall(axes: Any, item: Explanation, most: int) -> None:
+def _waterfall(axes: Any, item: Explanation, most: int, unit: str) -> None:
     ranked = item.ranked()
-    steps = [(f"{line.name} = {line.input:.6g}", line.contribution) for line in ranked[:most]]
+    steps = [(f"{line.name} = {cell_text(line.input)[:40]}", line.contribution) for line in ranked[:most]]
     if len(ranked) > most:
         steps.append((f"{len(ranked) - most} others", math.fsum(line.contribution for line in ranked[most:])))
     if item.not_attributed:
         steps.append(("(not attributed)", item.not_attributed))
-    texts = bars.draw_bridge(axes, item.baseline_value, steps, item.value, ("value at the baseline", "value"))
+    texts = bars.draw_bridge(
+        axes,
+        item.baseline_value,
+        steps,
+        item.value,
+        (style.with_unit("value at the baseline", unit), style.with_unit("value", unit)),
+    )
     error = f"completeness error {item.error:.1e}, relative {item.relative_error:.1e}"
     style.finish(axes, item.title, error, texts)
 
 
-def _points(axes: Any, explanations: Sequence[Explanation], most: int) -> None:
+def _shades(cells: Sequence[Cell]) -> list[float] | None:
+    """What colours the points of a column; categories are neither low nor high."""
+    return None if any(isinstance(cell, str) for cell in cells) else [float(cell) for cell in cells]
+
+
+def _points(axes: Any, explanations: Sequence[Explanation], most: int, unit: str) -> None:
     """One line a column: the contribution of each row as a point, coloured by the column's input."""
     names = explanations[0].names
     sizes = [math.fsum(abs(item.contributions[i]) for item in explanations) for i in range(len(names))]
     order = sorted(range(len(names)), key=lambda i: -sizes[i])[:most]
     moves = [[item.contributions[i] for item in explanations] for i in order]
-    inputs = [[item.inputs[i] for item in explanations] for i in order]
-    rows.draw_points(axes, [names[i] for i in order], moves, inputs, "contribution")
+    inputs = [_shades([item.inputs[i] for item in explanations]) for i in order]
+    rows.draw_points(axes, [names[i] for i in order], moves, inputs, style.with_unit("contribution", unit))
     worst = max(item.relative_error for item in explanations)
     style.finish(
         axes,

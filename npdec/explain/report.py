@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from npdec._show.words import decimals, number, percent, visible
-from npdec.explain.runner import Explanation
+from npdec._show.words import decimals, percent, visible
+from npdec.explain.explanation import Explanation
+from npdec.explain.inputs import Cell
+from npdec.explain.interactions import Pair
+from npdec.explain.writing import PLAIN, Numbers, cell_text
 
 __all__ = ["Report"]
 
@@ -20,12 +23,8 @@ _ASCII = {"full": "#", "left": "", "right": "", "axis": "|", "rule": "-", "more"
 
 _DETAILED = 5  # more rows than this are listed, a line each
 _LISTED = 30
+_PAIRS = 10
 _UP, _DOWN, _QUIET, _HEAD = "green", "red", "bright_black", "bold"
-
-
-def _short(value: float) -> str:
-    text = format(value, ".6g")
-    return format(value, ",.0f") if "e+" in text and abs(value) < 1e12 else text
 
 
 @dataclass
@@ -56,9 +55,10 @@ class _Grid:
 class Report:
     """Writes to a stream, with rich if it is installed."""
 
-    def __init__(self, stream: TextIO, top: int | None = None) -> None:
+    def __init__(self, stream: TextIO, top: int | None = None, numbers: Numbers = PLAIN) -> None:
         self.stream = stream
         self.top = top
+        self.numbers = numbers
         self.width = max(60, min(shutil.get_terminal_size((80, 24)).columns, 120))
         try:
             "".join(_FANCY.values()).encode(getattr(stream, "encoding", None) or "utf-8")
@@ -75,17 +75,34 @@ class Report:
             self._console = None
             self.length = len
 
-    def show(self, explanations: Sequence[Explanation], what: str, data: str, baseline: str) -> None:
+    def show(
+        self,
+        explanations: Sequence[Explanation],
+        what: str,
+        data: str,
+        baseline: str,
+        pairs: Sequence[Sequence[Pair]] = (),
+    ) -> None:
         """Print one row in full, a few rows one after the other, or many rows as a list; with their summary."""
         dot = f" {self.marks['dot']} "
         self._print([[(visible(what), _HEAD), (visible(f"{dot}baseline {baseline}{dot}{data}"), _QUIET)], []])
         if len(explanations) <= _DETAILED:
-            for item in explanations:
+            for i, item in enumerate(explanations):
                 self._print(self._detail(item))
+                if pairs:
+                    self._print(self._together(pairs[i]))
         else:
             self._print(self._list(explanations))
         if len(explanations) > 1:
-            self._print(self._summary(explanations))
+            self._print(self._summary(explanations, ""))
+        groups: dict[str, list[Explanation]] = {}
+        for item in explanations:
+            if item.group is not None:
+                groups.setdefault(item.group, []).append(item)
+        for group in sorted(groups)[:_LISTED]:
+            self._print(self._summary(groups[group], f"{visible(group) or '(none)'}: "))
+        if len(groups) > _LISTED:
+            self._print([[(f"  {self.marks['more']} {len(groups) - _LISTED} more groups", _QUIET)], []])
         if any(item.not_attributed for item in explanations):
             why = (
                 "  not attributed: a branch, a mask or a sort order is not the same at the",
@@ -102,36 +119,59 @@ class Report:
         places = decimals([*item.contributions, item.not_attributed])
         rows, amounts = [], []
         for line in shown:
-            cells = [self._fit(visible(line.name), 24), _short(line.input), _short(line.baseline)]
-            rows.append([*cells, number(line.contribution, places, sign=True), percent(line.share)])
+            cells = [self._fit(visible(line.name), 24), self._cell(line.input), self._cell(line.baseline)]
+            rows.append([*cells, self.numbers.text(line.contribution, places, sign=True), percent(line.share)])
             amounts.append(line.contribution)
         if len(shown) < len(ranked):
             name = f"{len(ranked) - len(shown)} others"
-            rows.append([name, "", "", number(rest, places, sign=True), percent(item.share(rest))])
+            rows.append([name, "", "", self.numbers.text(rest, places, sign=True), percent(item.share(rest))])
             amounts.append(rest)
         if item.not_attributed:
             gap = item.not_attributed
-            rows.append(["(not attributed)", "", "", number(gap, places, sign=True), percent(item.share(gap))])
+            rows.append(
+                ["(not attributed)", "", "", self.numbers.text(gap, places, sign=True), percent(item.share(gap))]
+            )
             amounts.append(gap)
         total = math.fsum(amounts)
-        rows.append(["sum", "", "", number(total, places, sign=True), percent(item.share(total))])
+        rows.append(["sum", "", "", self.numbers.text(total, places, sign=True), percent(item.share(total))])
         headings = ("column", "input", "baseline", "contribution", "share")
         grid = _Grid(headings, rows, [""] * (len(rows) - 1) + [_HEAD])
         lines = self._with_bars(grid, amounts)
         lines.insert(len(lines) - 1, self._rule(grid))
 
         figures = [item.value, item.baseline_value]
-        texts = [number(n, places) for n in figures] + [number(item.change, places, sign=True)]
+        texts = [self.numbers.text(n, places) for n in figures] + [self.numbers.text(item.change, places, sign=True)]
+        unit = f" {visible(self.numbers.unit)}".rstrip()
         width = max(map(len, texts))
         names = ("value", "value at the baseline", "change")
         head: list[Line] = [[(f"  {visible(item.title)}", _HEAD)], []]
-        head += [[(f"  {name:21}  ", ""), (f"{text:>{width}}", _HEAD)] for name, text in zip(names, texts)]
+        head += [[(f"  {name:21}  ", ""), (f"{text:>{width}}{unit}", _HEAD)] for name, text in zip(names, texts)]
         error = (
             f"  completeness error {item.error:.1e}, relative {item.relative_error:.1e}"
             if item.error
             else "  completeness error 0"
         )
         return [*head, [], *lines, [], [(error, _QUIET)], []]
+
+    def _together(self, pairs: Sequence[Pair]) -> list[Line]:
+        """What columns make alone and in pairs, the largest."""
+        found = [pair for pair in pairs if pair[2]]
+        shown = found[: self.top or _PAIRS]
+        if not shown:
+            return [[("  no column makes anything, alone or with another", _QUIET)], []]
+        places = decimals(pair[2] for pair in shown)
+        rows = []
+        for one, other, amount in shown:
+            names = [self._fit(visible(name), 24) for name in (one, other)]
+            rows.append([names[0], names[1] if one != other else "alone", self.numbers.text(amount, places, sign=True)])
+        grid = _Grid(("column", "together with", "contribution"), rows, [""] * len(rows), left=(0, 1))
+        lines = self._with_bars(grid, [pair[2] for pair in shown])
+        if left := len(found) - len(shown):
+            lines.append([(f"  {self.marks['more']} {left} more; --out FILE.json writes all of them", _QUIET)])
+        return [*lines, []]
+
+    def _cell(self, cell: Cell) -> str:
+        return self._fit(visible(cell_text(cell)), 16)
 
     def _with_bars(self, grid: _Grid, amounts: Sequence[float]) -> list[Line]:
         """The lines of the grid, those of the amounts with a bar to the left or right of a common axis."""
@@ -169,7 +209,11 @@ class Report:
         places = decimals(n for item in shown for n in (item.change, *item.contributions))
         rows = []
         for item in shown:
-            cells = [str(item.row), number(item.value, places), number(item.change, places, sign=True)]
+            cells = [
+                str(item.row),
+                self.numbers.text(item.value, places),
+                self.numbers.text(item.change, places, sign=True),
+            ]
             rows.append([*cells, f"{item.error:.0e}", ""])
         grid = _Grid(("row", "value", "change", "error", "largest contributions"), rows, [""] * len(rows), left=(4,))
         lines = grid.lines(self)
@@ -177,7 +221,7 @@ class Report:
         for line, item in zip(lines[1:], shown):
             line[0] = (line[0][0].rstrip() + "  ", "")
             for part in item.ranked()[: self.top]:
-                text = f"{self._fit(visible(part.name), 20)} {number(part.contribution, places, sign=True)}"
+                text = f"{self._fit(visible(part.name), 20)} {self.numbers.text(part.contribution, places, sign=True)}"
                 room_left = room - sum(self.length(piece) for piece, _ in line[1:])
                 if not part.contribution or self.length(text) > room_left:
                     break
@@ -187,8 +231,8 @@ class Report:
             lines.append([(f"  {self.marks['more']} {left} more rows; --out FILE.csv writes all of them", _QUIET)])
         return [*lines, []]
 
-    def _summary(self, explanations: Sequence[Explanation]) -> list[Line]:
-        """The columns over all rows, ranked by their mean magnitude."""
+    def _summary(self, explanations: Sequence[Explanation], group: str) -> list[Line]:
+        """The columns over all rows, or those of a group, ranked by their mean magnitude."""
         count = len(explanations)
         columns = []
         for i, name in enumerate(explanations[0].names):
@@ -199,14 +243,19 @@ class Report:
         shown = columns[: self.top]
         places = decimals(n for column in shown for n in column[1:])
         rows = [
-            [self._fit(visible(name), 24), number(size, places), *(number(n, places, sign=True) for n in others)]
+            [
+                self._fit(visible(name), 24),
+                self.numbers.text(size, places),
+                *(self.numbers.text(n, places, sign=True) for n in others),
+            ]
             for name, size, *others in shown
         ]
         grid = _Grid(("column", "mean size", "mean", "least", "most"), rows, [""] * len(rows))
         worst = max(item.relative_error for item in explanations)
         values = math.fsum(item.value / count for item in explanations)
         starts = math.fsum(item.baseline_value / count for item in explanations)
-        head = f"{count} rows: mean value {number(values, places)}, value at the baseline {number(starts, places)}"
+        mean, start = self.numbers.total(values, places), self.numbers.total(starts, places)
+        head = f"{group}{count} row{'s' * (count > 1)}: mean value {mean}, value at the baseline {start}"
         tail = f"  completeness error at most {worst:.1e} relative"
         return [
             [(f"  {head}", _HEAD)],

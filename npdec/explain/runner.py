@@ -8,91 +8,48 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import npdec as np
 from npdec.explain.errors import InputError, one_line
-from npdec.explain.loader import Script
+from npdec.explain.explanation import Explanation
+from npdec.explain.inputs import Inputs, Point
 
-__all__ = ["Contribution", "Explanation", "Model", "noting"]
-
-_VISIBLE = 1e-9  # relative to the numbers of the bridge: what is smaller is rounding
+__all__ = ["Model", "Source", "Start", "Task", "noting"]
 
 
-@dataclass(frozen=True)
-class Contribution:
-    """One line of the table. `share` is the fraction of the whole change; None where nothing changes."""
+class Source(Protocol):
+    """Where a function comes from: a script, or a file with a fitted model."""
 
-    name: str
-    input: float
-    baseline: float
-    contribution: float
-    share: float | None
+    path: Path
+
+    def find(self, name: str) -> Any: ...
+
+    def describe(self, error: BaseException, what: str) -> str: ...
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """The bridge of one row: `value == baseline_value + not_attributed + sum + error`.
-
-    `residual` is what the law starts from. It is the function's value at the baseline unless a branch, a mask or a sort
-    order differs between the two (the row's selection holds on the whole path) or the rule says so; that difference is
-    `not_attributed`.
-    """
+class Task:
+    """One row that is explained: its number, its title, the group that it is in, and where it is."""
 
     row: int
     title: str
-    names: tuple[str, ...]
-    inputs: tuple[float, ...]
-    baselines: tuple[float, ...]
-    contributions: tuple[float, ...]
+    point: Point
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Start:
+    """What all rows are explained from, and how: the baseline, the function's value there, the mode and the rule."""
+
+    point: Point
     value: float
-    baseline_value: float
-    residual: float
+    mode: str = "reverse"
+    rule: str | None = None
 
-    @property
-    def change(self) -> float:
-        return self.value - self.baseline_value
-
-    @property
-    def sum(self) -> float:
-        return math.fsum(self.contributions)
-
-    def has_finite_sums(self) -> bool:
-        """Whether all sums of the numbers, in any order, can be written as a float64."""
-        numbers = (*self.contributions, self.value, self.baseline_value, self.residual)
-        return math.isfinite(sum(map(abs, numbers)))
-
-    @property
-    def scale(self) -> float:
-        """The largest of the numbers between which the bridge runs."""
-        return max(abs(self.value), abs(self.baseline_value), abs(self.residual))
-
-    @property
-    def not_attributed(self) -> float:
-        """`residual - baseline_value`, or 0.0 where that is rounding."""
-        gap = self.residual - self.baseline_value
-        return gap if abs(gap) > _VISIBLE * max(self.scale, *map(abs, self.contributions)) else 0.0
-
-    @property
-    def error(self) -> float:
-        """The completeness error, `value - residual - sum`."""
-        return math.fsum((self.value, -self.residual, *(-c for c in self.contributions)))
-
-    @property
-    def relative_error(self) -> float:
-        return abs(self.error) / self.scale if self.scale else 0.0
-
-    def share(self, contribution: float) -> float | None:
-        visible = abs(self.change) > _VISIBLE * max(self.scale, *map(abs, self.contributions))
-        return contribution / self.change if visible else None
-
-    def ranked(self) -> list[Contribution]:
-        """The contributions, largest magnitude first; equal ones in the order of the columns."""
-        lines = [
-            Contribution(*line, self.share(line[-1]))
-            for line in zip(self.names, self.inputs, self.baselines, self.contributions)
-        ]
-        return sorted(lines, key=lambda line: -abs(line.contribution))
+    def named_rule(self) -> contextlib.AbstractContextManager[Any]:
+        return np.rule(self.rule) if self.rule else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
@@ -115,34 +72,51 @@ class Model:
     the warnings of all calls.
     """
 
-    script: Script
+    script: Source
     name: str
     function: Callable[..., Any]
     names: tuple[str, ...]
     by_name: bool
     output: int | None
     warned: dict[str, None]
+    widths: tuple[int, ...] = ()
+    coded: frozenset[str] = frozenset()
 
     @classmethod
     def bind(
-        cls, script: Script, name: str, columns: Sequence[str], output: int | None, warned: dict[str, None]
+        cls, script: Source, name: str, columns: Sequence[str], output: int | None, warned: dict[str, None]
     ) -> Model:
         """Decide how the function is called, from its signature. Raises InputError if no way fits."""
         function = script.find(name)
         names, by_name = _columns_of(function, name, tuple(columns))
         return cls(script, name, function, names, by_name, output, warned)
 
-    def __call__(self, x: Any, where: str) -> Any:
-        """The function's number at `x`, a 1-d array of the columns: an array of shape (), decomposed if `x` is."""
+    def takes(self, inputs: Inputs) -> None:
+        """Say how many numbers each column is."""
+        self.names, self.widths, self.coded = inputs.names, inputs.widths, frozenset(inputs.categories)
+
+    def call(self, x: Any, where: str) -> Any:
+        """What the function returns at `x`: a row of all numbers, or several rows in an array of two dimensions."""
         try:
-            result = self.function(**dict(zip(self.names, x))) if self.by_name else self.function(x)
+            return self.function(**self._by_name(x)) if self.by_name else self.function(x)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             message = self.script.describe(error, f"{self.name} failed at {where}")
             given = f"; it was given the columns {', '.join(self.names)}"
             raise InputError(message + one_line(given, 200)) from error
-        return self._number(result, where)
+
+    def _by_name(self, x: Any) -> dict[str, Any]:
+        pieces, place = {}, 0
+        for name, width in zip(self.names, self.widths):
+            key = slice(place, place + width) if name in self.coded else place
+            pieces[name] = x[key] if x.ndim == 1 else x[:, key]
+            place += width
+        return pieces
+
+    def __call__(self, x: Any, where: str) -> Any:
+        """The function's number at `x`, a 1-d array of the columns: an array of shape (), decomposed if `x` is."""
+        return self._number(self.call(x, where), where)
 
     def _number(self, result: Any, where: str) -> Any:
         kind = type(result).__name__
@@ -166,24 +140,16 @@ class Model:
             raise InputError(f"{self.name} returned an array of shape {shape} at {where}, not one number{advice}")
         return array.reshape(())
 
-    def at_baseline(self, baseline: Sequence[float]) -> float:
+    def at_baseline(self, point: Point) -> float:
         """The function's plain value at the baseline."""
         with noting(self.warned):
-            return self._finite(self(np.array(baseline), "the baseline"), "the baseline")
+            return self._finite(self(np.array(point.features), "the baseline"), "the baseline")
 
-    def explain(
-        self,
-        row: int,
-        title: str,
-        inputs: Sequence[float],
-        baseline: Sequence[float],
-        baseline_value: float,
-        mode: str,
-        rule: str | None,
-    ) -> Explanation:
+    def explain(self, task: Task, start: Start) -> Explanation:
         """Attribute the function's value at one row. Raises InputError for a value that is no finite number."""
-        where = f"row {row}"
+        where = f"row {task.row}"
         decomposed: list[bool] = []
+        x, base = task.point.features, start.point.features
 
         def f(x: Any) -> Any:
             result = self(x, where)
@@ -191,39 +157,57 @@ class Model:
             return result
 
         try:
-            with noting(self.warned), np.rule(rule) if rule else contextlib.nullcontext():
-                if mode == "forward":
-                    value, residual, contributions = self._forward(f, inputs, baseline)
+            with noting(self.warned), start.named_rule():
+                if start.mode == "forward":
+                    value, residual, contributions = self._forward(f, x, base)
                 else:
-                    parts = np.attribute(f, np.array(inputs), baseline=np.array(baseline))
+                    parts = np.attribute(f, np.array(x), baseline=np.array(base))
                     value, residual, contributions = parts.value, parts.residual, parts.attribution.tolist()
         except InputError:
             raise
         except Exception as error:  # the law runs the user's operations; whatever they raise is about this function
             raise InputError(f"{self.name} cannot be attributed at {where}: {one_line(error)}") from error
+        return self.explained(task, start, value, residual, contributions, decomposed[-1])
 
+    def explained(
+        self, task: Task, start: Start, value: Any, residual: Any, contributions: Sequence[float], decomposed: bool
+    ) -> Explanation:
+        """The explanation of these parts, a contribution for each number that the function is given. Raises InputError
+        where one of them is not finite, or contributions were lost."""
+        where = f"row {task.row}"
         made = Explanation(
-            row,
-            title,
+            task.row,
+            task.title,
             self.names,
-            tuple(inputs),
-            tuple(baseline),
-            tuple(contributions),
+            task.point.cells,
+            start.point.cells,
+            self._of_columns(contributions),
             self._finite(value, where),
-            baseline_value,
+            start.value,
             self._finite(residual, f"the baseline of {where}"),
+            task.group,
         )
-        for name, contribution in zip(self.names, contributions):
+        for name, contribution in zip(self.names, made.contributions):
             if not math.isfinite(contribution):
                 raise InputError(f"{self.name} at {where}: the contribution of {name!r} is {contribution}")
         if not made.has_finite_sums():
             raise InputError(f"{self.name} at {where}: the sum of the contributions is too large for a float64")
-        if not decomposed[-1] and made.not_attributed:
+        if not decomposed and made.not_attributed:
             raise InputError(
                 f"{self.name} at {where}: the result changes with the inputs but carries no contributions; float(), "
                 "int(), math.* and comparisons drop them: compute with np.* on the arrays that the function is given"
             )
         return made
+
+    def _of_columns(self, contributions: Sequence[float]) -> tuple[float, ...]:
+        """One contribution for each column: the sum of those of its categories."""
+        if not self.coded:
+            return tuple(contributions)
+        sums, place = [], 0
+        for width in self.widths:
+            sums.append(math.fsum(contributions[place : place + width]))
+            place += width
+        return tuple(sums)
 
     def _forward(
         self, f: Callable[[Any], Any], inputs: Sequence[float], baseline: Sequence[float]

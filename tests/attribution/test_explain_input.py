@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explain_cases import explain, make_folder
+from explain_cases import explain, make_folder, results
 from npdec.__main__ import main
 from npdec.explain import data
 from npdec.explain.errors import InputError
@@ -60,13 +60,13 @@ BAD = [
     csv_says("a,b,c\n1,2,3\n\n1,2\n", "line 4: has 2 cells, but the header names 3 columns"),
     csv_says("a,b,c\n1,2,3\n1,high,2\n", "column 'b' is not numeric (line 3 has 'high')"),
     csv_says('a,b,c\n1,"1,234",2\n', "column 'b' is not numeric (line 2 has '1,234')"),
-    csv_says("a;b;c\n1;0,5;2\n", "column 'b' is not numeric (line 2 has '0,5')"),
+    csv_says("a;b;c\n1;1,234;2\n", "column 'b' is not numeric (line 2 has '1,234'); say whether commas are decimal"),
     csv_says("a,b,c\n1,1_000,2\n", "column 'b' is not numeric"),
     csv_says("a,b,c\n1,0x10,2\n", "column 'b' is not numeric"),
     csv_says('a,b,c\n1,2,3\n1,"2\n', "line 3: is not valid CSV"),
     csv_says("a,b,c\n1,nan,2\n", "line 2, column 'b': 'nan' is a missing value"),
     csv_says("a,b,c\n1,,2\n", "line 2, column 'b': the cell is empty", baseline="zero"),
-    csv_says('a,b,c\n"1\n",2,3\n1,2,NA\n', "line 4, column 'c': 'NA' is a missing value"),
+    csv_says('a,b,c\n"1\n",2,3\n1,2,NA\n', "line 4, column 'c': 'NA' is a missing value", baseline="1"),
     csv_says("a,b,c\n1,inf,2\n", "line 2, column 'b': 'inf' is not finite"),
     csv_says("a,b,c\n1,1e999,2\n", "'1e999' is not finite"),
     csv_says("a,b,c\n1,é,2\n".encode("latin-1"), "is not text in UTF-8 (byte 8)"),
@@ -158,10 +158,13 @@ def test_directory_without_permission(folder: Path, capsys: pytest.CaptureFixtur
     assert "is not writable" in capsys.readouterr().err
 
 
-def test_missing_cells_elsewhere_matter_only_to_mean_and_median(folder: Path) -> None:
-    (folder / "gaps.csv").write_text("a,b,c\n1,2,3\n4,,6\n")
+def test_missing_cells_elsewhere_do_not_matter(folder: Path) -> None:
+    (folder / "gaps.csv").write_text("a,b,c\n1,2,3\n4,,6\n1,5,3\n")
     assert main(explain("model.py:row_model", baseline="zero", data="gaps.csv")) == 0
-    assert main(explain("model.py:row_model", baseline="mean", data="gaps.csv")) == 2
+    for baseline in ("mean", "median"):
+        row = results(*explain("model.py:row_model", baseline=baseline, data="gaps.csv"))["rows"][0]
+        starts = {line["column"]: line["baseline"] for line in row["contributions"]}
+        assert starts == {"a": 2 if baseline == "mean" else 1, "b": 3.5, "c": 4 if baseline == "mean" else 3}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from explain_cases import DIABETES, EXAMPLES, MARKET, explain, make_folder, resu
 from npdec.__main__ import main
 from npdec.explain import output, report
 from npdec.explain.errors import InputError
-from npdec.explain.runner import Explanation
+from npdec.explain.explanation import Explanation
 from tiers import turns
 
 
