@@ -245,6 +245,7 @@ class ElementAccess(NDArrayBase):
                 and data_ptr() == address
                 and _references(tensor) == _IN_ACCESS
                 and rank == count
+                and type(tensor) is _Tensor  # no more, where contributions were written to it
                 and not _dispatch._is_in_torch_dispatch_mode
             ):
                 try:
@@ -292,6 +293,7 @@ class ElementAccess(NDArrayBase):
                 and data_ptr() == address
                 and _references(tensor) == _IN_ACCESS
                 and rank == count
+                and type(tensor) is _Tensor  # no more, where contributions were written to it
                 and not _dispatch._is_in_torch_dispatch_mode
                 and family.limit >= 0
                 and not family.mirrors
