@@ -1,4 +1,4 @@
-"""An array whose elements were read or written one at a time, and then got contributions, gives them with its elements."""
+"""Elements of an array that were read or written one at a time carry the contributions that it gets later."""
 
 from __future__ import annotations
 
