@@ -3,6 +3,9 @@
 As parts in common lie in memory as the values do (`npdec._decomposed.shared_storage`), so do the entries of these;
 where what is written has no entries, the sums of the components do, on the graph that these are found by. They are made
 anew for each write, as others hold what was there before, and are changed before it: nobody sees them until it comes.
+
+Where some look at complex numbers and some at their parts, the memory is one of real numbers: an entry of a complex
+number is one of its real part and one of its imaginary part, which may be of other components.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ class Shared:
 
     def seen(self, value: torch.Tensor) -> Components:
         """Those of a tensor over the memory."""
+        entries = self.kept.entries()
+        if entries is not None and _is_halved(entries, value):
+            return _joined(_like(entries.numbers, value), _owners_like(entries, value), entries.count)
         with torch.inference_mode(False), torch.enable_grad():
             return self.kept.of_tensors([_like(flat, value) for flat in self.kept.tensors() or ()])
 
@@ -51,8 +57,9 @@ class Shared:
                 width = max(len(kept.numbers), len(given.numbers))
                 kept, given = kept.wider(width), given.wider(width)
             _do(writing(_like(kept.numbers, held.value), None if given is None else given.numbers))
-            _do(writing(_like(kept.owners, held.value), None if given is None else given.owners))
-            self.kept = kept.of_tensors(kept.tensors())
+            for owners in _owners_like(kept, held.value):
+                _do(writing(owners, None if given is None else given.owners))
+            self.kept = _closed_up(kept) if _is_halved(kept, held.value) else kept.of_tensors(kept.tensors())
         else:
             total, sources = self.kept.on_graph(torch.arange(len(self.labels), device=held.value.device))
             with torch.inference_mode(False), torch.enable_grad():
@@ -92,12 +99,46 @@ def _do(step: tuple[Any, ...]) -> None:
 
 def _like(flat: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """The view of `flat` (K, L) that a value is of its memory."""
-    size, steps = (len(flat), *value.shape), (flat.stride(0), *value.stride())
-    made = flat.as_strided(size, steps, flat.storage_offset() + value.storage_offset())
-    if not carries(flat.dtype):
+    numbers = carries(flat.dtype)
+    if numbers and value.is_complex() and not flat.is_complex():
+        flat = torch.view_as_complex(flat.unflatten(1, (-1, 2)))
+    step = flat.stride(1)
+    size, steps = (len(flat), *value.shape), (flat.stride(0), *[step * its for its in value.stride()])
+    made = flat.as_strided(size, steps, flat.storage_offset() + step * value.storage_offset())
+    if not numbers:
         return made
     made = made.conj() if value.is_conj() else made
     return torch._neg_view(made) if value.is_neg() else made
+
+
+def _is_halved(kept: Entries, value: torch.Tensor) -> bool:
+    return value.is_complex() and not kept.numbers.is_complex()
+
+
+def _owners_like(kept: Entries, value: torch.Tensor) -> list[torch.Tensor]:
+    """The views of the owners that a value is of its memory: two, if it is complex and they are of real numbers."""
+    halves = kept.owners.unflatten(1, (-1, 2)).unbind(2) if _is_halved(kept, value) else (kept.owners,)
+    return [_like(half, value) for half in halves]
+
+
+def _joined(numbers: torch.Tensor, owners: Sequence[torch.Tensor], count: int) -> Entries:
+    """Entries of numbers, the parts of which may have owners of their own."""
+    if len(owners) == 1 or torch.equal(*owners):
+        return Entries(numbers, owners[0], count)
+    numbers = numbers.resolve_conj()
+    nothing = torch.zeros_like(numbers.real)
+    parts = [torch.complex(numbers.real, nothing), torch.complex(nothing, numbers.imag)]
+    return Entries(torch.cat(parts), torch.cat(list(owners)), count)
+
+
+def _closed_up(kept: Entries) -> Entries:
+    """The same with what stands for nothing behind, and no more pairs than that leaves: of an entry of one part, that of
+    the other part is nothing."""
+    stands = kept.numbers != 0
+    width = max(1, int(stands.sum(0).amax())) if stands.numel() else 1
+    order = torch.sort(stands.to(torch.uint8), dim=0, descending=True, stable=True).indices[:width]
+    owners = torch.where(stands, kept.owners, 0)
+    return Entries(kept.numbers.gather(0, order), owners.gather(0, order), kept.count)
 
 
 def _entries(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
@@ -126,20 +167,26 @@ def gathered(
     decomposed = sorted(
         [member for member in members if isinstance(member, DecomposedTensor)], key=lambda t: t.value.numel()
     )
-    if not all(map(may_be_pulled, [*decomposed, like])) or len({value.dtype for value in values}) > 1:
+    if not all(map(may_be_pulled, [*decomposed, like])):
         return None
+    if len({value.dtype for value in values}) > 1:
+        if not dtype.is_complex or {value.dtype for value in values} != {dtype, dtype.to_real()}:
+            return None
+        length, dtype = 2 * length, dtype.to_real()
     device = values[0].device
     found = [_entries(member, labels) for member in decomposed]
     if all(its is not None for its in found):
         width = max([len(its.numbers) for its in found if its is not None], default=1)
         numbers = torch.zeros((width, length), dtype=dtype, device=device)
-        owners = torch.zeros((width, length), dtype=torch.int64, device=device)
+        made = Entries(numbers, torch.zeros((width, length), dtype=torch.int64, device=device), len(labels))
         for member, its in zip(decomposed, found, strict=True):
             assert its is not None
             place, wide = (slice(None), *each_once(member.value)), its.wider(width)
             _like(numbers, member.value)[place].copy_(wide.numbers[place])
-            _like(owners, member.value)[place].copy_(wide.owners[place])
-        return Shared(Entries(numbers, owners, len(labels)), labels)
+            for owners in _owners_like(made, member.value):
+                owners[place].copy_(wide.owners[place])
+        halved = any(_is_halved(made, member.value) for member in decomposed)
+        return Shared(_closed_up(made) if halved else made, labels)
     sources: dict[int, Source] = {}
     with torch.inference_mode(False), torch.enable_grad():
         total = torch.zeros((1, length), dtype=dtype, device=device)
