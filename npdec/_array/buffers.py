@@ -100,14 +100,6 @@ def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tenso
     return seen(tensor, dtype, 0, (*shape[:-1], shape[-1] * old // new), (*steps[:-1], new))
 
 
-def _swapped(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of the tensor with the bytes of every number (of both parts, if it is complex) in reverse order."""
-    fresh = tensor.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
-    size = fresh.element_size() // (2 if fresh.is_complex() else 1)
-    flat = fresh.reshape(-1).view(torch.uint8).reshape(-1, size)
-    return flat.flip(-1).reshape(-1).view(tensor.dtype).reshape(tensor.shape)
-
-
 def alias(array: Any, look: Any) -> Any:
     """What `look` makes of the array's tensor, as a view; as a copy that follows, where torch cannot alias."""
     tensor, raw = look(array._t)
@@ -255,7 +247,7 @@ class BufferMethods(ArrayBase):
         if isinstance(tensor, DecomposedTensor):
             warn("byteswap drops the contributions of a decomposed array", DecompositionWarning)
             tensor = tensor.value
-        swapped = _swapped(tensor)
+        swapped = element_order.swapped(tensor)
         if type(self) is not wrap.ARRAY:
             return wrap.wrap_scalar(swapped)
         if not inplace:
@@ -276,7 +268,8 @@ class BufferMethods(ArrayBase):
 
     def view(self, /, dtype: Any = None, type: Any = None) -> Any:
         """A view of the same memory, read as another dtype: of another size, if the last axis is contiguous and its
-        length fits. Raises ValueError where they do not fit, TypeError for a decomposed array, which holds no bytes.
+        length fits. Raises ValueError where they do not fit, TypeError for a decomposed array, which holds no bytes, but
+        for one of complex numbers as their parts, or of such parts.
 
         >>> np.array([1.0, -1.0]).view(np.int32)
         array([          0,  1072693248,           0, -1074790400], dtype=int32)
@@ -300,7 +293,11 @@ class BufferMethods(ArrayBase):
         if target is self._d:
             return alias(self, lambda tensor: (tensor.view_as(tensor), None))
         if isinstance(self._t, DecomposedTensor):
-            raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
+            if not _memory.is_kin(target, self._d) or reinterpreted(self._t.value, target)[1] is not None:
+                raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
+            if self._d.is_complex:
+                return alias(self, lambda tensor: (torch.view_as_real(tensor).flatten(-2), None))
+            return alias(self, lambda tensor: (torch.view_as_complex(tensor.unflatten(-1, (-1, 2))), None))
         return alias(self, lambda tensor: reinterpreted(tensor, target))
 
 

@@ -70,6 +70,14 @@ def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return flat.view(torch.uint8).reshape(*tensor.shape, tensor.element_size())
 
 
+def swapped(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of the tensor with the bytes of every number (of both parts, if it is complex) in reverse order."""
+    fresh = tensor.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+    size = fresh.element_size() // (2 if fresh.is_complex() else 1)
+    flat = fresh.reshape(-1).view(torch.uint8).reshape(-1, size)
+    return flat.flip(-1).reshape(-1).view(tensor.dtype).reshape(tensor.shape)
+
+
 def bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
     """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
     size = view.element_size()

@@ -290,7 +290,7 @@ def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
 def _carries_with(copy: NDArrayBase, array: NDArrayBase) -> bool:
     """Whether a copy that stands for a view carries the contributions of an array over its memory, or over that of its
     source: not if one of the two is of the other's bits."""
-    return not isinstance(copy._src[1], Bytes) and _is_kin(copy._d, array._d)
+    return not isinstance(copy._src[1], Bytes) and is_kin(copy._d, array._d)
 
 
 def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
@@ -321,14 +321,14 @@ def _over(array: NDArrayBase) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     kin: list[torch.Tensor] = []
     others: list[torch.Tensor] = []
     for member in alike:
-        as_well = _is_kin(member._d, array._d) and (type(member._t) is DecomposedTensor or not values)
+        as_well = is_kin(member._d, array._d) and (type(member._t) is DecomposedTensor or not values)
         (kin if as_well else others).append(member._t)
         others += getattr(member, "_pin", ())
-    family.mixed = any(not _is_kin(member._d, array._d) for member in alike)
+    family.mixed = any(not is_kin(member._d, array._d) for member in alike)
     return kin, others
 
 
-def _is_kin(a: torch.dtype, b: torch.dtype) -> bool:
+def is_kin(a: torch.dtype, b: torch.dtype) -> bool:
     """Whether numbers of the two dtypes, seen in the same memory, carry the same contributions."""
     return a is b or (carries(a) and carries(b) and a.to_real() is b.to_real())
 

@@ -323,8 +323,8 @@ def _fit_integers(table: Loops, operands: tuple[Any, ...], computed: torch.dtype
         if type(x) is not int:
             continue
         if computed in RANGES and not fits(x, computed):
-            if table.mixed == "exact":
-                return None
+            if table.mixed == "exact" and not any(getattr(other, "dtype", None) is torch.bool for other in operands):
+                return None  # beside booleans a Python int is of the default dtype, and too large as elsewhere
             if len(operands) == 1 and fits(x, torch.uint64):
                 return torch.uint64
         check_fits(x, torch.int64 if computed is torch.bool else computed)

@@ -154,6 +154,32 @@ def test_views_of_other_dtypes(layout, start, dtype):
         assert numpy.asarray(ours).tobytes() == theirs.tobytes()
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("start", "dtype"), [("c16", "f8"), ("c8", "f4"), ("f8", "c16"), ("f4", "c8")])
+def test_views_of_the_parts_of_decomposed_numbers(layout, start, dtype):
+    numbers = numpy.arange(12.0).reshape(3, 4).astype(start)
+    numbers += 1j * numbers[::-1] if start[0] == "c" else 0
+    parts = [numbers, numbers / 4, *numpy.stack([numbers / 4, numbers / 2])]
+    value, residual, first, second = (LAYOUTS[layout](part) for part in parts)
+    try:
+        want = [part.view(dtype) for part in (value, residual, first, second)]
+    except ValueError:
+        with pytest.raises(ValueError, match="dtype"):
+            LAYOUTS[layout](np.decompose(np.array(numbers))).view(dtype)
+        return
+    tensors = [torch.from_numpy(part.copy()) for part in parts]
+    ours = np.asarray(np.DecomposedTensor(*tensors[:2], torch.stack(tensors[2:]), ("a", "b")))
+    view = LAYOUTS[layout](ours).view(dtype)
+    for _ in range(2):
+        for got, it in zip((view.value, view.residual, *view.components), want, strict=True):
+            same(got, it)
+        for got, it in zip((ours.value, ours.residual, *ours.components), parts, strict=True):
+            same(got, it)
+        view *= 2  # which writes to both
+        for it in want:
+            it *= 2
+
+
 @pytest.mark.parametrize("start", [1, 3])
 def test_an_unaligned_view_follows_the_array_and_writes_to_it(start):
     def steps(lib):

@@ -194,3 +194,19 @@ def test_functions_of_a_scalar_are_those_of_a_0d_array(dtype: str) -> None:
             for value in _values(dtype)[::4]:
                 s = _made(np, dtype, value)
                 assert _outcome(lambda: function(s)) == _outcome(lambda: function(np.array(s))), function  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "eq", "ne", "add", "and_"])
+def test_booleans_beside_integers_that_no_dtype_holds(name: str) -> None:
+    compute = getattr(operator, name)
+    for number in (2**63 - 1, 2**63, -(2**63) - 1, 2**64, 2**100):
+        for make in (lambda lib: lib.False_, lambda lib: lib.array(True), lambda lib: lib.array([True, False])):
+            for mirrored in (False, True):
+                outcomes = []
+                for lib in (numpy, np):
+                    operands = (number, make(lib)) if mirrored else (make(lib), number)
+                    try:
+                        outcomes.append(repr(compute(*operands)))
+                    except OverflowError as error:
+                        outcomes.append(str(error))
+                assert outcomes[0] == outcomes[1], (number, mirrored)
