@@ -268,8 +268,8 @@ class BufferMethods(ArrayBase):
 
     def view(self, /, dtype: Any = None, type: Any = None) -> Any:
         """A view of the same memory, read as another dtype: of another size, if the last axis is contiguous and its
-        length fits. Raises ValueError where they do not fit, TypeError for a decomposed array, which holds no bytes, but
-        for one of complex numbers as their parts, or of such parts.
+        length fits. Raises ValueError where they do not fit, TypeError for a decomposed array, which holds no bytes,
+        but for one of complex numbers as their parts, or of such parts.
 
         >>> np.array([1.0, -1.0]).view(np.int32)
         array([          0,  1072693248,           0, -1074790400], dtype=int32)

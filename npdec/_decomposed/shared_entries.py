@@ -132,8 +132,8 @@ def _joined(numbers: torch.Tensor, owners: Sequence[torch.Tensor], count: int) -
 
 
 def _closed_up(kept: Entries) -> Entries:
-    """The same with what stands for nothing behind, and no more pairs than that leaves: of an entry of one part, that of
-    the other part is nothing."""
+    """The same with what stands for nothing behind, and no more pairs than that leaves: of an entry of one part, that
+    of the other part is nothing."""
     stands = kept.numbers != 0
     width = max(1, int(stands.sum(0).amax())) if stands.numel() else 1
     order = torch.sort(stands.to(torch.uint8), dim=0, descending=True, stable=True).indices[:width]

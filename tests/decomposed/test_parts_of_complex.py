@@ -1,5 +1,5 @@
-"""Writes into the parts of complex arrays, where components are too many to be made: each component is what the program,
-which is linear, makes of that element alone, run plain."""
+"""Writes into the parts of complex arrays, where components are too many to be made: each component is what the
+program, which is linear, makes of that element alone, run plain."""
 
 import pytest
 
