@@ -48,7 +48,7 @@ def _parts(obj: Any) -> tuple[Any, ...]:
     if isinstance(held, DecomposedTensor):
         # Zeros among components have the sign that the way to compute them gives: with windows, or without.
         parts = [held.value, held.residual, held.components + 0]
-        labels = held.labels, held.whole
+        labels = held.labels, held.reverse
     texts = [part.detach().resolve_conj().resolve_neg().contiguous().numpy().tobytes() for part in parts]
     own = obj._d if isinstance(obj, np.ndarray) else None
     return (type(held) is DecomposedTensor, tuple(held.shape), held.dtype, own, repr(labels), *texts)

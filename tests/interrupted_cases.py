@@ -66,7 +66,7 @@ def tensor(rng: Any, case: Case, shape: tuple[int, ...], dtype: str, kind: str) 
     if kind == "reverse":
         carrier = change.clone().requires_grad_()
         case.carriers.append(carrier)
-        return DecomposedTensor(value, residual, carrier.clone()[None], ("all inputs",), whole=True)
+        return DecomposedTensor(value, residual, carrier.clone()[None], ("all inputs",), reverse=True)
     labels = [LABELS[:1], LABELS[:2], LABELS[1:], LABELS][rng.integers(0, 4)]
     shares = torch.from_numpy(numbers(rng, (len(labels), *shape), dtype).copy())
     shares[-1] += change - shares.sum(0)

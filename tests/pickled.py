@@ -125,7 +125,7 @@ def told(x: Any) -> Any:
     about = type(x).__name__, str(getattr(x, "dtype", None)), isinstance(tensor, np.DecomposedTensor)
     if not isinstance(tensor, np.DecomposedTensor):
         return *about, _bits(tensor)
-    return *about, *map(_bits, (tensor.value, tensor.residual, tensor.components)), tensor.labels, tensor.whole
+    return *about, *map(_bits, (tensor.value, tensor.residual, tensor.components)), tensor.labels, tensor.reverse
 
 
 def double(x: Any) -> Any:

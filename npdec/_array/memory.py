@@ -296,13 +296,13 @@ def _carries_with(copy: NDArrayBase, array: NDArrayBase) -> bool:
 def _ready(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:
     tensor = array._t
     if is_wrapped(plain(array)):
-        return shared_storage.ready(
+        return shared_storage.make_writable(
             tensor, like
         )  # within torch.vmap and its like a tensor has no memory to be looked at
     if type(tensor) is DecomposedTensor and tensor.covers(like.labels) and aliasing.is_settled(tensor):
         return tensor
     kin, others = _over(array)
-    return shared_storage.ready(tensor, like, kin, others)
+    return shared_storage.make_writable(tensor, like, kin, others)
 
 
 def seen_alike(array: NDArrayBase, like: DecomposedTensor) -> DecomposedTensor:

@@ -41,4 +41,4 @@ def special(ufunc: Any, inputs: Sequence[Any], by_scipy: Callable[[Sequence[Any]
         return None
     parts = [(t.value, t.residual) if isinstance(t, DecomposedTensor) else (t, t) for t in tensors]
     value, residual = (as_tensor(by_scipy([wrap.wrap(t) for t in side])) for side in zip(*parts, strict=True))
-    return wrap.wrap(DecomposedTensor(value, residual.to(value.dtype), made.components, made.labels, made.whole))
+    return wrap.wrap(DecomposedTensor(value, residual.to(value.dtype), made.components, made.labels, made.reverse))

@@ -119,9 +119,9 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
         return part.clone()
 
 
-def is_unmade(value: torch.Tensor, labels: Sequence[Any], whole: bool) -> bool:
+def is_unmade(value: torch.Tensor, labels: Sequence[Any], reverse: bool) -> bool:
     """Whether a write does without the components of all numbers in a memory, as they would be too large."""
-    if whole or is_wrapped(value):
+    if reverse or is_wrapped(value):
         return False
     return is_large((len(labels), value.untyped_storage().nbytes() // value.dtype.itemsize))
 
@@ -130,7 +130,7 @@ def is_settled(tensor: DecomposedTensor) -> bool:
     """Whether the parts can be written where they are: views have them in common as they have their values, and those
     elements are one with another that are in the value."""
     views = tensor.views
-    if has_many(len(tensor.labels)) and not tracing() and is_unmade(tensor.value, tensor.labels, tensor.whole):
+    if has_many(len(tensor.labels)) and not tracing() and is_unmade(tensor.value, tensor.labels, tensor.reverse):
         return views is not None and views.shared is not None
     if views is not None and not tracing():
         if views.lazy:

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.batching_rules import in_front
+from npdec._decomposed.batching_rules import batch_rule
 from npdec._decomposed.call import Call
 from npdec._decomposed.components import Components, LinearCall
-from npdec._decomposed.lazy_products import deferred
+from npdec._decomposed.lazy_products import lazy_product
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_limits import check, has_many
 from npdec._decomposed.size_warnings import warn_infinite
@@ -65,7 +65,7 @@ def apply(
         components = [_dense(c, call.tensors[i]) for i, c in zip(places, components, strict=True)]
     if has_many(count) and isinstance(value, torch.Tensor):
         check((count, *value.shape), max(c.numel() for c in components))
-    put_off = None if elementwise or not count else deferred(call, components[0])
+    put_off = None if elementwise or not count else lazy_product(call, components[0])
     return stacked(call, function, components, value, places, held, endless) if put_off is None else put_off
 
 
@@ -73,7 +73,7 @@ def _dense(components: Any, tensor: DecomposedTensor) -> torch.Tensor:
     """The components of a tensor, perhaps under more labels than its own."""
     if isinstance(components, torch.Tensor):
         return components
-    made: torch.Tensor = tensor.components if components is tensor.windows else components.dense()
+    made: torch.Tensor = tensor.components if components is tensor.kept else components.dense()
     return made
 
 
@@ -101,9 +101,9 @@ def stacked(
             if not bool(torch.isfinite(result).all()) and bool(torch.isfinite(components[0]).all()):
                 warn_infinite(name_of(call.func))
         return _expanded(result, count, value)
-    if call.traits & Trait.LAYER and [call.leaves[i].key for i in places] == [0]:
+    if call.traits & Trait.LAYER and [call.decomposed[i].key for i in places] == [0]:
         return function(*components)
-    front = None if tracing() else in_front(call, value)
+    front = None if tracing() else batch_rule(call, value)
     if front is not None:
         made = front(components[0])
         return _single_views(call, made, components) if isinstance(made, (tuple, list)) else made
@@ -123,10 +123,12 @@ def stacked(
 def _single_views(call: Call, made: Sequence[torch.Tensor], components: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """What a function of several results made of the components. In reverse mode they have a graph, and of views that
     were made together autograd lets nobody write to one."""
-    if not call.whole or tracing():
+    if not call.reverse or tracing():
         return list(made)
     # Of several tensors (broadcast_tensors) each result is a view of its own one, be they over one memory or not.
-    own = {leaf.key if leaf.place is None else leaf.place: c for leaf, c in zip(call.leaves, components, strict=True)}
+    own = {
+        leaf.key if leaf.place is None else leaf.place: c for leaf, c in zip(call.decomposed, components, strict=True)
+    }
     views = []
     for i, one in enumerate(made):
         source = components[0] if len(components) == 1 else own.get(i)
@@ -141,10 +143,10 @@ def _of_matrices(call: Call, components: torch.Tensor, place: int, held: Sequenc
 
     Large ones are made one by one: for all at once torch would copy the former as often.
     """
-    leaf = call.leaves[place]
+    leaf = call.decomposed[place]
     if len(call.args) != 2 or call.kwargs or not isinstance(leaf.key, int):
         return None
-    other = held[1 - place] if len(call.leaves) == 2 else call.args[1 - leaf.key]
+    other = held[1 - place] if len(call.decomposed) == 2 else call.args[1 - leaf.key]
     batch, left = other.shape[:-2], leaf.key == 0
     if other.ndim < 3 or components.shape[1:-2] != batch or components.dtype is not other.dtype:
         return None

@@ -15,7 +15,7 @@ from npdec._decomposed.registry import row_of
 
 __all__ = [
     "flipped",
-    "in_front",
+    "batch_rule",
     "indexed",
     "is_basic",
     "of_axes",
@@ -30,15 +30,15 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def in_front(call: Call, value: Any) -> Function | None:
+def batch_rule(call: Call, value: Any) -> Function | None:
     """The function of a tensor with one more axis in front, which stays there; None if that takes torch.vmap.
 
     `value` is what the function makes of the argument itself.
     """
-    leaf = call.leaves[0]
+    leaf = call.decomposed[0]
     row = row_of(call.func)
     form = None if row is None else row.batch
-    if form is None or len(call.leaves) > 1 or leaf.key != 0 or leaf.place is not None or call.constant_linear:
+    if form is None or len(call.decomposed) > 1 or leaf.key != 0 or leaf.place is not None or call.constant_linear:
         return None
     return form(call.func, leaf.tensor.ndim, call.args[1:], call.kwargs, value)
 

@@ -1,9 +1,9 @@
-"""Components that are zero outside windows of one axis, kept without their zeros.
+"""Components that are zero outside blocks of one axis, kept without their zeros.
 
 The components that np.decompose makes are zero but where an element is its component's own: of a sequence decomposed by
 tokens each component has one token, of an image decomposed by patches a few rows of pixels. Functions that look at each
 row alone, products and convolutions keep this so, and need not compute the zeros. A `DecomposedTensor` may hold such
-windows in place of its components, which are made of them when somebody asks.
+blocks in place of its components, which are made of them when somebody asks.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from npdec._decomposed.size_limits import has_many, zeros
 from npdec._torch.functorch import is_wrapped, mapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["Layout", "Windows", "blocks", "is_worth", "marked", "scattered"]
+__all__ = ["BlockLayout", "BlockSparse", "linear_forms", "pooled_forms", "is_worth", "marked", "scattered"]
 
-_LEAST = 4  # components, from which on windows pay
-_SMALL = 2**12  # numbers in components that are as well computed whole
-_WORTH = 0.75  # windows as a part of the axis, up to which they pay
+_LEAST = 4  # components, from which on blocks pay
+_SMALL = 2**12  # numbers in components that are as well computed with their zeros
+_WORTH = 0.75  # blocks as a part of the axis, up to which they pay
 pooled_forms: Slot[Callable[..., Any]] = Slot("pools of components by blocks")
-linear_forms: Slot[Callable[[Windows, LinearCall], Any]] = Slot("linear functions of components by blocks")
+linear_forms: Slot[Callable[[BlockSparse, LinearCall], Any]] = Slot("linear functions of components by blocks")
 _FEW = 2**22  # pairs of components and positions that are sooner listed than sorted
 
 
 @safe
-class Layout:
-    """Windows of an axis of length n: the positions `places` (W, L) that each looks at, and to which of the `count`
+class BlockLayout:
+    """Blocks of an axis of length n: the positions `places` (W, L) that each looks at, and to which of the `count`
     components each belongs. `starts` are the first positions, on the host, where all are contiguous. If not `distinct`,
-    a window may look at a position twice, at one of them for nothing."""
+    a block may look at a position twice, at one of them for nothing."""
 
     __slots__ = ("count", "covers", "direct", "distinct", "n", "owner", "owners", "places", "starts")
 
@@ -56,21 +56,21 @@ class Layout:
         self.covers = starts is not None and starts == list(range(0, n, width)) and not n % width
 
     @classmethod
-    def contiguous(cls, n: int, width: int, starts: list[int], like: Layout) -> Layout:
-        """Windows of `width` positions from each of the starts on, of the same components."""
+    def contiguous(cls, n: int, width: int, starts: list[int], like: BlockLayout) -> BlockLayout:
+        """Blocks of `width` positions from each of the starts on, of the same components."""
         first = torch.tensor(starts, device=like.places.device)
         places = first[:, None] + torch.arange(width, device=first.device)
         return cls(like.count, n, places, like.owners, starts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Layout, (self.count, self.n, Stored(self.places), self.owners, self.starts, self.distinct)
+        return BlockLayout, (self.count, self.n, Stored(self.places), self.owners, self.starts, self.distinct)
 
     @property
     def width(self) -> int:
         return self.places.shape[1]
 
     def seen(self, tensor: torch.Tensor, axis: int) -> torch.Tensor:
-        """What each window sees of a tensor: (*S) gives (W, *S) with the width in place of n along the axis."""
+        """What each block sees of a tensor: (*S) gives (W, *S) with the width in place of n along the axis."""
         if self.covers:
             return tensor.unflatten(axis, self.places.shape).movedim(axis, 0)
         taken = tensor.index_select(axis, self.places.reshape(-1))
@@ -86,32 +86,32 @@ class Layout:
 
 
 @safe
-class Windows(Sparse):
-    """Components that are zero outside windows of one axis of their tensor: `parts` (W, *S), with the windows' width in
+class BlockSparse(Sparse):
+    """Components that are zero outside blocks of one axis of their tensor: `parts` (W, *S), with the blocks' width in
     place of the length along `axis`."""
 
     __slots__ = ("axis", "layout", "parts")
 
-    def __init__(self, parts: torch.Tensor, axis: int, layout: Layout) -> None:
+    def __init__(self, parts: torch.Tensor, axis: int, layout: BlockLayout) -> None:
         super().__init__()
         self.parts, self.axis, self.layout = parts, axis, layout
 
     @classmethod
-    def of(cls, components: torch.Tensor) -> Windows:
-        """The same components, each in one window, of the last axis as a whole."""
+    def of(cls, components: torch.Tensor) -> BlockSparse:
+        """The same components, each in one block, of the last axis as a whole."""
         count, n = len(components), components.shape[-1]
         places = torch.arange(n, device=components.device).expand(count, n)
-        return cls(components, components.ndim - 2, Layout(count, n, places, list(range(count)), [0] * count))
+        return cls(components, components.ndim - 2, BlockLayout(count, n, places, list(range(count)), [0] * count))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Windows, (Stored(self.parts), self.axis, self.layout)
+        return BlockSparse, (Stored(self.parts), self.axis, self.layout)
 
     def __len__(self) -> int:
         return self.layout.count
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the components that they are windows of."""
+        """The shape of the components that they are blocks of."""
         shape = list(self.parts.shape[1:])
         shape[self.axis] = self.layout.n
         return (len(self), *shape)
@@ -128,11 +128,11 @@ class Windows(Sparse):
     def requires_grad(self) -> bool:
         return self.parts.requires_grad
 
-    def like(self, parts: torch.Tensor) -> Windows:
-        """Other parts in the same windows."""
-        return Windows(parts, self.axis, self.layout)
+    def like(self, parts: torch.Tensor) -> BlockSparse:
+        """Other parts in the same blocks."""
+        return BlockSparse(parts, self.axis, self.layout)
 
-    def handed_on(self) -> Windows:
+    def handed_on(self) -> BlockSparse:
         return self.like(self.parts)
 
     def numel(self) -> int:
@@ -142,7 +142,7 @@ class Windows(Sparse):
         return bool(torch.isfinite(self.parts).all())
 
     def each_row(self, function: Callable[..., Any], leading: int, *others: torch.Tensor | None) -> Any:
-        """Of the windows alone, where no row goes through them and nothing broadcasts."""
+        """Of the blocks alone, where no row goes through them and nothing broadcasts."""
         shape = torch.Size(self.shape[1:])
         alone = leading >= len(shape)
         fits = not alone or all(t is None or torch.broadcast_shapes(t.shape, shape) == shape for t in others)
@@ -151,7 +151,7 @@ class Windows(Sparse):
             return super().each_row(function, leading, *others) if given is None else given.each(function, *others)
         wide = [t.expand(shape) if alone and t is not None else t for t in others]
         seen = [None if t is None else self.layout.seen(t, self.axis) for t in wide]
-        return self.like(function(self.parts[None], *seen).squeeze(0))  # each window is one more row
+        return self.like(function(self.parts[None], *seen).squeeze(0))  # each block is one more row
 
     def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
         given = self.entries() if has_many(len(self)) else None
@@ -164,7 +164,7 @@ class Windows(Sparse):
         return linear_forms.value(self, at)
 
     def plus(self, other: Any) -> Any:
-        if type(other) is not Windows:
+        if type(other) is not BlockSparse:
             return None
         if other.layout is self.layout and other.axis == self.axis:
             return self.like(self.parts + other.parts)
@@ -184,7 +184,7 @@ class Windows(Sparse):
             return self.layout.add(zeros(self.parts, self.shape), self.parts, self.axis, empty=True)
 
     def entries(self) -> Entries:
-        """The same as entries, as many for each position as windows look there."""
+        """The same as entries, as many for each position as blocks look there."""
         layout, parts = self.layout, self.parts.movedim(self.axis + 1, 1).flatten(0, 1)
         places = layout.places.reshape(-1)
         order = torch.argsort(places, stable=True)
@@ -221,14 +221,14 @@ class Windows(Sparse):
         )
         return made
 
-    def merged(self, owners: Sequence[int], count: int) -> Windows:
+    def merged(self, owners: Sequence[int], count: int) -> BlockSparse:
         """The same of `count` components, of which each of these becomes one, or a part of one."""
         layout = self.layout
         merged = [owners[i] for i in layout.owners]
-        return Windows(
+        return BlockSparse(
             self.parts,
             self.axis,
-            Layout(count, layout.n, layout.places, merged, layout.starts, layout.distinct),
+            BlockLayout(count, layout.n, layout.places, merged, layout.starts, layout.distinct),
         )
 
     def sizes(self) -> torch.Tensor:
@@ -241,8 +241,8 @@ class Windows(Sparse):
         return self.layout.add(components.clone(), self.parts, self.axis)
 
 
-def blocks(entries: Entries) -> Windows | None:
-    """Entries of one component for each element as windows, of the axis on which these are narrowest; None if they are
+def _as_blocks(entries: Entries) -> BlockSparse | None:
+    """Entries of one component for each element as blocks, of the axis on which these are narrowest; None if they are
     not worth it."""
     change, member, count = entries.numbers[0], entries.owners[0] - 1, len(entries)
     small = narrowed(member, member.ndim)
@@ -261,10 +261,10 @@ def blocks(entries: Entries) -> Windows | None:
         parts, seen = layout.seen(change, axis), layout.seen(member, axis)
         own = layout.owner.reshape(-1, *[1] * member.ndim) == seen
         own &= kept.reshape(len(kept), *[-1 if i == axis else 1 for i in range(member.ndim)])
-        return Windows(torch.where(own, parts, 0), axis, layout)
+        return BlockSparse(torch.where(own, parts, 0), axis, layout)
 
 
-blocks_of.fill(blocks)
+blocks_of.fill(_as_blocks)
 
 
 def marked(change: torch.Tensor, member: torch.Tensor, count: int) -> Entries:
@@ -296,9 +296,9 @@ def _taken(member: torch.Tensor, axis: int, count: int) -> tuple[torch.Tensor, t
     return keys // n, keys % n
 
 
-def _layout(count: int, n: int, owner: torch.Tensor, place: torch.Tensor) -> tuple[Layout, torch.Tensor]:
-    """Windows of the positions that components have elements at, and which positions of each are to count: for the
-    others, which fill it up, another window of the component may stand."""
+def _layout(count: int, n: int, owner: torch.Tensor, place: torch.Tensor) -> tuple[BlockLayout, torch.Tensor]:
+    """Blocks of the positions that components have elements at, and which positions of each are to count: for the
+    others, which fill it up, another block of the component may stand."""
     each = torch.bincount(owner, minlength=count)
     width = int(each.amax())
     new = torch.ones_like(owner, dtype=torch.bool)
@@ -310,16 +310,18 @@ def _layout(count: int, n: int, owner: torch.Tensor, place: torch.Tensor) -> tup
         which = torch.arange(width, device=owner.device)
         index = (torch.cumsum(each, 0) - each)[:, None] + which
         kept = which < each[:, None]
-        return Layout(count, n, place[torch.where(kept, index, 0)], list(range(count)), None, bool(kept.all())), kept
+        return BlockLayout(
+            count, n, place[torch.where(kept, index, 0)], list(range(count)), None, bool(kept.all())
+        ), kept
     start = place[first]
     fitting = start.clamp(max=n - longest)
     places = fitting[:, None] + torch.arange(longest, device=owner.device)
     kept = (places >= start[:, None]) & (places < (start + lengths)[:, None])
-    return Layout(count, n, places, owner[first].tolist(), fitting.tolist()), kept
+    return BlockLayout(count, n, places, owner[first].tolist(), fitting.tolist()), kept
 
 
 def is_worth(change: torch.Tensor, member: torch.Tensor, count: int) -> bool:
-    """Whether an input of many components is to be computed with by windows: small ones are not."""
+    """Whether an input of many components is to be computed with by blocks: small ones are not."""
     return (
         count >= _LEAST
         and member.ndim > 0

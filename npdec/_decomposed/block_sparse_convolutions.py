@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.block_sparse import Layout, Windows, pooled_forms
+from npdec._decomposed.block_sparse import BlockLayout, BlockSparse, pooled_forms
 from npdec._decomposed.call import Call
 
 __all__ = ["Made", "convolution"]
@@ -18,20 +18,20 @@ __all__ = ["Made", "convolution"]
 _MOST_SLICES = 32  # that are copied one by one
 
 
-Made = Windows | torch.Tensor | list[Any] | None
+Made = BlockSparse | torch.Tensor | list[Any] | None
 
 
 class _Reach(NamedTuple):
-    """Which results windows reach: `layout`, windows of the results; and what those look at: `width` positions from
+    """Which results blocks reach: `layout`, blocks of the results; and what those look at: `width` positions from
     each of `starts` on, which may lie outside."""
 
-    layout: Layout
+    layout: BlockLayout
     starts: list[int]
     width: int
 
 
-def _reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> _Reach | None:
-    """The results of a kernel that moves along the axis; None if windows would not pay."""
+def _reach(layout: BlockLayout, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> _Reach | None:
+    """The results of a kernel that moves along the axis; None if blocks would not pay."""
     if layout.starts is None:
         return None
     extent = dilation * (kernel - 1)
@@ -39,13 +39,13 @@ def _reach(layout: Layout, outputs: int, kernel: int, stride: int, padding: int,
     if width > outputs * 0.75:
         return None
     firsts = [min(max(-((extent - s - padding) // stride), 0), outputs - width) for s in layout.starts]
-    made = Layout.contiguous(outputs, width, firsts, layout)
+    made = BlockLayout.contiguous(outputs, width, firsts, layout)
     return _Reach(made, [first * stride - padding for first in firsts], (width - 1) * stride + extent + 1)
 
 
-def _fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor:
-    """The components within other windows, of `width` positions from each of `starts` on: zero outside their own."""
-    parts, dim, layout = windows.parts, windows.axis + 1, windows.layout
+def _fitted(blocks: BlockSparse, starts: Sequence[int], width: int) -> torch.Tensor:
+    """The components within other blocks, of `width` positions from each of `starts` on: zero outside their own."""
+    parts, dim, layout = blocks.parts, blocks.axis + 1, blocks.layout
     assert layout.starts is not None
     shifts = [there - here for here, there in zip(layout.starts, starts, strict=True)]
     if len(set(shifts)) == 1:
@@ -62,17 +62,17 @@ def _fitted(windows: Windows, starts: Sequence[int], width: int) -> torch.Tensor
 
 
 def _alike(shifts: Sequence[int]) -> list[tuple[int, Any]]:
-    """Each shift, with the windows that have it: a slice for neighbours, if those are not too many."""
+    """Each shift, with the blocks that have it: a slice for neighbours, if those are not too many."""
     ends = [i for i in range(1, len(shifts)) if shifts[i] != shifts[i - 1]]
     if len(ends) < _MOST_SLICES:
         return [(shifts[a], slice(a, b)) for a, b in itertools.pairwise([0, *ends, len(shifts)])]
     return [(shift, [i for i, s in enumerate(shifts) if s == shift]) for shift in dict.fromkeys(shifts)]
 
 
-def convolution(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def convolution(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
     given = {names[key] if isinstance(key, int) else key: item for key, item in others.items()}
-    weight, spatial = given["weight"], windows.axis - 2
+    weight, spatial = given["weight"], blocks.axis - 2
     if place not in (0, "input") or not isinstance(weight, torch.Tensor) or value.ndim != weight.ndim or spatial < 0:
         return None
     count = weight.ndim - 2
@@ -86,40 +86,40 @@ def convolution(call: Call, place: int | str, windows: Windows, others: dict[int
         for item in (stride, padding, dilation)
     )
     found = _reach(
-        windows.layout, value.shape[windows.axis], weight.shape[windows.axis], strides[spatial], paddings[spatial],
+        blocks.layout, value.shape[blocks.axis], weight.shape[blocks.axis], strides[spatial], paddings[spatial],
         dilations[spatial],
     )  # fmt: skip
     if found is None:
         return None
-    parts = _fitted(windows, found.starts, found.width)
+    parts = _fitted(blocks, found.starts, found.width)
     paddings[spatial] = 0
     rest = (strides, paddings, dilations, given.get("groups", 1))
     made = call.func(parts.flatten(0, 1), weight, None, *rest)
-    return Windows(made.unflatten(0, parts.shape[:2]), windows.axis, found.layout)
+    return BlockSparse(made.unflatten(0, parts.shape[:2]), blocks.axis, found.layout)
 
 
 def _pooled(
-    windows: Windows,
+    blocks: BlockSparse,
     value: torch.Tensor,
     places: Sequence[list[list[int]]],
     settings: Sequence[list[int]],
     share: Callable[..., torch.Tensor],
     fractions: torch.Tensor,
-) -> Windows | None:
-    """Windows of the maxima; None where some of a pool's windows hang over the end of that axis."""
-    dim = windows.axis - value.ndim + len(places)
-    parts, layout = windows.parts, windows.layout
+) -> BlockSparse | None:
+    """Blocks of the maxima; None where some of a pool's blocks hang over the end of that axis."""
+    dim = blocks.axis - value.ndim + len(places)
+    parts, layout = blocks.parts, blocks.layout
     if dim >= 0:
         kernel, stride, padding, dilation = (setting[dim] for setting in settings)
-        outputs = value.shape[windows.axis]
+        outputs = value.shape[blocks.axis]
         found = _reach(layout, outputs, kernel, stride, padding, dilation)
         if padding or found is None or (outputs - 1) * stride + dilation * (kernel - 1) >= layout.n:
             return None
-        parts, layout = _fitted(windows, found.starts, found.width), found.layout
+        parts, layout = _fitted(blocks, found.starts, found.width), found.layout
         places = list(places)
         places[dim] = [[k * dilation + stride * j for j in range(layout.width)] for k in range(kernel)]
-    seen = (layout.seen(fraction, windows.axis) for fraction in fractions)
-    return Windows(share(parts, places, seen), windows.axis, layout)
+    seen = (layout.seen(fraction, blocks.axis) for fraction in fractions)
+    return BlockSparse(share(parts, places, seen), blocks.axis, layout)
 
 
 pooled_forms.fill(_pooled)

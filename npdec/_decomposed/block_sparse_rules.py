@@ -1,8 +1,8 @@
-"""Linear functions of windows: what products, convolutions, sums and views make of components known by their windows.
+"""Linear functions of blocks: what products, convolutions, sums and views make of components known by their blocks.
 
-Each form is called as `form(call, place, windows, others, value)`: the argument at `place` has the windows, `others`
+Each form is called as `form(call, place, blocks, others, value)`: the argument at `place` has the blocks, `others`
 are all arguments with numbers in place of what is decomposed beside it, and `value` is the value of the result. It
-returns the windows of the result, its dense components, or None, where the components have to be dense already.
+returns the blocks of the result, its dense components, or None, where the components have to be dense already.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, cast
 import torch
 
 from npdec._decomposed.aliasing import shares_memory
-from npdec._decomposed.batching_rules import in_front, is_basic
-from npdec._decomposed.block_sparse import Layout, Windows, linear_forms
+from npdec._decomposed.batching_rules import batch_rule, is_basic
+from npdec._decomposed.block_sparse import BlockLayout, BlockSparse, linear_forms
 from npdec._decomposed.block_sparse_convolutions import Made, convolution
 from npdec._decomposed.call import Call
 from npdec._decomposed.components import LinearCall, total
@@ -28,34 +28,34 @@ __all__ = ["given_beside", "linked", "reduced_axes"]
 Function = Callable[..., Any]
 
 
-def _linear_forms(windows: Windows, at: LinearCall) -> Any:
-    """What a linear function makes of windows, alone or in a sum with others; of many as of entries, if it knows no
+def _linear_forms(blocks: BlockSparse, at: LinearCall) -> Any:
+    """What a linear function makes of blocks, alone or in a sum with others; of many as of entries, if it knows no
     way."""
     made = None
-    if not all(isinstance(c, (Windows, torch.Tensor)) for c in at.components):
+    if not all(isinstance(c, (BlockSparse, torch.Tensor)) for c in at.components):
         pass
     elif len(at.components) > 1:
         made = _summed(at.call, at.components, at.value) if isinstance(at.value, torch.Tensor) else None
     elif not at.endless:
-        made = _moved(at.call, at.places[0], windows, at.held, at.value)
-    given = windows.entries() if made is None and has_many(len(windows)) else None
+        made = _moved(at.call, at.places[0], blocks, at.held, at.value)
+    given = blocks.entries() if made is None and has_many(len(blocks)) else None
     return made if given is None else given.linear(at)
 
 
-def _moved(call: Call, at: int, windows: Windows, held: Sequence[Any], value: Any) -> Made:
-    """What the function makes of the windows of argument number `at`, the other decomposed ones held."""
-    leaf, form = call.leaves[at], _form(call.traits)
+def _moved(call: Call, at: int, blocks: BlockSparse, held: Sequence[Any], value: Any) -> Made:
+    """What the function makes of the blocks of argument number `at`, the other decomposed ones held."""
+    leaf, form = call.decomposed[at], _form(call.traits)
     if form is None or leaf.place is not None:
         return None
     others = given_beside(call, at, held)
-    return None if others is None else linked(call, at, form(call, leaf.key, windows, others, value), value)
+    return None if others is None else linked(call, at, form(call, leaf.key, blocks, others, value), value)
 
 
 def given_beside(call: Call, at: int, held: Sequence[Any]) -> dict[int | str, Any] | None:
     """All arguments, numbers in place of what is decomposed beside that of number `at`; None if there are sequences."""
     others: dict[int | str, Any] = dict(enumerate(call.args))
     others.update(call.kwargs)
-    for i, (leaf, tensor) in enumerate(zip(call.leaves, held, strict=True)):
+    for i, (leaf, tensor) in enumerate(zip(call.decomposed, held, strict=True)):
         if leaf.place is not None:
             return None
         if i != at:
@@ -64,8 +64,8 @@ def given_beside(call: Call, at: int, held: Sequence[Any]) -> dict[int | str, An
 
 
 def linked(call: Call, at: int, made: Any, value: Any) -> Any:
-    """What a function made of windows, or entries, of argument number `at`: what is a view has components that are."""
-    source = call.leaves[at].tensor
+    """What a function made of blocks, or entries, of argument number `at`: what is a view has components that are."""
+    source = call.decomposed[at].tensor
     values = value if isinstance(value, (tuple, list)) else (value,)
     if isinstance(made, torch.Tensor) or made is None or not any(shares_memory(v, source.value) for v in values):
         return made
@@ -82,50 +82,50 @@ def _part(function: Function, index: int | None) -> Function:
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-def _linear(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _linear(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     weight = others.get(1, others.get("weight"))
     if place not in (0, "input") or not isinstance(weight, torch.Tensor) or weight.ndim != 2:
         return None
-    return _left_product(windows, weight.t(), value)
+    return _left_product(blocks, weight.t(), value)
 
 
-def _product(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
-    """matmul and its kin, of two arguments; `others` has the place of the windows as well."""
+def _product(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
+    """matmul and its kin, of two arguments; `others` has the place of the blocks as well."""
     left = place in (0, "input", "self")
     names = (1, "other", "mat2", "tensor2") if left else (0, "input", "self")
     other = next((others[name] for name in names if name in others), None)
     if not isinstance(other, torch.Tensor):
         return None
-    if windows.parts.ndim == 2 and other.ndim <= 2:  # a vector, as one row
+    if blocks.parts.ndim == 2 and other.ndim <= 2:  # a vector, as one row
         matrix = other[:, None] if other.ndim == 1 else other if left else other.mT
-        row = Windows(windows.parts[:, None], 1, windows.layout)
+        row = BlockSparse(blocks.parts[:, None], 1, blocks.layout)
         made = _left_product(row, matrix, value)
-        return made.reshape(windows.layout.count, *value.shape) if isinstance(made, torch.Tensor) else None
-    if other.ndim < 2 or windows.parts.ndim - 1 != value.ndim:
+        return made.reshape(blocks.layout.count, *value.shape) if isinstance(made, torch.Tensor) else None
+    if other.ndim < 2 or blocks.parts.ndim - 1 != value.ndim:
         return None
     if left:
-        return _left_product(windows, other, value)
+        return _left_product(blocks, other, value)
     last = value.ndim - 1
-    if windows.axis == last - 1 and other.shape[:-2] == value.shape[:-2]:  # each component has some of the sums' terms
-        return _by_owner(windows.layout, torch.matmul(windows.layout.seen(other, last), windows.parts))
-    axis = {last: last - 1, last - 1: last}.get(windows.axis, windows.axis)
-    made = _left_product(Windows(windows.parts.mT, axis, windows.layout), other.mT, value.mT)
-    if isinstance(made, Windows):
+    if blocks.axis == last - 1 and other.shape[:-2] == value.shape[:-2]:  # each component has some of the sums' terms
+        return _by_owner(blocks.layout, torch.matmul(blocks.layout.seen(other, last), blocks.parts))
+    axis = {last: last - 1, last - 1: last}.get(blocks.axis, blocks.axis)
+    made = _left_product(BlockSparse(blocks.parts.mT, axis, blocks.layout), other.mT, value.mT)
+    if isinstance(made, BlockSparse):
         axis = {last: last - 1, last - 1: last}.get(made.axis, made.axis)
-        return Windows(made.parts.mT, axis, made.layout)
+        return BlockSparse(made.parts.mT, axis, made.layout)
     return made.mT if isinstance(made, torch.Tensor) else None
 
 
-def _plain_sum(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _plain_sum(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """addmm: a product, to which a constant is added."""
     if place not in (1, "mat1") or "beta" in others or "alpha" in others or 2 not in others or value.ndim != 2:
         return None
-    return _left_product(windows, others[2], value)
+    return _left_product(blocks, others[2], value)
 
 
-def _left_product(windows: Windows, other: torch.Tensor, value: torch.Tensor) -> Made:
-    """Windows of the left factor, times the right one (..., k, n)."""
-    parts, axis, layout = windows.parts, windows.axis, windows.layout
+def _left_product(blocks: BlockSparse, other: torch.Tensor, value: torch.Tensor) -> Made:
+    """Blocks of the left factor, times the right one (..., k, n)."""
+    parts, axis, layout = blocks.parts, blocks.axis, blocks.layout
     ndim, batched = parts.ndim - 1, other.ndim > 2
     if batched and (other.ndim != ndim or other.shape[:-2] != value.shape[:-2]):
         return None
@@ -136,16 +136,16 @@ def _left_product(windows: Windows, other: torch.Tensor, value: torch.Tensor) ->
         flat = torch.bmm(parts.reshape(len(parts), -1, parts.shape[-1]), seen)
         return _by_owner(layout, flat.reshape(*parts.shape[:-1], flat.shape[-1]))
     if not batched:
-        return windows.like(torch.matmul(parts, other))
+        return blocks.like(torch.matmul(parts, other))
     if axis < ndim - 2:
-        return windows.like(torch.matmul(parts, layout.seen(other, axis)))
+        return blocks.like(torch.matmul(parts, layout.seen(other, axis)))
     rows = parts.movedim(0, -3)
     made = torch.matmul(rows.flatten(-3, -2), other)
-    return windows.like(made.unflatten(-2, rows.shape[-3:-1]).movedim(-3, 0))
+    return blocks.like(made.unflatten(-2, rows.shape[-3:-1]).movedim(-3, 0))
 
 
-def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
-    """Dense components of what each window contributes."""
+def _by_owner(layout: BlockLayout, made: torch.Tensor) -> torch.Tensor:
+    """Dense components of what each block contributes."""
     if layout.direct:
         return made
     return made.new_zeros((layout.count, *made.shape[1:])).index_add(0, layout.owner, made)
@@ -154,35 +154,35 @@ def _by_owner(layout: Layout, made: torch.Tensor) -> torch.Tensor:
 # -- element by element ------------------------------------------------------------------------------------------------
 
 
-def _scaled(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _scaled(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """A product or quotient with numbers, element by element."""
     other = others.get(1 if place == 0 else 0, others.get("other"))
-    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"}:
+    if blocks.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"}:
         return None
     ndim = value.ndim
-    if isinstance(other, torch.Tensor) and other.ndim >= ndim - windows.axis and other.ndim:
+    if isinstance(other, torch.Tensor) and other.ndim >= ndim - blocks.axis and other.ndim:
         seen = other.reshape([1] * (ndim - other.ndim) + list(other.shape))
-        if seen.shape[windows.axis] != 1:
-            other = windows.layout.seen(seen, windows.axis)
+        if seen.shape[blocks.axis] != 1:
+            other = blocks.layout.seen(seen, blocks.axis)
     elif not isinstance(other, (torch.Tensor, int, float, complex)):
         return None
-    parts = call.func(windows.parts, other) if place == 0 else call.func(other, windows.parts)
+    parts = call.func(blocks.parts, other) if place == 0 else call.func(other, blocks.parts)
     expected = list(value.shape)
-    expected[windows.axis] = windows.layout.width
-    return windows.like(parts) if list(parts.shape[1:]) == expected else None
+    expected[blocks.axis] = blocks.layout.width
+    return blocks.like(parts) if list(parts.shape[1:]) == expected else None
 
 
-def _added(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _added(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """A sum or difference with numbers, which have no components."""
-    if windows.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or windows.shape[1:] != value.shape:
+    if blocks.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or blocks.shape[1:] != value.shape:
         return None
-    parts = windows.parts.to(value.dtype)
+    parts = blocks.parts.to(value.dtype)
     taken = call.traits & (Trait.SUBTRACT_FROM if place == 0 else Trait.SUBTRACT)
-    return windows.like(-parts if taken else parts)
+    return blocks.like(-parts if taken else parts)
 
 
 def _summed(call: Call, components: Sequence[Any], value: Any) -> Any:
-    """The sum or difference of two decomposed tensors, of which at least one has windows; None for other functions."""
+    """The sum or difference of two decomposed tensors, of which at least one has blocks; None for other functions."""
     if not call.traits & (Trait.ADD | Trait.SUBTRACT) or len(components) != 2 or len(call.args) != 2 or call.kwargs:
         return None
     if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
@@ -193,26 +193,26 @@ def _summed(call: Call, components: Sequence[Any], value: Any) -> Any:
     return total([first, second])
 
 
-def _each(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _each(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """A function of each element alone, which leaves it on its device."""
-    if place != 0 or value.device != windows.parts.device:
+    if place != 0 or value.device != blocks.parts.device:
         return None
-    return windows.like(call.linear_part(windows.parts))
+    return blocks.like(call.linear_part(blocks.parts))
 
 
-def _total(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _total(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """A sum or mean over axes."""
-    found = reduced_axes(others, windows.parts.ndim - 1)
+    found = reduced_axes(others, blocks.parts.ndim - 1)
     if place != 0 or found is None:
         return None
     axes, keep = found
-    parts = windows.parts.sum([axis + 1 for axis in axes], keepdim=keep)
+    parts = blocks.parts.sum([axis + 1 for axis in axes], keepdim=keep)
     if call.traits & Trait.MEAN:
-        parts = parts / torch.Size([windows.shape[1 + axis] for axis in axes]).numel()
-    if windows.axis in axes:
-        return _by_owner(windows.layout, parts)
-    lost = 0 if keep else sum(axis < windows.axis for axis in axes)
-    return Windows(parts, windows.axis - lost, windows.layout)
+        parts = parts / torch.Size([blocks.shape[1 + axis] for axis in axes]).numel()
+    if blocks.axis in axes:
+        return _by_owner(blocks.layout, parts)
+    lost = 0 if keep else sum(axis < blocks.axis for axis in axes)
+    return BlockSparse(parts, blocks.axis - lost, blocks.layout)
 
 
 def reduced_axes(others: dict[int | str, Any], ndim: int) -> tuple[list[int], bool] | None:
@@ -228,9 +228,9 @@ def reduced_axes(others: dict[int | str, Any], ndim: int) -> tuple[list[int], bo
 # -- views -------------------------------------------------------------------------------------------------------------
 
 
-def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
-    """A function that takes elements elsewhere: where it leaves the axis whole, it does the same with the windows."""
-    axis, layout, shape = windows.axis, windows.layout, windows.shape[1:]
+def _viewed(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
+    """A function that takes elements elsewhere: where it leaves the axis whole, it does the same with the blocks."""
+    axis, layout, shape = blocks.axis, blocks.layout, blocks.shape[1:]
     if place != 0:
         return None
     if call.traits & Trait.SPLIT and others.get(2, others.get("dim", 0)) % len(shape) == axis:
@@ -243,11 +243,11 @@ def _viewed(call: Call, place: int | str, windows: Windows, others: dict[int | s
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
     if None in axes:
         return None
-    front = in_front(call, value)
-    made = vmap(call.linear_part, [windows.parts]) if front is None else front(windows.parts)
+    front = batch_rule(call, value)
+    made = vmap(call.linear_part, [blocks.parts]) if front is None else front(blocks.parts)
     if isinstance(made, torch.Tensor):
-        return Windows(made, cast(int, axes[0]), layout)
-    return [Windows(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]
+        return BlockSparse(made, cast(int, axes[0]), layout)
+    return [BlockSparse(parts, cast(int, new), layout) for parts, new in zip(made, axes, strict=True)]
 
 
 def _marked_axis(view: torch.Tensor, n: int) -> int | None:
@@ -257,22 +257,22 @@ def _marked_axis(view: torch.Tensor, n: int) -> int | None:
     return moving[0] if whole and not view.storage_offset() else None
 
 
-def _reshaped(call: Call, place: int | str, windows: Windows, others: dict[int | str, Any], value: Any) -> Made:
+def _reshaped(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
     """Another shape in which the axis is one as before."""
-    if place != 0 or value.dtype is not windows.parts.dtype:
+    if place != 0 or value.dtype is not blocks.parts.dtype:
         return None
-    shape, axis = torch.Size(windows.shape[1:]), windows.axis
+    shape, axis = torch.Size(blocks.shape[1:]), blocks.axis
     before = shape[:axis].numel()
     for new in range(value.ndim):
         if value.shape[new] == shape[axis] and value.shape[:new].numel() == before:
-            parts = windows.parts.reshape(
-                len(windows.parts), *value.shape[:new], windows.layout.width, *value.shape[new + 1 :]
+            parts = blocks.parts.reshape(
+                len(blocks.parts), *value.shape[:new], blocks.layout.width, *value.shape[new + 1 :]
             )
-            return Windows(parts, new, windows.layout)
+            return BlockSparse(parts, new, blocks.layout)
     return None
 
 
-# What each trait makes of windows.
+# What each trait makes of blocks.
 _FORMS: tuple[tuple[int, Callable[..., Made]], ...] = (
     (Trait.LAYER, _linear),
     (Trait.MATMUL, _product),

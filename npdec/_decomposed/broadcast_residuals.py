@@ -21,7 +21,7 @@ from npdec._impl._storage import shares_memory
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["of_the_residuals", "spread"]
+__all__ = ["of_the_residuals", "materialised_residual"]
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:
@@ -30,7 +30,7 @@ def of_the_residuals(call: Call, value: Any) -> Any:
     if tracing() or not any(0 in r.stride() for r in residuals):
         return call(*residuals)
     first = residuals[0]
-    if len(residuals) == 1 and call.leaves[0].key == 0:
+    if len(residuals) == 1 and call.decomposed[0].key == 0:
         leading = batching.leading_axes(call, first)
         if leading:
             return row_by_row(call, first, leading)
@@ -47,10 +47,10 @@ def of_the_residuals(call: Call, value: Any) -> Any:
         return first.as_strided((), (), first.storage_offset()).clone().expand(value.shape)
     if call.traits & Trait.RESHAPE and len(residuals) == 1 and value.numel() == first.numel():
         return first.reshape(value.shape).to(value.dtype)
-    return call(*residuals) if call.traits & Trait.STRIDED else call(*map(spread, call.tensors))
+    return call(*residuals) if call.traits & Trait.STRIDED else call(*map(materialised_residual, call.tensors))
 
 
-def spread(t: DecomposedTensor) -> torch.Tensor:
+def materialised_residual(t: DecomposedTensor) -> torch.Tensor:
     """The residual: where some of its elements are one in memory, a copy that lies there as the value does."""
     if tracing() or not is_broadcast(t.residual):
         return t.residual
@@ -82,7 +82,7 @@ def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[
 def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | None:
     """A product of matrices: equal rows of the first and columns of the second, and equal ones of a batch."""
     parts = list(call.args)
-    for leaf, residual in zip(call.leaves, residuals, strict=True):
+    for leaf, residual in zip(call.decomposed, residuals, strict=True):
         if not isinstance(leaf.key, int) or residual.ndim < 2:
             return None
         parts[leaf.key] = residual

@@ -51,7 +51,7 @@ class Call:
         self.optional = optional
         self.args = list(args)
         self.kwargs = dict(kwargs)
-        self.leaves: list[_Leaf] = []
+        self.decomposed: list[_Leaf] = []
         self.constant_linear: list[int | str] = []
         self.constant_factors: list[int | str] = []
         for i, arg in enumerate(args):
@@ -65,7 +65,7 @@ class Call:
             if tag == "Opaque" or (tag is None and arg.discrete):
                 self._put(key, self._looked_at(arg))
             else:  # of an argument without a tag nothing is known but that it may matter
-                self.leaves.append(_Leaf(key, None, tag or "Smooth", arg))
+                self.decomposed.append(_Leaf(key, None, tag or "Smooth", arg))
         elif kind is tuple or kind is list or kind is torch.Size:
             found = False
             for i, item in enumerate(arg):
@@ -77,7 +77,7 @@ class Call:
                     if tag == "Opaque" or (tag is None and item.discrete):
                         arg[i] = self._looked_at(item)
                     else:
-                        self.leaves.append(_Leaf(key, i, tag or "Smooth", item))
+                        self.decomposed.append(_Leaf(key, i, tag or "Smooth", item))
             if arg and not any(type(item) is DecomposedTensor for item in arg):
                 self._constant(key, tag)
         elif tag is not None and isinstance(arg, (torch.Tensor, int, float, complex)):
@@ -107,11 +107,11 @@ class Call:
 
     @property
     def tensors(self) -> list[DecomposedTensor]:
-        return [leaf.tensor for leaf in self.leaves]
+        return [leaf.tensor for leaf in self.decomposed]
 
     @property
-    def whole(self) -> bool:
-        return self.leaves[0].tensor.whole
+    def reverse(self) -> bool:
+        return self.decomposed[0].tensor.reverse
 
     def __call__(self, *tensors: Any) -> Any:
         """The function with these tensors in place of the decomposed ones."""
@@ -119,7 +119,7 @@ class Call:
 
     def ends(self) -> tuple[Any, Any]:
         """What the function gives of the values, and of the residuals."""
-        with no_graph(self.whole):
+        with no_graph(self.reverse):
             return self(*[t.value for t in self.tensors]), self(*[t.residual for t in self.tensors])
 
     def _factors(self) -> Iterator[Any]:
@@ -172,20 +172,20 @@ class Call:
         """The same without its constant terms: Linear arguments that are not decomposed are zero, and so is a product
         of constants."""
         zeroed = self.constant_linear
-        if self.constant_factors and all(leaf.tag == "Linear" for leaf in self.leaves):
+        if self.constant_factors and all(leaf.tag == "Linear" for leaf in self.decomposed):
             zeroed = zeroed + self.constant_factors
         return self._with(tensors, zeroed, linear_only=True)
 
     def _with(self, tensors: Sequence[Any], zeroed: Sequence[int | str], linear_only: bool) -> Any:
-        leaf = self.leaves[0]
-        if len(self.leaves) == 1 and leaf.key == 0 and leaf.place is None and not zeroed:
+        leaf = self.decomposed[0]
+        if len(self.decomposed) == 1 and leaf.key == 0 and leaf.place is None and not zeroed:
             return self.func(tensors[0], *self.args[1:], **self.kwargs)
         args, kwargs = list(self.args), dict(self.kwargs)
         copied: set[int | str] = set()
         for key in zeroed:
             target: Any = args if isinstance(key, int) else kwargs
             target[key] = None if key in self.optional else _zero(target[key])
-        for leaf, tensor in zip(self.leaves, tensors, strict=True):
+        for leaf, tensor in zip(self.decomposed, tensors, strict=True):
             target = args if isinstance(leaf.key, int) else kwargs
             if leaf.place is None:
                 target[leaf.key] = tensor

@@ -40,8 +40,8 @@ def _moved(at: LinearCall, given: Sequence[Any]) -> Any:
         width = max(len(c.numbers) for c in given)
         given = [c.wider(width) for c in given]
         numbers = dense(call, function, [c.numbers for c in given], value, places, held)
-        whole = _of_integers(call)
-        owners = dense(whole, whole.linear_part, [c.owners for c in given], value, places, held)
+        integers = _of_integers(call)
+        owners = dense(integers, integers.linear_part, [c.owners for c in given], value, places, held)
         if isinstance(numbers, torch.Tensor):
             return Entries(numbers, owners, len(first)).smallest()
         return [Entries(n, o, len(first)).smallest() for n, o in zip(numbers, owners, strict=True)]
@@ -79,7 +79,7 @@ def _added_up(
         if others is None or value.ndim != 1 or {"alpha", 4} & set(others):
             return None
         index = others.get(2, others.get("index"))
-        if call.leaves[i].key in (0, "input", "self"):
+        if call.decomposed[i].key in (0, "input", "self"):
             terms.append(c)
             continue
         if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.numbers.shape[1:]:
@@ -132,7 +132,7 @@ def _summed(call: Call, entries: Entries) -> Any:
 def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
     """Products with a vector, and of a vector or few rows with a matrix: each number times what it meets, summed up."""
     others = given_beside(call, at, held)
-    key = call.leaves[at].key
+    key = call.decomposed[at].key
     left = key in (0, "input", "self")
     names = (1, "other", "mat2", "tensor2", "weight", "vec") if left else (0, "input", "self")
     if others is None or others.get(2) is not None or others.get("bias") is not None:

@@ -19,13 +19,13 @@ __all__ = [
 
 def kept(tensor: Decomposed, use: Use = Use.LAW) -> Components | None:
     """What stands for the tensor's components and is good for the use, if it is true yet."""
-    found = None if tracing() else tensor.windows  # on which no graph is to depend
+    found = None if tracing() else tensor.kept  # on which no graph is to depend
     if found is None or not found.uses & use:
         return None
     components: torch.Tensor | None = tensor.__dict__.get("components")
     if not found.is_true(components):
         if components is not None:
-            tensor.windows = None
+            tensor.kept = None
         return None
     if found.source is not None and stand_in(found.source) is None:
         return None
@@ -41,9 +41,9 @@ def stand_in(tensor: Decomposed, use: Use = Use.LAW) -> Components | None:
     if found is given:
         return given
     if isinstance(found, torch.Tensor):
-        tensor.components, tensor.windows = found, None
+        tensor.components, tensor.kept = found, None
         return None
-    tensor.windows = found
+    tensor.kept = found
     return found
 
 
@@ -101,10 +101,10 @@ class MadeOnce:
     there are components, the instance has an attribute of its own, which comes first.)"""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
-        windows = None if tensor is None else tensor.windows
-        if windows is None:
+        found = None if tensor is None else tensor.kept
+        if found is None:
             raise AttributeError("components")
-        components = undisturbed(windows.dense)
+        components = undisturbed(found.dense)
         tensor.components = components
-        tensor.windows = None if components.is_inference() else windows.note(components)
+        tensor.kept = None if components.is_inference() else found.note(components)
         return components

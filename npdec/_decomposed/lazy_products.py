@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import family
-from npdec._decomposed.batching_rules import in_front, is_basic
+from npdec._decomposed.batching_rules import batch_rule, is_basic
 from npdec._decomposed.call import Call
 from npdec._decomposed.components import Components, LinearCall, Use
 from npdec._decomposed.parts import Views
@@ -27,7 +27,7 @@ from npdec._impl.getitem_impl import full_key
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
-__all__ = ["LARGE", "Deferred", "deferred"]
+__all__ = ["LARGE", "LazyProduct", "lazy_product"]
 
 LARGE = 2**14  # numbers in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
@@ -35,7 +35,7 @@ _WIDE = 8  # how many times as long rows before or after the product may be, or 
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
 
 
-class Deferred(Components):
+class LazyProduct(Components):
     """The components `rest + rows @ matrix`, not yet made: rows (C, *S, k), a matrix (k, n) or vector (k,), and the
     rest (C, *S, n) or None. `lenders` are the tensors whose components the rows and the rest are."""
 
@@ -53,7 +53,7 @@ class Deferred(Components):
             views.lend(self)
 
     @classmethod
-    def of(cls, components: torch.Tensor) -> Deferred:
+    def of(cls, components: torch.Tensor) -> LazyProduct:
         """The same components, times a matrix of ones and zeros."""
         n = components.shape[-1]
         return cls(components, torch.eye(n, dtype=components.dtype, device=components.device), None, [])
@@ -113,11 +113,11 @@ def _is_worth(rows: torch.Tensor, matrix: torch.Tensor) -> bool:
     return 2 * rows.numel() >= k * k and (2 * n <= k <= _WIDE * n or _WIDE * k <= n)
 
 
-def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
+def lazy_product(call: Call, rows: torch.Tensor) -> LazyProduct | None:
     """The product of components with a constant matrix that the call is, put off; None if it is not worth it."""
-    if tracing() or not call.traits & Trait.PRODUCT or rows.ndim < 4 or len(call.leaves) > 1 or call.whole:
+    if tracing() or not call.traits & Trait.PRODUCT or rows.ndim < 4 or len(call.decomposed) > 1 or call.reverse:
         return None
-    leaf = call.leaves[0]
+    leaf = call.decomposed[0]
     if leaf.place is not None or leaf.key not in (0, "input", "self"):
         return None
     layer = call.traits & Trait.LAYER
@@ -125,7 +125,7 @@ def deferred(call: Call, rows: torch.Tensor) -> Deferred | None:
     if type(given) not in _MATRICES or given.ndim != 2 or given.dtype is not rows.dtype or not _is_plain(rows, given):
         return None
     matrix = given.detach().t() if layer else given.detach()
-    return Deferred(rows.detach(), matrix.clone(), None, [family(leaf.tensor)]) if _is_worth(rows, matrix) else None
+    return LazyProduct(rows.detach(), matrix.clone(), None, [family(leaf.tensor)]) if _is_worth(rows, matrix) else None
 
 
 def _is_plain(*tensors: torch.Tensor) -> bool:
@@ -140,15 +140,15 @@ def _is_plain(*tensors: torch.Tensor) -> bool:
 
 def _moved(call: Call, components: Sequence[Any], value: Any) -> Any:
     """What the function makes of components of which at least one is put off; None if it takes all of the product."""
-    if not isinstance(value, torch.Tensor) or len(components) != len(call.leaves) or not _is_plain():
+    if not isinstance(value, torch.Tensor) or len(components) != len(call.decomposed) or not _is_plain():
         return None
     for product in components:
-        if type(product) is Deferred:
+        if type(product) is LazyProduct:
             product.check()
     if len(components) == 2:
         return _summed(call, components, value)
     (product,) = components
-    leaf = call.leaves[0]
+    leaf = call.decomposed[0]
     if leaf.key != 0 or leaf.place is not None or value.dtype is not product.dtype:
         return None
     if call.traits & Trait.CAST:
@@ -161,8 +161,8 @@ def _moved(call: Call, components: Sequence[Any], value: Any) -> Any:
     return None
 
 
-def _made(product: Deferred, rows: torch.Tensor, matrix: torch.Tensor, rest: torch.Tensor | None) -> Any:
-    made = Deferred(rows, matrix, rest, product.lenders)
+def _made(product: LazyProduct, rows: torch.Tensor, matrix: torch.Tensor, rest: torch.Tensor | None) -> Any:
+    made = LazyProduct(rows, matrix, rest, product.lenders)
     return made if _is_worth(rows, matrix) else made.dense()
 
 
@@ -172,19 +172,19 @@ def _summed(call: Call, components: Sequence[Any], value: torch.Tensor) -> Any:
         return None
     if any(c.shape[1:] != value.shape or c.dtype is not value.dtype for c in components):
         return None
-    at = [type(c) for c in components].index(Deferred)
+    at = [type(c) for c in components].index(LazyProduct)
     product, tensor = components[at], call.tensors[1 - at]
     rest = components[1 - at] if isinstance(components[1 - at], torch.Tensor) else tensor.components
     if not _is_plain(rest):
         return None
     if product.rest is not None:
         return _made(product, product.rows, product.matrix, product.rest + rest)
-    return Deferred(product.rows, product.matrix, rest.detach(), [*product.lenders, family(tensor)])
+    return LazyProduct(product.rows, product.matrix, rest.detach(), [*product.lenders, family(tensor)])
 
 
-def _reduced(call: Call, product: Deferred, value: torch.Tensor) -> Any:
+def _reduced(call: Call, product: LazyProduct, value: torch.Tensor) -> Any:
     """A sum or mean over axes before the last."""
-    front, ndim = in_front(call, value), len(product.shape) - 1
+    front, ndim = batch_rule(call, value), len(product.shape) - 1
     dims = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim")
     dims = (dims,) if isinstance(dims, int) else dims
     if front is None or not dims or any(dim % ndim == ndim - 1 for dim in dims):
@@ -192,7 +192,7 @@ def _reduced(call: Call, product: Deferred, value: torch.Tensor) -> Any:
     return _made(product, front(product.rows), product.matrix, None if product.rest is None else front(product.rest))
 
 
-def _indexed(product: Deferred, key: Any) -> Any:
+def _indexed(product: LazyProduct, key: Any) -> Any:
     """Numbers and slices: those of the last axis are of the matrix's columns."""
     if not is_basic(key):
         return None

@@ -68,13 +68,13 @@ def top(self: T, k: int = 5, other: Hashable = "other") -> T:
 
 def _merged(self: T, index: Sequence[int], labels: Labels) -> T:
     """The same with components merged: component i becomes, or is a part of, that of number index[i]."""
-    windows, cls = stand_in(self, Use.SUMS), cast(Any, type(self))
-    if windows is not None:
-        return cls(self.value, self.residual, windows.merged(index, len(labels)), labels, self.whole)
+    found, cls = stand_in(self, Use.SUMS), cast(Any, type(self))
+    if found is not None:
+        return cls(self.value, self.residual, found.merged(index, len(labels)), labels, self.reverse)
     components: torch.Tensor = self.components
     made = components.new_zeros((len(labels), *components.shape[1:]))
     made = made.index_add(0, torch.tensor(index, dtype=torch.int64, device=made.device), components)
-    return cls(self.value, self.residual, made, labels, self.whole)
+    return cls(self.value, self.residual, made, labels, self.reverse)
 
 
 def to_dataframe(self: Decomposed) -> Any:

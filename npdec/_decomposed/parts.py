@@ -23,8 +23,8 @@ class Decomposed(Protocol):
     residual: torch.Tensor
     components: Any
     labels: Labels
-    whole: bool
-    windows: Components | None
+    reverse: bool
+    kept: Components | None
     views: Views | None
 
     @property

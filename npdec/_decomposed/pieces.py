@@ -41,10 +41,10 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
     reverse = False
     for arg in (*args, *kwargs.values()):
         if type(arg) is DecomposedTensor:
-            found = None if arg.whole else stand_in(arg)
+            found = None if arg.reverse else stand_in(arg)
             if found is not None and found.tensors() is not None:
                 given[id(arg)] = found
-            elif arg.whole:
+            elif arg.reverse:
                 reverse = True
             else:  # blocks are left as they are
                 return None
@@ -69,12 +69,12 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
         if type(arg) is not DecomposedTensor:
             return arg.narrow(own, start, length)
         value, residual = (part.narrow(own, start, length) for part in (arg.value, arg.residual))
-        if arg.whole:
+        if arg.reverse:
             cut: Any = arg.components.narrow(own + 1, start, length)
         else:
             its = given[id(arg)]
             cut = its.of_tensors([part.narrow(own + 1, start, length) for part in its.tensors() or ()])
-        return DecomposedTensor(value, residual, cut, arg.labels, arg.whole)
+        return DecomposedTensor(value, residual, cut, arg.labels, arg.reverse)
 
     made: list[list[DecomposedTensor]] = []
     value: Any = None
@@ -102,9 +102,9 @@ def _plain(arg: Any) -> Any:
 
 
 def _is_in_tensors(item: Any, reverse: bool) -> bool:
-    if type(item) is not DecomposedTensor or item.whole is not reverse:
+    if type(item) is not DecomposedTensor or item.reverse is not reverse:
         return False
-    found: Any = None if "components" in vars(item) else item.windows
+    found: Any = None if "components" in vars(item) else item.kept
     return reverse or (found is not None and Use.LAW in found.uses and found.tensors() is not None)
 
 
@@ -112,8 +112,8 @@ def _together(
     value: torch.Tensor, pieces: list[DecomposedTensor], axis: int, given: dict[int, Components]
 ) -> DecomposedTensor:
     first, residuals = pieces[0], [piece.residual for piece in pieces]
-    labels, reverse = first.labels, first.whole
-    parts: list[Any] = [piece.components if reverse else piece.windows for piece in pieces]
+    labels, reverse = first.labels, first.reverse
+    parts: list[Any] = [piece.components if reverse else piece.kept for piece in pieces]
     del first
     pieces.clear()  # what is put together is not needed any more
     residual = _joined(residuals, axis).expand(value.shape)

@@ -50,7 +50,7 @@ def _leaves(tensor: DecomposedTensor) -> list[Any]:
     if tracing():
         _refuse_derivatives()
         return [tensor.value, tensor.residual, _with_axis_last(tensor.components)]
-    leaf = tensor.windows
+    leaf = tensor.kept
     if type(leaf) is FromLeaf and vars(tensor).get("components") is leaf.noted:  # it has had no other ones since
         return [tensor.value, tensor.residual, leaf.last]
     last = components = tensor.components
@@ -66,17 +66,17 @@ def _with_axis_last(components: torch.Tensor) -> torch.Tensor:
 
 
 def _taken_apart(tensor: DecomposedTensor) -> tuple[list[Any], Context]:
-    return _leaves(tensor), (tensor.labels, tensor.whole)
+    return _leaves(tensor), (tensor.labels, tensor.reverse)
 
 
 def _taken_apart_by_name(tensor: DecomposedTensor) -> tuple[list[tuple[_pytree.KeyEntry, Any]], Context]:
     keys = [_pytree.GetAttrKey(name) for name in ("value", "residual", "components")]
-    return list(zip(keys, _leaves(tensor), strict=True)), (tensor.labels, tensor.whole)
+    return list(zip(keys, _leaves(tensor), strict=True)), (tensor.labels, tensor.reverse)
 
 
 def _put_together(leaves: Any, context: Context) -> Any:
     """A decomposed tensor of leaves: tensors of fitting shapes, or what is no tensor, which it then only keeps."""
-    labels, whole = context
+    labels, reverse = context
     value, residual, last = leaves
     if not all(isinstance(leaf, torch.Tensor) and not is_decomposed(leaf) for leaf in (value, residual, last)):
         if tracing():  # as many leaves; torch.compile takes no tensor that is none
@@ -88,10 +88,10 @@ def _put_together(leaves: Any, context: Context) -> Any:
         if tracing():
             _refuse_derivatives()
         if tracing() or not is_transformed() or last.ndim != 2 * value.ndim + 1:
-            return DecomposedTensor(value, residual, with_axis_first(last, value.ndim), labels, whole)
+            return DecomposedTensor(value, residual, with_axis_first(last, value.ndim), labels, reverse)
         made = carrier(value).as_subclass(DecomposedTensor)
-        made.windows = FromLeaf(last, value.ndim)
-    made.value, made.residual, made.labels, made.whole, made.origin = value, residual, labels, whole, None
+        made.kept = FromLeaf(last, value.ndim)
+    made.value, made.residual, made.labels, made.reverse, made.origin = value, residual, labels, reverse, None
     made.discrete = isinstance(value, torch.Tensor) and not carries(value.dtype)
     return made
 
@@ -122,8 +122,8 @@ def _refuse_derivatives() -> None:
 
 
 def _written(context: Context) -> Any:
-    labels, whole = context
-    return {"labels": [_written_label(label) for label in labels], "whole": whole}
+    labels, reverse = context
+    return {"labels": [_written_label(label) for label in labels], "reverse": reverse}
 
 
 def _written_label(label: Any) -> Any:
@@ -138,7 +138,7 @@ def _written_label(label: Any) -> Any:
 
 
 def _read(written: Any) -> Context:
-    return tuple([_read_label(label) for label in written["labels"]]), written["whole"]
+    return tuple([_read_label(label) for label in written["labels"]]), written["reverse"]
 
 
 def _read_label(label: Any) -> Any:

@@ -14,12 +14,12 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = [
-    "carried", "derived_twice", "graft", "guarded", "is_pulled", "no_graph", "overwritten", "pulled", "read_only",
+    "carried", "derived_twice", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp", "read_only",
     "scaled", "stand_in",
 ]  # fmt: skip
 
 
-# Whether the graph that is made will be derived with a graph, which the shorter one of `pulled` cannot be.
+# Whether the graph that is made will be derived with a graph, which the shorter one of `by_vjp` cannot be.
 derived_twice: ContextVar[bool] = ContextVar("npdec.derived_twice", default=False)
 
 
@@ -29,8 +29,8 @@ class no_graph:
 
     __slots__ = ("before",)
 
-    def __init__(self, whole: bool) -> None:
-        self.before = torch.is_grad_enabled() if whole else None
+    def __init__(self, reverse: bool) -> None:
+        self.before = torch.is_grad_enabled() if reverse else None
 
     def __enter__(self) -> None:
         if self.before:
@@ -90,21 +90,21 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
 def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """The same for a function that keeps what it reads for the way back: what is written to the component later does
     not touch it."""
-    return _apply(_Pulled, [value], _first_axis, (), components)
+    return _apply(_ByVJP, [value], _first_axis, (), components)
 
 
 def _first_axis(grad: torch.Tensor) -> torch.Tensor:
     return grad.unsqueeze(0)
 
 
-class _Pulled(torch.autograd.Function):
+class _ByVJP(torch.autograd.Function):
     """A tensor on the graph of another one, with a derivative that is given."""
 
     @staticmethod
     def forward(
-        ctx: Any, made: list[torch.Tensor], pull: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
+        ctx: Any, made: list[torch.Tensor], vjp: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
     ) -> torch.Tensor:
-        ctx.pull = pull
+        ctx.vjp = vjp
         ctx.save_for_backward(*held)
         return made.pop()
 
@@ -112,14 +112,14 @@ class _Pulled(torch.autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if torch.is_grad_enabled():  # with create_graph, which nothing here asks for
             raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
-        found = ctx.pull(grads[0], *ctx.saved_tensors)
+        found = ctx.vjp(grads[0], *ctx.saved_tensors)
         return (None, None, None, *found) if isinstance(found, tuple) else (None, None, None, found)
 
 
-def is_pulled(whole: bool) -> bool:
-    """Whether the component of a result may be made by `pulled`: in reverse mode, where nothing looks closely."""
+def uses_vjp(reverse: bool) -> bool:
+    """Whether the component of a result may be made by `by_vjp`: in reverse mode, where nothing looks closely."""
     return (
-        whole
+        reverse
         and not tracing()
         and not is_transformed()
         and completeness.current.get() is None  # which is about the contributions themselves
@@ -127,20 +127,20 @@ def is_pulled(whole: bool) -> bool:
     )
 
 
-def pulled(
+def by_vjp(
     value: torch.Tensor,
     base: torch.Tensor,
     components: torch.Tensor | Sequence[torch.Tensor],
-    pull: Callable[..., Any],
+    vjp: Callable[..., Any],
     difference: torch.Tensor | None = None,
     held: Sequence[torch.Tensor] = (),
 ) -> torch.Tensor:
-    """The component of a result in reverse mode, `value - base`, from those of one argument or several: `pull` takes
+    """The component of a result in reverse mode, `value - base`, from those of one argument or several: `vjp` takes
     gradients of the former, (1, *shape), to that of the latter, or to a tuple of them. `difference` is value − base, if
-    nobody needs it any more; `held` are tensors that others may write to, which `pull` takes after the gradients."""
+    nobody needs it any more; `held` are tensors that others may write to, which `vjp` takes after the gradients."""
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
-    return _apply(_Pulled, [made.unsqueeze_(0)], pull, held, *carriers)
+    return _apply(_ByVJP, [made.unsqueeze_(0)], vjp, held, *carriers)
 
 
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -12,7 +12,7 @@ from npdec._decomposed.parts import Views
 from npdec._decomposed.tensor import DecomposedTensor, Labels, places_of
 from npdec._torch.functorch import is_transformed
 
-__all__ = ["as_whole", "may_be_pulled"]
+__all__ = ["in_reverse", "may_use_vjp"]
 
 
 _ALL = ("all inputs",)
@@ -27,17 +27,17 @@ class _ReadOnly(Views):
         raise MemoryError("a tensor with so many components is not written in place by this function: write a copy")
 
 
-def may_be_pulled(tensor: DecomposedTensor) -> bool:
+def may_use_vjp(tensor: DecomposedTensor) -> bool:
     """Whether the components of what follows from a tensor may be found backwards: nothing else differentiates."""
-    if tensor.whole or tensor.value.is_inference() or torch.is_inference_mode_enabled():
+    if tensor.reverse or tensor.value.is_inference() or torch.is_inference_mode_enabled():
         return False
     if is_transformed():
         return False
-    components: Any = tensor.windows if "components" not in vars(tensor) else tensor.components
+    components: Any = tensor.kept if "components" not in vars(tensor) else tensor.components
     return not (components.requires_grad or tensor.value.requires_grad or tensor.residual.requires_grad)
 
 
-def as_whole(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
+def in_reverse(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
     """The tensor in reverse mode, and what the graph of its components begins at."""
     places = range(len(labels)) if tensor.labels == labels else places_of(tensor.labels, labels)
     index = torch.tensor(places, dtype=torch.int64, device=tensor.value.device)
@@ -47,6 +47,6 @@ def as_whole(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor
         sources = [Source(total, tensor.components, index)]
     else:
         total, sources = given.on_graph(index)
-    made = DecomposedTensor(tensor.value, tensor.residual, total.unsqueeze(0), _ALL, whole=True)
+    made = DecomposedTensor(tensor.value, tensor.residual, total.unsqueeze(0), _ALL, reverse=True)
     made.views = _ReadOnly([made])
     return made, sources

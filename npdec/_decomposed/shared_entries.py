@@ -18,10 +18,10 @@ import torch
 from npdec._decomposed.components import Components, Source
 from npdec._decomposed.entries import Entries
 from npdec._decomposed.kept_components import stand_in
-from npdec._decomposed.reverse_stand_ins import as_whole, may_be_pulled
+from npdec._decomposed.reverse_stand_ins import in_reverse, may_use_vjp
 from npdec._decomposed.size_limits import is_large
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, places_of
-from npdec._decomposed.vjp_components import Pulled
+from npdec._decomposed.vjp_components import FromVJP
 from npdec._torch.tracing import tracing
 
 __all__ = ["Shared", "gathered"]
@@ -66,20 +66,20 @@ class Shared:
                 total = total.clone()
                 row = None
                 if its is not None:
-                    whole, more = as_whole(its, self.labels)
-                    row, sources = whole.components, [*sources, *more]
+                    one, more = in_reverse(its, self.labels)
+                    row, sources = one.components, [*sources, *more]
                 _do(writing(_like(total[None], held.value), row))
-            self.kept = Pulled(total, list({id(s.sum): s for s in sources}.values()), len(self.labels))
-        held.windows = self.seen(held.value)
+            self.kept = FromVJP(total, list({id(s.sum): s for s in sources}.values()), len(self.labels))
+        held.kept = self.seen(held.value)
         for value, attributes in self.changes:
-            attributes["windows"] = self.seen(value)
+            attributes["kept"] = self.seen(value)
 
     def agrees(self, tensor: DecomposedTensor) -> bool:
         """Whether a tensor over the memory has these components, also of elements that are one there."""
         here = self.seen(tensor.value)
         seen = here.entries()
         if seen is None:
-            return _is_same(here.sum(), as_whole(tensor, self.labels)[0].components.detach().squeeze(0))
+            return _is_same(here.sum(), in_reverse(tensor, self.labels)[0].components.detach().squeeze(0))
         given = _entries(tensor, self.labels)
         if given is None:
             return False
@@ -162,12 +162,12 @@ def gathered(
     each_once: Callable[[torch.Tensor], Place],
 ) -> Shared | None:
     """The components of all numbers in the memory that these tensors are over; None if they are to be made."""
-    if tracing() or like.whole or not is_large((len(labels), length)):
+    if tracing() or like.reverse or not is_large((len(labels), length)):
         return None
     decomposed = sorted(
         [member for member in members if isinstance(member, DecomposedTensor)], key=lambda t: t.value.numel()
     )
-    if not all(map(may_be_pulled, [*decomposed, like])):
+    if not all(map(may_use_vjp, [*decomposed, like])):
         return None
     if len({value.dtype for value in values}) > 1:
         if not dtype.is_complex or {value.dtype for value in values} != {dtype, dtype.to_real()}:
@@ -191,8 +191,8 @@ def gathered(
     with torch.inference_mode(False), torch.enable_grad():
         total = torch.zeros((1, length), dtype=dtype, device=device)
         for member in decomposed:
-            whole, its_sources = as_whole(member, labels)
+            one, its_sources = in_reverse(member, labels)
             sources.update((id(source.sum), source) for source in its_sources)
             place = (slice(None), *each_once(member.value))
-            _like(total, member.value)[place].copy_(whole.components[place])
-        return Shared(Pulled(total.squeeze(0), list(sources.values()), len(labels)), labels)
+            _like(total, member.value)[place].copy_(one.components[place])
+        return Shared(FromVJP(total.squeeze(0), list(sources.values()), len(labels)), labels)

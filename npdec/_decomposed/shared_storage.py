@@ -26,13 +26,13 @@ from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import Step, commit, undisturbed
 from npdec._torch.tracing import tracing
 
-__all__ = ["due", "each_once", "laid_out", "ready", "seen_alike", "settle", "together"]
+__all__ = ["due", "each_once", "laid_out", "make_writable", "seen_alike", "settle", "together"]
 
 # Calls a function without the rules of decomposed tensors, from C: no exception leaves them switched off.
 _undispatched: Any = torch._C._disabled_torch_function_impl
 
 
-def ready(
+def make_writable(
     target: torch.Tensor,
     source: DecomposedTensor | None,
     others: Sequence[torch.Tensor] = (),
@@ -60,7 +60,7 @@ def ready(
     if not missing and is_settled(target):
         return target
     labels = target.labels if source is None else union([target, source])
-    large = has_many(len(labels)) and not tracing() and is_unmade(target.value, labels, target.whole)
+    large = has_many(len(labels)) and not tracing() and is_unmade(target.value, labels, target.reverse)
     if large or len(members) > 1 or any(other is not target for other in others) or has_overlap(target.value):
         return laid_out([target, *others], target if source is None else source, known)
     if missing:
@@ -79,8 +79,8 @@ def _own(target: DecomposedTensor, labels: Labels) -> DecomposedTensor:
     if tracing():
         target.residual, target.components, target.labels = residual, components, labels
         return target
-    held = DecomposedTensor(target.value, residual, components, labels, target.whole)
-    attributes = {"residual": residual, "components": components, "labels": labels, "windows": None}
+    held = DecomposedTensor(target.value, residual, components, labels, target.reverse)
+    attributes = {"residual": residual, "components": components, "labels": labels, "kept": None}
     return _standing_in(held, target, [(target, attributes)])
 
 
@@ -116,12 +116,12 @@ def laid_out(
     parts, shared = _parts(members, values, labels, like, apart)
     for member, value, (residual, components) in zip(members, values, parts, strict=True):
         _check_class(member)
-        made = {"components": components, "windows": None} if shared is None else {"windows": components}
+        made = {"components": components, "kept": None} if shared is None else {"kept": components}
         attributes = {"value": value, "residual": residual, "labels": labels, **made}
-        attributes |= {"whole": like.whole, "discrete": not carries(value.dtype), "origin": None}
+        attributes |= {"reverse": like.reverse, "discrete": not carries(value.dtype), "origin": None}
         changes.append((member, attributes | {"writes": vars(member).get("writes", 0) + 1}))
         if member is tensors[0]:
-            held = DecomposedTensor(value, residual, components, labels, like.whole)
+            held = DecomposedTensor(value, residual, components, labels, like.reverse)
     assert held is not None
     return _standing_in(held, tensors[0], changes, shared)
 
@@ -159,7 +159,7 @@ def together(first: DecomposedTensor, others: Sequence[DecomposedTensor]) -> Dec
     if not others:
         return first
     if not due(first):
-        first = DecomposedTensor(first.value, first.residual, first.components, first.labels, first.whole)
+        first = DecomposedTensor(first.value, first.residual, first.components, first.labels, first.reverse)
     views = family(first)
     views.others, views.due = others, [*views.due, (setattr, views, "others", ()), (setattr, views, "due", ())]
     return first

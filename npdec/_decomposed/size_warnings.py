@@ -124,7 +124,7 @@ def warn_of_size(
     components: Sequence[Any],
     values: Sequence[torch.Tensor],
     residuals: Sequence[torch.Tensor],
-    whole: bool,
+    reverse: bool,
 ) -> None:
     """Warn where contributions that an operation has made of finite ones are not finite, or so large that they cancel
     to a millionth of what they are; in reverse mode, where the change of a result is not finite."""
@@ -135,7 +135,7 @@ def warn_of_size(
         return
     for part, value, residual in zip(made, values, residuals, strict=True):
         sizes = change(value, residual).detach().abs()
-        sizes = sizes if whole else torch.where(torch.isfinite(sizes), _magnitude(part), sizes)
+        sizes = sizes if reverse else torch.where(torch.isfinite(sizes), _magnitude(part), sizes)
         most = float(sizes.amax()) if sizes.numel() else 0.0
         if not math.isfinite(most):
             warn_infinite(name, value.detach(), residual.detach())

@@ -93,7 +93,7 @@ class DecomposedTensor(torch.Tensor):
     """A tensor with `value == residual + components.sum(0)`.
 
     `value`, `residual`: plain tensors of the shape; `components`: shape `(C, *shape)`; `labels`: a tuple of C hashable
-    labels. `whole` marks reverse mode: one component that stands for all inputs together and carries the graph.
+    labels. `reverse` marks reverse mode: one component that stands for all inputs together and carries the graph.
     Raises ValueError if the shapes do not fit together.
 
     >>> t = np.decompose(torch.tensor([1.0, 2.0]), labels=["a", "b"])
@@ -103,12 +103,12 @@ class DecomposedTensor(torch.Tensor):
 
     value: torch.Tensor
     residual: torch.Tensor
-    components: Any = kept_components.MadeOnce()  # a tensor; made of the windows when first read, if it has those
+    components: Any = kept_components.MadeOnce()  # a tensor; made of what is kept when first read
     labels: Labels
-    whole: bool
+    reverse: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
-    windows: Components | None = None
+    kept: Components | None = None
     origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
@@ -120,7 +120,7 @@ class DecomposedTensor(torch.Tensor):
         residual: torch.Tensor,
         components: torch.Tensor | Components,
         labels: Labels,
-        whole: bool = False,
+        reverse: bool = False,
     ) -> DecomposedTensor:
         shape = value.shape
         if residual.shape != shape or components.shape != (len(labels), *shape):
@@ -137,9 +137,9 @@ class DecomposedTensor(torch.Tensor):
         if isinstance(components, torch.Tensor):
             self.components = components
         else:
-            self.windows = components
+            self.kept = components
         self.labels = labels
-        self.whole = whole
+        self.reverse = reverse
         self.discrete = not carries(value.dtype)
         self.origin = None
         return self
@@ -221,7 +221,7 @@ class DecomposedTensor(torch.Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         components = kept_components.kept(self) or Stored(self.components)
-        return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.whole)
+        return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.reverse)
 
     def __copy__(self) -> torch.Tensor:
         return self.view_as(self)
@@ -229,7 +229,7 @@ class DecomposedTensor(torch.Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         made: Any = self.clone()
         components = kept_components.kept(made) or made.components
-        return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.whole)
+        return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
 
 
 # Filled by `npdec.overrides._calls`, which imports this module, and which `first_use` imports: nobody who decomposes
@@ -250,7 +250,7 @@ def is_reverse(args: Sequence[Any]) -> bool:
     """Whether one of the arguments (or an item of a sequence among them) is a tensor in reverse mode."""
     for arg in args:
         if type(arg) is DecomposedTensor:
-            return arg.whole
+            return arg.reverse
         if isinstance(arg, (tuple, list)) and is_reverse(arg):
             return True
     return False
@@ -283,7 +283,7 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
         for part in parts:
             labels += [label for label in part.labels if label not in labels]
         return tuple(labels)
-    if any(part.whole is not parts[0].whole for part in parts):
+    if any(part.reverse is not parts[0].reverse for part in parts):
         raise ValueError(
             "a tensor in reverse mode (np.attribute's argument) meets one that np.decompose made: attribute to both "
             "inputs with np.attribute(f, x, y), or decompose both"
@@ -298,7 +298,7 @@ def under_labels_of(parts: Sequence[DecomposedTensor]) -> DecomposedTensor | Non
     labels, like = union(parts), next((part for part in parts if not part.discrete), parts[0])
     nothing = like.value.new_empty(0)
     components = nothing.new_empty((len(labels), 0), dtype=kept_components.component_dtype(like))
-    return DecomposedTensor(nothing, nothing, components, labels, like.whole)
+    return DecomposedTensor(nothing, nothing, components, labels, like.reverse)
 
 
 def _are_equal(labels: Labels, others: Labels) -> bool:
@@ -333,7 +333,7 @@ def align(parts: Sequence[DecomposedTensor], use: Use | None = None) -> tuple[La
 def _under(part: DecomposedTensor, labels: Labels, use: Use | None) -> Any:
     equal = _are_equal(part.labels, labels)
     found = None
-    if use is not None and part.windows is not None and (equal or has_many(len(labels))):
+    if use is not None and part.kept is not None and (equal or has_many(len(labels))):
         found = kept_components.stand_in(part, use)
     if found is None:
         return expand_components(part.components, part.labels, labels)

@@ -15,10 +15,10 @@ import torch
 from npdec._decomposed.components import Components, Source, Use
 from npdec._decomposed.size_limits import check, zeros
 
-__all__ = ["Pulled"]
+__all__ = ["FromVJP"]
 
 
-class Pulled(Components):
+class FromVJP(Components):
     """Components (C, *S) by their sum (*S), on a graph that begins at those of the `sources`."""
 
     __slots__ = ("count", "sources", "total")
@@ -41,7 +41,7 @@ class Pulled(Components):
         return self.total.dtype
 
     @classmethod
-    def of(cls, components: torch.Tensor) -> Pulled:
+    def of(cls, components: torch.Tensor) -> FromVJP:
         """The same components, with which nothing has been done yet."""
         total = components.sum(0).requires_grad_()
         places = torch.arange(len(components), device=components.device)
@@ -53,8 +53,8 @@ class Pulled(Components):
     def tensors(self) -> Sequence[torch.Tensor]:
         return [self.total[None]]
 
-    def of_tensors(self, tensors: Sequence[torch.Tensor]) -> Pulled:
-        return Pulled(tensors[0].squeeze(0), self.sources, self.count)
+    def of_tensors(self, tensors: Sequence[torch.Tensor]) -> FromVJP:
+        return FromVJP(tensors[0].squeeze(0), self.sources, self.count)
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
@@ -83,10 +83,10 @@ class Pulled(Components):
             made += row.abs()
         return made
 
-    def merged(self, owners: Sequence[int], count: int) -> Pulled:
+    def merged(self, owners: Sequence[int], count: int) -> FromVJP:
         """The same of `count` components, of which each of these becomes one, or a part of one."""
         places = torch.as_tensor(owners, dtype=torch.int64, device=self.total.device)
-        return Pulled(*self.on_graph(places), count)
+        return FromVJP(*self.on_graph(places), count)
 
     def _rows(self) -> Iterator[torch.Tensor]:
         """The components (C,) of each element."""

@@ -58,12 +58,12 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         shape = (len(made.labels), *value.shape)
         dtype = value.dtype if numbers else dtype_of_steps(value.dtype, made.value.dtype)
         if not value.numel():
-            return DecomposedTensor(value, residual, value.new_zeros(shape, dtype=dtype), made.labels, made.whole)
+            return DecomposedTensor(value, residual, value.new_zeros(shape, dtype=dtype), made.labels, made.reverse)
         wide: Any = made if made.value.dtype is dtype else made.to(dtype)
         components: Any = handed_on(wide)
         if components.shape[1:] != value.shape:
             components = made.components.reshape(shape).to(dtype)
-        return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.whole)
+        return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.reverse)
     if isinstance(value, (tuple, list)):
         parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -95,9 +95,9 @@ def as_numbers(x: Any, dtype: torch.dtype | None = None) -> Any:
     wanted = given.dtype if dtype is None else dtype
     if wanted is not given.dtype:
         ends = (part.to(given.dtype) for part in (x.value, x.residual))
-        wide: Any = DecomposedTensor(*ends, given, x.labels, x.whole).to(wanted)
+        wide: Any = DecomposedTensor(*ends, given, x.labels, x.reverse).to(wanted)
         given = handed_on(wide)
-    return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.whole)
+    return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.reverse)
 
 
 def common_dtype(tensors: Sequence[DecomposedTensor]) -> torch.dtype:
@@ -113,7 +113,7 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
     are computed by the function itself. `tags` are those of the arguments, if the rule goes by tags."""
     call = Call(func, tags, args, kwargs)
     args, kwargs = call.args, call.kwargs
-    if not call.leaves:  # what is decomposed was looked at only
+    if not call.decomposed:  # what is decomposed was looked at only
         return func(*args, **kwargs)
     value, residual = call.ends()
     dtype = common_dtype(call.tensors)
@@ -186,7 +186,7 @@ def is_same(value: Any, residual: Any, made: Any) -> bool:
 
 
 def _agree(found: torch.Tensor, number: torch.Tensor) -> bool:
-    return found.shape == number.shape and bool(_alike(found, number).all())
+    return found.shape == number.shape and (found.is_meta or bool(_alike(found, number).all()))
 
 
 def _alike(found: torch.Tensor, number: torch.Tensor) -> torch.Tensor:

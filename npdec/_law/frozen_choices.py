@@ -18,12 +18,12 @@ Function = Callable[..., Any]
 def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function whose result carries nothing."""
     call = Call(func, None, args, kwargs)
-    return chosen_by(call) if call.leaves else func(*call.args, **call.kwargs)
+    return chosen_by(call) if call.decomposed else func(*call.args, **call.kwargs)
 
 
 def chosen_by(call: Call, check: Function | None = None) -> Any:
     """What a function chooses at the value, which is frozen there; `check` may refuse it."""
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value = call(*[t.value for t in call.tensors])
         if check is not None:
             check(value)

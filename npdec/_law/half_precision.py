@@ -98,7 +98,7 @@ def _decomposed(args: Any) -> Iterator[DecomposedTensor]:
 
 def _is_finite(tensor: DecomposedTensor) -> bool:
     """Whether the contributions are finite; those that are still to be made count as such."""
-    given = tensor.windows
+    given = tensor.kept
     if given is not None:
         return given.dtype is not torch.float16 or given.is_finite()
     numbers = tensor.components

@@ -38,10 +38,10 @@ def share_of_jump(
     """The contributions (C, *S) to `difference`, the change (*S) of a function with jumps from residual to value.
 
     `step` is x − r (of a comparison, the change of the difference of its sides), `size` the magnitude of the numbers
-    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor, windows or
-    entries. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode. `slope`
-    makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where components
-    cancel.
+    whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor or what
+    stands for it. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode.
+    `slope` makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where
+    components cancel.
     """
     if not isinstance(components, torch.Tensor):  # what is left out is zero, and takes no share
         if slope is None:
@@ -126,14 +126,14 @@ def stepped(
     """A boolean or an integer that changes by jumps as the number `moving` does. `size` is the magnitude of the numbers
     whose rounding errors are in that."""
     given = stand_in(moving) or moving.components
-    with no_graph(moving.whole):
+    with no_graph(moving.reverse):
         dtype = moving.value.real.dtype  # torch.compile does not trace to_real
         jump = value.to(dtype) - residual.to(dtype)
         step = change(moving.value, moving.residual)
     components = share_of_jump(name, jump, step, size, given)
     if isinstance(components, torch.Tensor) and components.is_complex():
         components = components.real
-    return DecomposedTensor(value, residual, components, moving.labels, moving.whole)
+    return DecomposedTensor(value, residual, components, moving.labels, moving.reverse)
 
 
 def moved(components: Any) -> tuple[torch.Tensor, torch.Tensor]:

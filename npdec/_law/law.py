@@ -17,7 +17,7 @@ import torch
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._decomposed import completeness
 from npdec._decomposed.axes import lead
-from npdec._decomposed.broadcast_residuals import spread
+from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.components import Use, total
@@ -57,25 +57,25 @@ Function = Callable[..., Any]
 def pointwise(call: Call) -> Any:
     """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
     (tensor,) = call.tensors
-    if (tensor.value.is_complex() or call.leaves[0].place is not None) and not call.traits & Trait.HOLOMORPHIC:
+    if (tensor.value.is_complex() or call.decomposed[0].place is not None) and not call.traits & Trait.HOLOMORPHIC:
         return quadrature(call)
-    with no_graph(tensor.whole):
+    with no_graph(tensor.reverse):
         value = call(tensor.value)
-    rule, options = current_rule(tensor.whole)
+    rule, options = current_rule(tensor.reverse)
     f = PointwiseCall(call)
     others = f.others
 
     def one(value: torch.Tensor, f: Function) -> torch.Tensor:
         if not carries(value.dtype):
-            with no_graph(tensor.whole):
+            with no_graph(tensor.reverse):
                 base = f(tensor.residual, *others)
-            if call.leaves[0].tag != "Stepwise" or conditions_are_frozen():
+            if call.decomposed[0].tag != "Stepwise" or conditions_are_frozen():
                 return places_beside(name_of(call.func), value, base)
             return stepped(name_of(call.func), value, base, tensor, tensor.value.abs() + tensor.residual.abs())
-        given = stand_in(tensor) if rule is affine and not tensor.whole else None
+        given = stand_in(tensor) if rule is affine and not tensor.reverse else None
         given = tensor.components if given is None else given
         residual, components = rule(f, tensor.value, tensor.residual, given, value, others, **options)
-        return DecomposedTensor(value, residual, components, tensor.labels, tensor.whole)
+        return DecomposedTensor(value, residual, components, tensor.labels, tensor.reverse)
 
     if isinstance(value, torch.Tensor):
         return one(value, f)
@@ -86,14 +86,14 @@ def two_orders(call: Call) -> Any:
     """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
     once, and the two orders are averaged, which is the Shapley value of the two."""
     a, b = call.tensors
-    labels, (c_a, c_b) = align([a, b], None if call.whole else Use.LAW)
+    labels, (c_a, c_b) = align([a, b], None if call.reverse else Use.LAW)
     name = name_of(call.func)
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
         only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
     def share(t: DecomposedTensor, components: Any, first: torch.Tensor, last: torch.Tensor, f: Function) -> Any:
-        with no_graph(call.whole):
+        with no_graph(call.reverse):
             difference, step = (first + last) / 2, change(t.value, t.residual)
         sizes = t.value.abs() + t.residual.abs()
         parts = lead(components, difference.ndim) if isinstance(components, torch.Tensor) else components
@@ -108,7 +108,7 @@ def two_orders(call: Call) -> Any:
     ) -> Any:
         of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: chosen(call(u, b.value)))
         of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: chosen(call(a.value, u)))
-        return pack(value, residual, total([of_a, of_b]), labels, call.whole)
+        return pack(value, residual, total([of_a, of_b]), labels, call.reverse)
 
     if isinstance(value, torch.Tensor):
         return one(value, residual, only_a, only_b, lambda made: made)
@@ -120,7 +120,7 @@ def pointwise_in_all(call: Call) -> Any:
     """Several decomposed arguments, element by element: the mean gradient along the path, one number for each element
     of each argument, in closed form or by quadrature."""
     tensors, func = call.tensors, call.func
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value = call(*[t.value for t in tensors])
         if not isinstance(value, torch.Tensor) or not carries(value.dtype) or tracing() or not _is_elementwise(call):
             return quadrature(call)
@@ -135,7 +135,7 @@ def pointwise_in_all(call: Call) -> Any:
         ]
         means: Sequence[torch.Tensor]
         closed = mean_of(func)
-        if closed is not None and len(tensors) == 2 and call.leaves[0].key == 0 and not value.is_complex():
+        if closed is not None and len(tensors) == 2 and call.decomposed[0].key == 0 and not value.is_complex():
             means = closed(*ends[0], *ends[1], path, fx, fr)
             _look_for_jumps(name_of(func), means, ends, fx, fr)
         else:
@@ -143,7 +143,7 @@ def pointwise_in_all(call: Call) -> Any:
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
             means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
             means = [mean.reshape(value.shape) for mean in means]
-    labels, components = align(tensors, None if call.whole else Use.LAW)
+    labels, components = align(tensors, None if call.reverse else Use.LAW)
     components = [lead(c, value.ndim) if isinstance(c, torch.Tensor) else c for c in components]
     dense = [c.numel() for c in components if isinstance(c, torch.Tensor)]
     if dense:
@@ -153,8 +153,8 @@ def pointwise_in_all(call: Call) -> Any:
     made = combined(components, means, steps, difference).to(value.dtype)
     known = has_finite_sum(difference)
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
-        warn_of_size(name_of(func), [made], components, [value], [residual], call.whole)
-    return pack(value, residual, made, labels, call.whole)
+        warn_of_size(name_of(func), [made], components, [value], [residual], call.reverse)
+    return pack(value, residual, made, labels, call.reverse)
 
 
 def _look_for_jumps(
@@ -174,7 +174,7 @@ def _is_elementwise(call: Call) -> bool:
     """Whether the decomposed arguments are all that has a shape."""
     given = [*call.args, *call.kwargs.values()]
     plain = [arg for arg in given if isinstance(arg, torch.Tensor) and not isinstance(arg, DecomposedTensor)]
-    return all(leaf.place is None for leaf in call.leaves) and not any(arg.ndim for arg in plain)
+    return all(leaf.place is None for leaf in call.decomposed) and not any(arg.ndim for arg in plain)
 
 
 def quadrature(
@@ -191,21 +191,21 @@ def quadrature(
         if instead is not None:
             return instead
     tensors = call.tensors
-    whole = call.whole
-    with no_graph(whole):
+    reverse = call.reverse
+    with no_graph(reverse):
         value = call(*[t.value for t in tensors])
     outputs = value if isinstance(value, (tuple, list)) else (value,)
     kept = [i for i, v in enumerate(outputs) if isinstance(v, torch.Tensor) and carries(v.dtype)]
     if not kept:
         return chosen_by(call)
     try:
-        with no_graph(whole):
-            residual = call(*map(spread, tensors))
+        with no_graph(reverse):
+            residual = call(*map(materialised_residual, tensors))
     except torch.linalg.LinAlgError as error:
         raise torch.linalg.LinAlgError(f"{error} {OF_THE_BASELINE}") from error
     bases = residual if isinstance(residual, (tuple, list)) else (residual,)
     labels, components = align(tensors)
-    path = (call.keeping_constants() if whole and not tracing() else call).of(formula or call.func)
+    path = (call.keeping_constants() if reverse and not tracing() else call).of(formula or call.func)
     halves = not tracing() and is_known_in_single(path.func) and any(is_half(t.value) for t in tensors)
     path = path.widened() if halves else path
 
@@ -221,10 +221,10 @@ def quadrature(
     low: Sequence[torch.Tensor] = [bases[i] for i in kept]
     if halves:  # the nodes, and what completeness is measured by
         values, residuals, components = widened(values), widened(residuals), widened(components)
-        with no_graph(whole):
+        with no_graph(reverse):
             high, low = outputs_of(*values), outputs_of(*residuals)
     try:
-        parts = integrate(name, function, values, residuals, components, high, low, whole)
+        parts = integrate(name, function, values, residuals, components, high, low, reverse)
     except RuntimeError as error:  # NotImplementedError is one
         if "derivative for" not in str(error):
             raise
@@ -234,9 +234,9 @@ def quadrature(
         ) from error
     parts = [part.to(outputs[i].dtype) for part, i in zip(parts, kept, strict=True)]
     if isinstance(value, torch.Tensor):
-        return pack(value, residual, parts[0], labels, whole)
+        return pack(value, residual, parts[0], labels, reverse)
     found = dict(zip(kept, parts, strict=True))
-    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, whole, name)
+    return pack(value, residual, [found.get(i) for i in range(len(outputs))], labels, reverse, name)
 
 
 _MOST_ARGUMENTS = 64  # that a tag on *args reaches
@@ -274,18 +274,18 @@ class TaggedRule(Rule):
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         call = Call(func, self.tags, args, kwargs, self.optional)
-        if not call.leaves:
+        if not call.decomposed:
             return func(*call.args, **call.kwargs)
-        if any(leaf.tensor.discrete for leaf in call.leaves):
+        if any(leaf.tensor.discrete for leaf in call.decomposed):
             return of_numbers(self, self.tags, func, call.args, call.kwargs)
-        tags = {leaf.tag for leaf in call.leaves}
+        tags = {leaf.tag for leaf in call.decomposed}
         if tags == {"Linear"}:
             return linear(call)
         if tags <= {"Linear", "Multilinear"}:
             return multilinear(call)
-        if tags <= {"Pointwise", "Stepwise"} and len(call.leaves) == 1:
+        if tags <= {"Pointwise", "Stepwise"} and len(call.decomposed) == 1:
             return pointwise(call)
-        if tags == {"Stepwise"} and len(call.leaves) == 2:
+        if tags == {"Stepwise"} and len(call.decomposed) == 2:
             return two_orders(call)
         if tags == {"Pointwise"}:
             return pointwise_in_all(call)

@@ -73,8 +73,8 @@ def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> li
     if is_transformed():  # those take no requires_grad_
         with torch.enable_grad():
             pair: tuple[Any, ...] = torch.func.vjp(function, *points)
-            pulled: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))
-        return [g.conj() if g.is_complex() else g for g in pulled]
+            grads: tuple[torch.Tensor, ...] = pair[1](torch.ones_like(pair[0]))
+        return [g.conj() if g.is_complex() else g for g in grads]
     with torch.enable_grad():
         inputs = list(points) if graph else [p.detach().requires_grad_() for p in points]
         for i, p in enumerate(inputs):

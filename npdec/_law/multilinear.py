@@ -13,7 +13,7 @@ from npdec._decomposed.broadcast_residuals import of_the_residuals
 from npdec._decomposed.call import Call
 from npdec._decomposed.components import Use, total
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph
+from npdec._decomposed.reverse_graph import guarded, no_graph, uses_vjp
 from npdec._decomposed.size_warnings import has_finite_sum, is_large, warn_infinite, warn_of_size, watch_factors
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl import _storage, _util
@@ -30,13 +30,13 @@ __all__ = ["linear", "multilinear"]
 def linear(call: Call) -> Any:
     """All decomposed arguments enter linearly: the function itself, on each component."""
     tensors = call.tensors
-    product = call.whole and call.leaves[0].tag == "Multilinear" and not tracing()
+    product = call.reverse and call.decomposed[0].tag == "Multilinear" and not tracing()
     if product and not call.traits & Trait.ELEMENTWISE:
         made = reverse_products.with_constants(call)
         if not isinstance(made, DecomposedTensor):
             _warn_dropped(call, made)
         return made
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value = call(*[t.value for t in tensors])
         if isinstance(value, torch.Tensor) and not carries(value.dtype):
             _warn_dropped(call, value)
@@ -44,8 +44,8 @@ def linear(call: Call) -> Any:
         if isinstance(value, torch.Tensor) and value.dtype is not tensors[0].value.dtype and not tracing():
             value = _storage.of_its_base(value)
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, None if call.whole else Use.LINEAR)
-    alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and is_pulled(True)
+    labels, components = align(tensors, None if call.reverse else Use.LINEAR)
+    alone = product and len(tensors) == 1 and isinstance(value, torch.Tensor) and uses_vjp(True)
     doubtful = alone and (call.has_tensor_factor() or call.has_infinite_factor())
     if doubtful and not has_finite_sum(value):
         if call.has_infinite_factor():
@@ -54,9 +54,9 @@ def linear(call: Call) -> Any:
             multiplier = call.linear_part(torch.ones_like(tensors[0].value))
         return pack(value, residual, guarded(lead(components[0], value.ndim), multiplier), labels, True)
     made = batching.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
-    if not call.whole and len(labels) > 1 and isinstance(value, torch.Tensor) and call.has_large_factor():
-        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
-    return pack(value, residual, made, labels, call.whole)
+    if not call.reverse and len(labels) > 1 and isinstance(value, torch.Tensor) and call.has_large_factor():
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], reverse=False)
+    return pack(value, residual, made, labels, call.reverse)
 
 
 def _warn_dropped(call: Call, value: torch.Tensor) -> None:
@@ -75,14 +75,14 @@ def multilinear(call: Call) -> Any:
     that the integrand is along the path.
     """
     tensors = call.tensors
-    factors = [i for i, leaf in enumerate(call.leaves) if leaf.tag == "Multilinear"]
+    factors = [i for i, leaf in enumerate(call.decomposed) if leaf.tag == "Multilinear"]
     if not factors or len(tensors) == 1:
         return linear(call)
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value = call(*[t.value for t in tensors])
         residual = of_the_residuals(call, value)
-    labels, components = align(tensors, None if call.whole else Use.LAW)
-    if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and is_pulled(call.whole):
+    labels, components = align(tensors, None if call.reverse else Use.LAW)
+    if len(factors) == len(tensors) == 2 and isinstance(value, torch.Tensor) and uses_vjp(call.reverse):
         with no_graph(True):
             points = [_between(t, 0.5) for t in tensors]
         return reverse_products.of_two(call, value, residual, components, points)
@@ -105,11 +105,11 @@ def multilinear(call: Call) -> Any:
     for points, weight in nodes:
         terms += [_scaled(moving(i, points), weight) for i in factors]
     made = total(terms)
-    seen = not (call.whole or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
+    seen = not (call.reverse or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
     if seen and any(is_large(point) for points, _ in nodes for point in points):
-        warn_of_size(name_of(call.func), [made], components, [value], [residual], whole=False)
+        warn_of_size(name_of(call.func), [made], components, [value], [residual], reverse=False)
         watch_factors(call, factors, nodes, value, residual)
-    return pack(value, residual, made, labels, call.whole)
+    return pack(value, residual, made, labels, call.reverse)
 
 
 def _between(t: DecomposedTensor, node: float) -> torch.Tensor:

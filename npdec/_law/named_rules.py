@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import lead, narrowed
-from npdec._decomposed.reverse_graph import guarded, is_pulled, no_graph, pulled, scaled
+from npdec._decomposed.reverse_graph import by_vjp, guarded, no_graph, scaled, uses_vjp
 from npdec._decomposed.settings import Settings, current, settings
 from npdec._decomposed.size_warnings import change, has_finite_sum
 from npdec._law.half_precision import secant_of_halves
@@ -171,7 +171,7 @@ def current_rule(reverse: bool) -> tuple[PointwiseRule, Mapping[str, Any]]:
             "(np.decompose) and read the components of the result"
         )
     found = _rules[name]
-    return affine_in_reverse if found is affine and is_pulled(reverse) else found, options
+    return affine_in_reverse if found is affine and uses_vjp(reverse) else found, options
 
 
 def is_affine(reverse: bool) -> bool:
@@ -237,7 +237,7 @@ def affine_in_reverse(
         difference = change(f_value.detach(), f_residual.detach())
     elif slope.extreme is not None or multiplier.dtype is not f_value.dtype:
         difference = None
-    return f_residual, pulled(f_value, f_residual, components, scaled(multiplier), difference)
+    return f_residual, by_vjp(f_value, f_residual, components, scaled(multiplier), difference)
 
 
 def _stepped(

@@ -39,7 +39,7 @@ _as_subclass = torch.Tensor.as_subclass
 
 def is_ordinary(x: Any) -> bool:
     """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
-    if type(x) is not DecomposedTensor or x.whole or x.windows is not None or len(x.labels) >= size_limits.MANY:
+    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY:
         return False
     value = x.value
     return (
@@ -65,7 +65,7 @@ def made_of(
     made.value, made.components = value, components
     made.labels = like.labels if labels is None else labels
     made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
-    made.whole = made.discrete = False
+    made.reverse = made.discrete = False
     made.origin = None
     return made
 

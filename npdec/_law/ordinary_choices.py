@@ -132,8 +132,8 @@ def _is_condition(x: DecomposedTensor, like: DecomposedTensor) -> bool:
     """Whether a decomposed condition has a few dense components, of the branches' dtype."""
     return (
         x.value.dtype is torch.bool
-        and not x.whole
-        and x.windows is None
+        and not x.reverse
+        and x.kept is None
         and len(x.labels) < size_limits.MANY
         and x.components.dtype is like.value.dtype
         and x.value.shape == like.value.shape

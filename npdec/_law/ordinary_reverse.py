@@ -10,7 +10,7 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.secant import ordinary_slope
 
@@ -23,7 +23,7 @@ _as_subclass = torch.Tensor.as_subclass
 def is_ordinary(x: Any) -> bool:
     """Whether a tensor is one in reverse mode, of real numbers in single or double precision, while graphs are made of
     what is computed and nothing looks closely."""
-    if type(x) is not DecomposedTensor or not x.whole or x.windows is not None or x.origin is not None:
+    if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None or x.origin is not None:
         return False
     value = x.value
     return (
@@ -32,7 +32,7 @@ def is_ordinary(x: Any) -> bool:
         and not (value.is_meta or value.requires_grad or x.residual.requires_grad)
         and x.components.dtype is value.dtype
         and torch.is_grad_enabled()
-        and is_pulled(True)
+        and uses_vjp(True)
     )
 
 
@@ -40,7 +40,7 @@ def _made_of(value: torch.Tensor, residual: torch.Tensor, component: torch.Tenso
     """The decomposed tensor of parts that fit together."""
     made: Any = _as_subclass(value, DecomposedTensor)
     made.value, made.residual, made.components, made.labels = value, residual, component, like.labels
-    made.whole, made.discrete, made.origin = True, False, None
+    made.reverse, made.discrete, made.origin = True, False, None
     return made
 
 
@@ -51,7 +51,7 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     with no_graph(True):
         value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
         residual = func(row, weight, bias).expand(value.shape)
-    made = pulled(value, residual, x.components, torch.matmul, held=(weight.detach(),))
+    made = by_vjp(value, residual, x.components, torch.matmul, held=(weight.detach(),))
     return _made_of(value, residual, made, x)
 
 
@@ -73,4 +73,4 @@ def pointwise(slope: Function | None, traits: int, func: Function, x: Decomposed
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
-    return _made_of(fx, fr, pulled(fx, fr, x.components, multiplier.mul, difference), x)
+    return _made_of(fx, fr, by_vjp(fx, fr, x.components, multiplier.mul, difference), x)

@@ -34,7 +34,7 @@ class PointwiseCall(Known):
     """A call as a function of its one decomposed argument, and of the other tensors among its arguments."""
 
     def __init__(self, call: Call) -> None:
-        leaf = call.leaves[0]
+        leaf = call.decomposed[0]
         self.function = call.func
         self.args, self.kwargs = list(call.args), dict(call.kwargs)
         self.key = leaf.key

@@ -45,7 +45,7 @@ class OwnDerivative(Protocol):
         self, function: Function, points: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor], batched: bool
     ) -> list[torch.Tensor]: ...
 
-    def pull(
+    def vjp(
         self, function: Function, points: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]: ...
 
@@ -97,10 +97,10 @@ def _jvp(function: Function, points: tuple[torch.Tensor, ...], tangents: tuple[t
             made: tuple[Any, ...] = torch.func.jvp(function, points, tangents)
             return made[1]
         except NotImplementedError:  # no forward-mode formula: differentiate the transposed product, which is linear
-            pulled: tuple[Any, ...] = torch.func.vjp(function, *points)
-            outputs, vjp = pulled
-            pulled = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
-            return pulled[1](tangents)[0]
+            found: tuple[Any, ...] = torch.func.vjp(function, *points)
+            outputs, vjp = found
+            found = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
+            return found[1](tangents)[0]
 
 
 @constant_when_traced
@@ -239,13 +239,13 @@ class _Path(torch.autograd.Function):
         function, nodes, start, step = ctx.path
         total: list[torch.Tensor] = []
         for node, weight in nodes:
-            points, pulled = _at(start, step, node), tuple(g.squeeze(0) * weight for g in grads)
+            points, cotangents = _at(start, step, node), tuple(g.squeeze(0) * weight for g in grads)
             if function.own is not None:
-                found = function.own.pull(function.call, points, pulled)
+                found = function.own.vjp(function.call, points, cotangents)
             else:
                 made: tuple[Any, ...] = torch.func.vjp(function.call, *points)
                 with torch.enable_grad():
-                    found = made[1](pulled)
+                    found = made[1](cotangents)
             total = list(found) if not total else [s + f for s, f in zip(total, found, strict=True)]
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 

@@ -14,7 +14,7 @@ import torch
 from npdec._decomposed.broadcast_residuals import of_the_residuals
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.reverse_graph import carried, graft, is_pulled, no_graph, pulled, scaled, stand_in
+from npdec._decomposed.reverse_graph import by_vjp, carried, graft, no_graph, scaled, stand_in, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor, carries
 
 __all__ = ["of_two", "with_constants"]
@@ -28,14 +28,14 @@ def with_constants(call: Call) -> torch.Tensor:
         call = call.keeping_constants()
     tensors = call.tensors
     first = tensors[0]
-    found = _by_matrix(call) if is_pulled(True) else None
+    found = _by_matrix(call) if uses_vjp(True) else None
     if found is not None:
-        pull, held = found
+        vjp, held = found
         with no_graph(True):
             value = call(first.value)
             residual = of_the_residuals(call, value)
         if value.dtype is first.components.dtype:
-            made = pulled(value, residual, first.components, pull, held=held)
+            made = by_vjp(value, residual, first.components, vjp, held=held)
             return DecomposedTensor(value, residual, made, first.labels, True)
     carrier: torch.Tensor = call(*[stand_in(t.value.detach(), t.components) for t in tensors])
     if not carries(carrier.dtype):
@@ -55,16 +55,16 @@ def of_two(
 ) -> DecomposedTensor:
     """A product of two decomposed tensors, whose midpoints are `points`."""
     labels = call.tensors[0].labels
-    pull = _by_each(call, *points)
-    if pull is not None:
-        return DecomposedTensor(value, residual, pulled(value, residual, components, pull), labels, True)
+    vjp = _by_each(call, *points)
+    if vjp is not None:
+        return DecomposedTensor(value, residual, by_vjp(value, residual, components, vjp), labels, True)
     carrier = call(*[carried(point, c) for point, c in zip(points, components, strict=True)])
     return DecomposedTensor(value, residual, graft(value, residual, carrier).unsqueeze(0), labels, True)
 
 
 def _by_each(call: Call, a: torch.Tensor, b: torch.Tensor) -> Pull | None:
     """The gradients (1, *shape) by two factors; None for a product of another kind."""
-    if len(call.args) > 2 or call.kwargs or any(leaf.place is not None for leaf in call.leaves):
+    if len(call.args) > 2 or call.kwargs or any(leaf.place is not None for leaf in call.decomposed):
         return None
     if a.dtype is not b.dtype or a.is_complex() or a.ndim != b.ndim:
         return None
@@ -80,12 +80,12 @@ def _by_matrix(call: Call) -> tuple[Pull, Sequence[torch.Tensor]] | None:
     """The gradient (1, *shape) by the one factor of a product with a matrix, and the tensors that it takes beside that
     of the product; None for a product of another kind."""
     # Where the factor stands whose last axis meets a constant matrix, which is the argument after it.
-    leaf, place = call.leaves[0], 0 if call.traits & Trait.LAYER else 1
+    leaf, place = call.decomposed[0], 0 if call.traits & Trait.LAYER else 1
     if (
         not call.traits & (Trait.LAYER | Trait.ADDMM)
         or leaf.key != place
         or leaf.place is not None
-        or len(call.leaves) > 1
+        or len(call.decomposed) > 1
     ):
         return None
     if len(call.args) < place + 2 or call.kwargs:

@@ -1,6 +1,6 @@
 """Calls whose arguments have so many components that those of the result may be too large to be made.
 
-Their rule is tried first: many know windows and entries. A rule that asks for large components is stopped, and called
+Their rule is tried first: many know blocks and entries. A rule that asks for large components is stopped, and called
 again in reverse mode, with the sum of the components of each argument in place of these. Nothing but the graph of it is
 kept, until somebody reads the contributions to an element (`npdec._decomposed.vjp_components`).
 """
@@ -15,10 +15,10 @@ import torch
 from npdec._decomposed.components import Source, Use
 from npdec._decomposed.pieces import in_pieces
 from npdec._decomposed.reverse_graph import derived_twice
-from npdec._decomposed.reverse_stand_ins import as_whole, may_be_pulled
+from npdec._decomposed.reverse_stand_ins import in_reverse, may_use_vjp
 from npdec._decomposed.size_limits import TooLarge, has_many, in_rule, is_large
 from npdec._decomposed.tensor import DecomposedTensor, Labels, union
-from npdec._decomposed.vjp_components import Pulled
+from npdec._decomposed.vjp_components import FromVJP
 from npdec._law.named_rules import is_linear
 from npdec._torch.tracing import name_of, tracing
 
@@ -42,9 +42,9 @@ def has_many_components(args: Sequence[Any]) -> bool:
 def answer(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The rule's answer to a call of which an argument has many components."""
     leaves = list(_leaves((*args, *kwargs.values())))
-    if not is_linear() or _is_inplace(func, kwargs) or not all(map(may_be_pulled, leaves)):
+    if not is_linear() or _is_inplace(func, kwargs) or not all(map(may_use_vjp, leaves)):
         return _named(rule, func, args, kwargs)
-    if not any(_are_found_backwards(leaf) and is_large(leaf.windows.shape) for leaf in leaves):
+    if not any(_are_found_backwards(leaf) and is_large(leaf.kept.shape) for leaf in leaves):
         drawn = torch.get_rng_state()
         token = in_rule.set(True)
         try:
@@ -59,7 +59,7 @@ def answer(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -
 
 def _are_found_backwards(tensor: DecomposedTensor) -> bool:
     """Whether no rule computes with what stands for the components."""
-    return tensor.windows is not None and not tensor.windows.uses & (Use.LAW | Use.LINEAR)
+    return tensor.kept is not None and not tensor.kept.uses & (Use.LAW | Use.LINEAR)
 
 
 def _named(rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -92,7 +92,7 @@ def _in_reverse(
     made: dict[int, tuple[DecomposedTensor, list[Source]]] = {}
     for leaf in leaves:
         if id(leaf) not in made:
-            made[id(leaf)] = as_whole(leaf, labels)
+            made[id(leaf)] = in_reverse(leaf, labels)
     sources = {id(source.sum): source for _, its in made.values() for source in its}
 
     def replaced(arg: Any) -> Any:
@@ -117,7 +117,7 @@ def _restored(result: Any, sources: Sequence[Source], labels: Labels) -> Any:
     """What a rule has made in reverse mode, with components that are found when they are read."""
     if type(result) is DecomposedTensor:
         total = result.components.squeeze(0)
-        return DecomposedTensor(result.value, result.residual, Pulled(total, sources, len(labels)), labels)
+        return DecomposedTensor(result.value, result.residual, FromVJP(total, sources, len(labels)), labels)
     if isinstance(result, (tuple, list)):
         items = [_restored(item, sources, labels) for item in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)

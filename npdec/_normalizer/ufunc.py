@@ -249,7 +249,7 @@ def _parts(given: Any) -> Iterator[torch.Tensor]:
     values."""
     for one in given if isinstance(given, tuple) else (given,):
         if type(one._t) is DecomposedTensor:
-            yield from (one._t.residual, one._t.value if one._t.whole else one._t.components)
+            yield from (one._t.residual, one._t.value if one._t.reverse else one._t.components)
 
 
 def _common_device(operands: tuple[Any, ...]) -> torch.device | None:

@@ -118,7 +118,7 @@ def _quantile(
         x = torch.as_tensor(x)
     if isinstance(q, DecomposedTensor):
         raise NotImplementedError(f"{func.__name__}: contributions do not pass through q: compute it from .value")
-    with no_graph(isinstance(x, DecomposedTensor) and x.whole):
+    with no_graph(isinstance(x, DecomposedTensor) and x.reverse):
         value = func(value_of(x), q, dim, keepdim, interpolation=interpolation)
     row = x.reshape(-1) if dim is None or not x.ndim else x.movedim(dim, -1)
     ordered = torch.sort(row, -1).values

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import lead
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl._util import working_dtype
@@ -52,29 +52,29 @@ def _attention(
         frozen = settings("scaled_dot_product_attention").frozen_attention
         return dropped if numbers is None or frozen else with_numbers(*numbers, dropped)
     parts = [t for t in given if isinstance(t, DecomposedTensor)]
-    whole = parts[0].whole
+    reverse = parts[0].reverse
     labels, aligned = align(parts)
     rest = iter(aligned)
     components = [next(rest) if isinstance(t, DecomposedTensor) else None for t in given]
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in given]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in given]
     frozen = settings("scaled_dot_product_attention").frozen_attention
-    with no_graph(whole):
+    with no_graph(reverse):
         found = func(*values, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         residual = None if frozen else func(*residuals, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if not found.numel() or not labels:
         nothing = found.new_zeros((len(labels), *found.shape))
-        return DecomposedTensor(found, found.clone() if residual is None else residual, nothing, labels, whole)
-    step = _Attention(values, residuals, components, is_causal, scale, enable_gqa, whole, frozen)
-    if residual is not None and is_pulled(whole) and all(part.dtype is found.dtype for part in parts):
+        return DecomposedTensor(found, found.clone() if residual is None else residual, nothing, labels, reverse)
+    step = _Attention(values, residuals, components, is_causal, scale, enable_gqa, reverse, frozen)
+    if residual is not None and uses_vjp(reverse) and all(part.dtype is found.dtype for part in parts):
         carriers = [c for c in components if c is not None]
-        return DecomposedTensor(found, residual, pulled(found, residual, carriers, step.pull), labels, True)
+        return DecomposedTensor(found, residual, by_vjp(found, residual, carriers, step.vjp), labels, True)
     if residual is None:
         residual = step.frozen_residual().to(found.dtype)
     made = step.contributions(len(labels))
     if made is None:  # weights that are held, and values without contributions
         made = found.new_zeros((len(labels), *found.shape))
-    return DecomposedTensor(found, residual, made.to(found.dtype).reshape(-1, *found.shape), labels, whole)
+    return DecomposedTensor(found, residual, made.to(found.dtype).reshape(-1, *found.shape), labels, reverse)
 
 
 class _Attention:
@@ -88,7 +88,7 @@ class _Attention:
         is_causal: bool,
         scale: float,
         gqa: bool,
-        whole: bool,
+        reverse: bool,
         frozen: bool,
     ) -> None:
         dtype = working_dtype(values[0].dtype)
@@ -101,7 +101,7 @@ class _Attention:
         kept = [None if frozen and i != 2 else c for i, c in enumerate(components)]
         self.components: list[torch.Tensor | None] = kept
         self.wide = wide
-        with no_graph(whole):
+        with no_graph(reverse):
             x, r = [[wide(t, i) for i, t in enumerate(ends[:3])] for ends in (values, residuals)]
             ends = [_scores(q * scale, k, mask, is_causal) for (q, k, _), mask in ((x, values[3]), (r, residuals[3]))]
             batch = torch.broadcast_shapes(ends[0].shape[:-2], x[2].shape[:-2])
@@ -116,7 +116,7 @@ class _Attention:
                 self.weights = at_value / 2 + _weights(ends[1], masked) / 2
             q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
             # A copy of values that are no mean: they may be written to before gradients go back.
-            self.q, self.k, self.v = q * scale, k * scale, v.clone() if whole and components[2] is None else v
+            self.q, self.k, self.v = q * scale, k * scale, v.clone() if reverse and components[2] is None else v
             count = next(len(c) for c in components if c is not None)
             rows = [s.expand(self.shape).reshape(-1, self.shape[-1]) for s in ends]
             self.path = SoftPath("scaled_dot_product_attention", rows[0], rows[1], count, empty_is_zero=masked)
@@ -134,7 +134,7 @@ class _Attention:
         starts = range(0, count, step)
         return torch.cat([self._of([None if c is None else c[i : i + step] for c in self.components]) for i in starts])
 
-    def pull(self, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def vjp(self, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Gradients (1, *B, L, E) of the contributions, to those of the components that there are."""
         cq, ck, cv, mask = self.components
         made: list[torch.Tensor] = []

@@ -53,9 +53,9 @@ def rule_of(cls: type[torch.autograd.Function]) -> Answer:
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         call = Call(apply, None, args, kwargs)
-        if call.leaves and not transforms:
+        if call.decomposed and not transforms:
             _refuse_graphs(cls.__name__)
-        return law.quadrature(call, own=own) if call.leaves else apply(*call.args, **call.kwargs)
+        return law.quadrature(call, own=own) if call.decomposed else apply(*call.args, **call.kwargs)
 
     return Answer(rule)
 
@@ -74,11 +74,11 @@ def operator_rule(operator: Any) -> Answer:
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         made = Call(call, None, args, kwargs)
-        if made.leaves:
+        if made.decomposed:
             _refuse_graphs(call.__name__)
             if not _has_derivative(operator):
                 return chosen_by(made, functools.partial(_refuse_numbers, call.__name__))
-        return law.quadrature(made, own=own) if made.leaves else call(*made.args, **made.kwargs)
+        return law.quadrature(made, own=own) if made.decomposed else call(*made.args, **made.kwargs)
 
     return Answer(rule)
 
@@ -136,7 +136,7 @@ class Derivative:
             rows = [self._dual(function, points, row) for row in zip(*tangents, strict=True)]
         return [torch.stack(parts) for parts in zip(*rows, strict=True)]
 
-    def pull(self, function: Function, points: Tensors, grads: Tensors) -> list[torch.Tensor]:
+    def vjp(self, function: Function, points: Tensors, grads: Tensors) -> list[torch.Tensor]:
         """The gradients with respect to the points, of the outputs weighted by `grads`."""
         with torch.enable_grad():
             graph = wants_graph()

@@ -64,7 +64,7 @@ def same_draws(
     call = Call(func, None, args, kwargs)
     source = kwargs.get("generator") or torch.default_generator
     state = source.get_state()
-    with no_graph(call.whole):
+    with no_graph(call.reverse):
         value = call(*[t.value for t in call.tensors])
         source.set_state(state)
         residual = call(*[t.residual for t in call.tensors])

@@ -53,7 +53,7 @@ def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     if memory_format is None or not isinstance(made, DecomposedTensor):
         return made
     value = func(x.value, *given, **named, memory_format=memory_format)
-    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
+    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.reverse)
 
 
 _LINEAR = law.TaggedRule.of("Linear")

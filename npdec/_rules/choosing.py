@@ -43,7 +43,7 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
     """torch.where of a condition, which is decomposed or not, and two tensors or numbers."""
     if not isinstance(condition, DecomposedTensor) or conditions_are_frozen():
         return _LINEAR(torch.where, (value_of(condition), a, b), {})
-    with no_graph(condition.whole):
+    with no_graph(condition.reverse):
         value = torch.where(condition.value, value_of(a), value_of(b))
         residual = torch.where(condition.residual, residual_of(a), residual_of(b))
         dtype = value.dtype if carries(value.dtype) else handed_on(condition).dtype
@@ -61,12 +61,12 @@ def chosen_by(condition: Any, a: Any, b: Any) -> Any:
         ]
     parts = [condition, a, b]
     moving = [(part, weight) for part, weight in zip(parts, weights, strict=True) if isinstance(part, DecomposedTensor)]
-    labels, given = align([part for part, _ in moving], None if condition.whole else Use.LAW)
+    labels, given = align([part for part, _ in moving], None if condition.reverse else Use.LAW)
     terms = [_times(part, c, weight, value, dtype) for (part, weight), c in zip(moving, given, strict=True)]
     made = total(terms)
     if isinstance(made, torch.Tensor) and made.shape[1:] != value.shape:
         made = made.expand(len(made), *value.shape)
-    return DecomposedTensor(value, residual, made, labels, condition.whole)
+    return DecomposedTensor(value, residual, made, labels, condition.reverse)
 
 
 def _ends(x: Any, like: torch.Tensor, dtype: torch.dtype) -> list[torch.Tensor]:
@@ -97,7 +97,7 @@ def _times(
     components = lead(components, value.ndim)
     check((len(components), *value.shape), components.numel())
     components = components if components.is_complex() or not dtype.is_complex else components.to(dtype)
-    if part.whole and not (tracing() or is_transformed()):
+    if part.reverse and not (tracing() or is_transformed()):
         return guarded(components, weight).to(dtype)
     return torch.where(weight == 0, 0, components * weight).to(dtype)
 

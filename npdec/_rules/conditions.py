@@ -120,7 +120,7 @@ def _not(func: Function, x: Any) -> Any:
         if not isinstance(x, DecomposedTensor):
             return ~x
     one = 1 if x.dtype is torch.bool else -1
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, residual = ~x.value, ~x.residual
     return with_numbers(value, residual, one - as_numbers(x))
 
@@ -128,7 +128,7 @@ def _not(func: Function, x: Any) -> Any:
 def _fold(everything: bool) -> Function:
     def folded(func: Function, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         """all, any: the product of the conditions (of their complements), which is multilinear in them."""
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             value, residual = func(x.value, dim, keepdim), func(x.residual, dim, keepdim)
         x = truth(x)
         if not isinstance(x, DecomposedTensor):
@@ -138,7 +138,7 @@ def _fold(everything: bool) -> Function:
         if not x.ndim or not axes:
             return with_numbers(value, residual, as_numbers(x).reshape(value.shape))
         numbers = as_numbers(x if everything else ~x)
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             weights = _weights_of_product(numbers.value, numbers.residual, axes)
         return with_numbers(value, residual, torch.sum(as_numbers(x) * weights, axes, keepdim))
 
@@ -172,7 +172,7 @@ def _count(func: Function, x: Any, dim: Any = None) -> Any:
 
 @rule("signbit", traits=Trait.ELEMENTWISE, discrete=True)
 def _signbit(func: Function, x: Any) -> Any:
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, residual = func(x.value), func(x.residual)
     return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
 
@@ -226,7 +226,7 @@ def _counted(func: Function, index: Any, weights: Any, size: int) -> Any:
     """How many, or what weights, are in each bin: each element is in two at the most, that of its value and that of its
     residual. What moves it from one to the other takes it from there, with the weight that it has halfway."""
     plain = value_of(weights), residual_of(weights)
-    with no_graph(index.whole):
+    with no_graph(index.reverse):
         value, residual = func(index.value, plain[0], size), func(index.residual, plain[1], size)
     apart = index.value != index.residual
     places, dtype = index.value + index.residual, value.dtype if carries(value.dtype) else None

@@ -121,7 +121,7 @@ def _call_method(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 def _by_quadrature(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     call = Call(func, None, args, kwargs)
-    return law.quadrature(call) if call.leaves else func(*call.args, **call.kwargs)
+    return law.quadrature(call) if call.decomposed else func(*call.args, **call.kwargs)
 
 
 BY_QUADRATURE = Answer(_by_quadrature)

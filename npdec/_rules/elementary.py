@@ -45,20 +45,20 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
         if not tracing() and not mapped() and _is_small(y):
             if bool((y == 0).any()) if isinstance(y, torch.Tensor) else y == 0:
                 return _without_still(x, y, made)
-            elif not made.whole and len(made.labels) > 1:
-                warn_of_size("divide", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], whole=False)
+            elif not made.reverse and len(made.labels) > 1:
+                warn_of_size("divide", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], reverse=False)
         return made
     inverse = cast(DecomposedTensor, torch.reciprocal(y))
     product = cast(DecomposedTensor, torch.mul(x, inverse))
     # The value is the quotient itself, not the product with a rounded reciprocal.
     x_value = x.value if isinstance(x, DecomposedTensor) else x
     x_residual = x.residual if isinstance(x, DecomposedTensor) else x
-    with no_graph(product.whole):
+    with no_graph(product.reverse):
         value, residual = torch.div(x_value, y.value), torch.div(x_residual, y.residual)
         # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = handed_on(product) if safe else _parted(x, inverse, product)
-    return DecomposedTensor(value, residual, components, product.labels, product.whole)
+    return DecomposedTensor(value, residual, components, product.labels, product.reverse)
 
 
 def _is_small(divisor: Any) -> bool:
@@ -73,7 +73,7 @@ def _is_small(divisor: Any) -> bool:
 
 def _without_still(x: DecomposedTensor, y: Any, made: DecomposedTensor) -> DecomposedTensor:
     """x / y, of which nothing comes of what does not move, though it be divided by zero."""
-    given: Any = None if x.whole else stand_in(x)
+    given: Any = None if x.reverse else stand_in(x)
     if given is None:
         components: Any = torch.where(lead(x.components, made.value.ndim) == 0, 0, made.components)
         finite = bool(torch.isfinite(components).all())
@@ -83,17 +83,17 @@ def _without_still(x: DecomposedTensor, y: Any, made: DecomposedTensor) -> Decom
         finite = bool(torch.isfinite(components.sum().sum()))
     if not finite:
         warn_infinite("divide", made.value, made.residual)
-    return DecomposedTensor(made.value, made.residual, components, made.labels, made.whole)
+    return DecomposedTensor(made.value, made.residual, components, made.labels, made.reverse)
 
 
 def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> Any:
     """The components of x · (1 / y), each zero where those of x and of 1 / y are."""
-    with no_graph(product.whole):
+    with no_graph(product.reverse):
         half_y = (x.value + x.residual) / 2 if isinstance(x, DecomposedTensor) else x
         halves = ((x, (inverse.value + inverse.residual) / 2), (inverse, half_y))
     parts = [(part, half) for part, half in halves if isinstance(part, DecomposedTensor)]
     ndim = product.value.ndim
-    _, components = align([part for part, _ in parts], None if product.whole else Use.LAW)
+    _, components = align([part for part, _ in parts], None if product.reverse else Use.LAW)
     terms: list[Any] = []
     for c, (_, half) in zip(components, parts, strict=True):
         if not isinstance(c, torch.Tensor):
@@ -102,7 +102,7 @@ def _parted(x: Any, inverse: DecomposedTensor, product: DecomposedTensor) -> Any
         else:
             moved = lead(c, ndim)
             check((len(moved), *product.value.shape), moved.numel())
-            made = _apart(moved, half) if product.whole else torch.where(moved == 0, 0, moved * half)
+            made = _apart(moved, half) if product.reverse else torch.where(moved == 0, 0, moved * half)
             terms.append(made.expand(len(made), *product.value.shape))
     return total(terms)
 
@@ -117,8 +117,8 @@ def routed(values: DecomposedTensor, dim: int, sign: int, value: torch.Tensor, k
     base = r.amax(dim, keepdim) if sign > 0 else r.amin(dim, keepdim)
     fractions = leading_fractions(x, r, dim % x.ndim) if sign > 0 else leading_fractions(-x, -r, dim % x.ndim)
     components = weighted(values, fractions, [dim], keepdim)
-    made = DecomposedTensor(value, base, components, values.labels, values.whole)
-    looked_at = isinstance(components, torch.Tensor) and not (values.whole or tracing() or mapped())
+    made = DecomposedTensor(value, base, components, values.labels, values.reverse)
+    looked_at = isinstance(components, torch.Tensor) and not (values.reverse or tracing() or mapped())
     if looked_at and not has_finite_sum(components):
         _leave_out(made, values, fractions, dim, sign, keepdim)
     return made
@@ -193,7 +193,7 @@ def _pairwise(sign: int) -> Function:
 
 
 def _whole(*tensors: Any) -> bool:
-    return any(isinstance(t, DecomposedTensor) and t.whole for t in tensors)
+    return any(isinstance(t, DecomposedTensor) and t.reverse for t in tensors)
 
 
 def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
@@ -272,7 +272,7 @@ def _ordered(func: Function, x: Any, dim: int, call: Callable[[torch.Tensor], An
     keepdim = made.values.ndim == x.value.ndim
     index = made.indices if keepdim else made.indices.unsqueeze(dim)
     axis = dim % x.value.ndim
-    if x.whole:  # by itself, autograd would keep the components, which may be written to: in place, say
+    if x.reverse:  # by itself, autograd would keep the components, which may be written to: in place, say
         residual = torch.gather(x.residual, axis, index)
         components = torch.gather(read_only(x.components), axis + 1, index.unsqueeze(0))
         moved: Any = DecomposedTensor(residual, residual, components, x.labels, True)
@@ -283,16 +283,16 @@ def _ordered(func: Function, x: Any, dim: int, call: Callable[[torch.Tensor], An
     if base is not None:
         compare_choices(name, moved.residual, base.values)
         indices = places_beside(name, indices, base.indices)
-    return type(made)((DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.whole), indices))
+    return type(made)((DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.reverse), indices))
 
 
 @rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED)
 def _detach(func: Function, x: Any) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
-    components = x.components if x.whole or wants_graph() else handed_on(x)
-    if not x.whole and not wants_graph() and getattr(components, "requires_grad", False):
+    components = x.components if x.reverse or wants_graph() else handed_on(x)
+    if not x.reverse and not wants_graph() and getattr(components, "requires_grad", False):
         components = x.components.detach()
-    return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.whole)
+    return DecomposedTensor(x.value.detach(), x.residual.detach(), components, x.labels, x.reverse)
 
 
 _SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
@@ -316,9 +316,9 @@ def _scatter(
             raise NotImplementedError("scatter: contributions do not pass through src with reduce='multiply'")
         factor = torch.scatter_reduce(torch.ones_like(x.value), dim, index, src, "prod")
         components = cast(DecomposedTensor, torch.mul(x, factor)).components
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             found, residual = (func(t, dim, index, given, reduce=reduce) for t in (x.value, x.residual))
-        return DecomposedTensor(found, residual, components, x.labels, x.whole)
+        return DecomposedTensor(found, residual, components, x.labels, x.reverse)
     return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
 
@@ -347,13 +347,13 @@ def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():
         return _MAGNITUDE(func, (x,), {})
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, base = func(x.value), func(x.residual)
         start, step = (torch.view_as_real(t.resolve_conj()) for t in (x.residual, x.value - x.residual))
         mean = mean_direction(start, step)
     parts = torch.view_as_real(x.components.resolve_conj()).unbind(-1)
     components = combined(parts, mean.unbind(-1), step.unbind(-1), value - base)
-    return DecomposedTensor(value, base, components, x.labels, x.whole)
+    return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
 rule("amax")(_extremum_along(1))

@@ -181,7 +181,7 @@ def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
 
 def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> tuple[Any, Any]:
     """What the function makes of the value and of the residual."""
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         found = func(x.value, *args, **kwargs)
         try:
             return found, func(x.residual.detach(), *args, **kwargs)
@@ -193,10 +193,10 @@ def _tuple_of(found: Any) -> tuple[torch.Tensor, ...]:
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
 
-def _kept(found: Any, whole: bool) -> list[torch.Tensor]:
+def _kept(found: Any, reverse: bool) -> list[torch.Tensor]:
     """The results by which signs and orders are chosen: in reverse mode copies, for gradients come back along the path
     when the results may have been written to."""
-    return [out.detach().clone() if whole else out.detach() for out in _tuple_of(found)]
+    return [out.detach().clone() if reverse else out.detach() for out in _tuple_of(found)]
 
 
 def _compare(name: str, signs: Function, base: Any, like: Sequence[torch.Tensor]) -> None:
@@ -236,7 +236,7 @@ def _with_signs(signs: Function, inner: Function) -> Function:
                 func = _away_from_equal(func, *_ends(func, x, options, named))
             return inner(func, x, *options, **named)
         found, base = _ends(func, x, options, named)
-        like = _kept(found, x.whole)
+        like = _kept(found, x.reverse)
         _compare(name_of(func), signs, base, like)
         func = _away_from_equal(func, found, base)
         made = inner(_aligned(func, signs, like), x, *options, **named)
@@ -263,14 +263,14 @@ def _svd(func: Function, x: Any, full_matrices: bool = True, *, driver: str | No
     if not full_matrices or x.value.is_complex() or tracing() or x.shape[-2] == x.shape[-1]:
         return _svd_reduced(func, x, full_matrices, **named)
     value, base = _ends(func, x, (), named)
-    like, small = _kept(value, x.whole), _away_from_equal(func, value, base)
+    like, small = _kept(value, x.reverse), _away_from_equal(func, value, base)
     _compare(name_of(func), lambda made, like: _svd_signs(_thin(made), like), base, like)
     thin = _aligned(lambda a: small(a, full_matrices=False), _svd_signs, like)
     thin.__name__ = func.__name__
     made = _by_quadrature(thin, x)
     return type(value)(
         [
-            DecomposedTensor(v, part.residual, part.components, part.labels, part.whole)
+            DecomposedTensor(v, part.residual, part.components, part.labels, part.reverse)
             for v, part in zip(value, made, strict=True)
         ]
     )
@@ -281,11 +281,11 @@ def _qr(func: Function, x: Any, mode: str = "reduced") -> Any:
     """qr: of the columns that complete a basis torch has no derivative, and the reflections have; nor has it any of R
     alone."""
     if mode == "r":
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             value = func(x.value, mode)
         upper = _qr_reduced(func, x, "reduced")[1]
         return type(value)(
-            (value[0], DecomposedTensor(value[1], upper.residual, upper.components, upper.labels, upper.whole))
+            (value[0], DecomposedTensor(value[1], upper.residual, upper.components, upper.labels, upper.reverse))
         )
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
         return law.quadrature(Call(func, None, (x, mode), {}), lambda a, mode: _reflections(a))

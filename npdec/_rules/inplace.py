@@ -15,7 +15,7 @@ from npdec._decomposed.axes import lead
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.overwriting import are_distinct, put
 from npdec._decomposed.registry import Answer
-from npdec._decomposed.shared_storage import due, ready
+from npdec._decomposed.shared_storage import due, make_writable
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
@@ -54,7 +54,7 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any], in
     args = list(args) if args else [kwargs["input"]]
     kwargs = {key: item for key, item in kwargs.items() if key != "input"}
     target = args[0]
-    if any(isinstance(arg, DecomposedTensor) and arg.whole for arg in args):
+    if any(isinstance(arg, DecomposedTensor) and arg.reverse for arg in args):
         args[0] = target.clone()  # backward will want what is overwritten
     result = function(*args, **kwargs)
     _check_cast(result, target)
@@ -71,7 +71,7 @@ def _rounded_in_place(
     value = laid_out_alike(_value(target).detach())
     with torch.no_grad():
         function(value, *map(_value_of_any, args), **{key: _value_of_any(item) for key, item in kwargs.items()})
-    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.whole)
+    return DecomposedTensor(value, made.residual, handed_on(made), made.labels, made.reverse)
 
 
 def _value_of_any(arg: Any) -> Any:
@@ -171,7 +171,7 @@ def _steps(
     if its is None and not isinstance(target, DecomposedTensor):
         return [writing(target, source)], target
     plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
-    held = ready(target, its, _plain_over(target, args) if plain else ())
+    held = make_writable(target, its, _plain_over(target, args) if plain else ())
     steps: list[Step]
     shared = None if tracing() or held.views is None else held.views.shared
     if shared is not None:

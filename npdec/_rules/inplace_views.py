@@ -45,15 +45,14 @@ def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> Deco
             f"torch.func transforms: use {name[:-1]}, which gives a view"
         )
     for member in [] if target.views is None else target.views.living():
-        if member.windows is not None and member.windows.source is target:
-            member.windows = _of_its_own(member)
+        if member.kept is not None and member.kept.source is target:
+            member.kept = _of_its_own(member)
     if has_many(len(view.labels)) and "components" not in vars(view):
         its = handed_on(view)
-        held: dict[str, Any] = {"components": its} if isinstance(its, torch.Tensor) else {"windows": its}
+        held: dict[str, Any] = {"components": its} if isinstance(its, torch.Tensor) else {"kept": its}
     else:
-        components, windows = view.components, view.windows
-        kept = windows if windows is not None and windows.source is None else None
-        held = {"components": components, "windows": kept}
+        components, kept = view.components, view.kept
+        held = {"components": components, "kept": None if kept is None or kept.source is not None else kept}
     parts = {
         "value": view.value,
         "residual": view.residual,
@@ -73,7 +72,7 @@ def _of_its_own(member: DecomposedTensor) -> Any:
     if has_many(len(member.labels)):
         return handed_on(member)
     member.components  # noqa: B018
-    return member.windows
+    return member.kept
 
 
 # -- views by steps ----------------------------------------------------------------------------------------------------
@@ -98,8 +97,8 @@ def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
 
 def _many(tensor: DecomposedTensor) -> Components | None:
     """What stands for the tensor's components, if those are too many to be made."""
-    its, kept = tensor.value, tensor.windows
-    if "components" in vars(tensor) or not is_unmade(its, tensor.labels, tensor.whole):
+    its, kept = tensor.value, tensor.kept
+    if "components" in vars(tensor) or not is_unmade(its, tensor.labels, tensor.reverse):
         return None
     return None if kept is None or kept.tensors() is None else kept
 
@@ -118,7 +117,7 @@ def restrided(
         residual.as_strided(size, steps, offset),
         components,
         tensor.labels,
-        tensor.whole,
+        tensor.reverse,
     )
 
 

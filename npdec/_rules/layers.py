@@ -184,7 +184,7 @@ def _moved_inside(u: Any, size: int, padding: int, corners: bool) -> Any:
 
 def _neighbours(u: DecomposedTensor, mode: int) -> tuple[torch.Tensor, Any]:
     """The pixels that the value and the residual are made of, (N, P, K), and what each of them is multiplied with."""
-    with no_graph(u.whole):
+    with no_graph(u.reverse):
         x, r = u.value.detach(), u.residual.detach()
         offsets = torch.arange(*{_BILINEAR: (0, 2), _NEAREST: (0, 1), _BICUBIC: (-1, 3)}[mode], device=x.device)
         start = torch.round if mode == _NEAREST else torch.floor
@@ -212,7 +212,7 @@ def _fractional_pool(func: Function, x: Any, kernel_size: Any, output_size: Any,
     samples = value_of(random_samples)
     if not isinstance(x, DecomposedTensor):
         return func(x, kernel_size, output_size, samples)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, indices = func(x.value, kernel_size, output_size, samples)
         if is_watched():
             indices = places_beside(func.__name__, indices, func(x.residual, kernel_size, output_size, samples)[1])
@@ -364,7 +364,7 @@ def _native_batch_norm(
     """The normalised numbers, and in training the means and the inverse deviations of the channels."""
     whole: Any = torch.batch_norm
     made = whole(x, weight, bias, running_mean, running_var, training, momentum, eps, False)
-    with no_graph(made.whole):
+    with no_graph(made.reverse):
         values, residuals = (
             func(pick(x), pick(weight), pick(bias), None, None, True, momentum, eps)
             if training

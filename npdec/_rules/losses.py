@@ -270,7 +270,7 @@ def _ctc_rule(
     args = (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
     call = Call(func, {0: "Smooth"}, args, {})
     (x,) = call.tensors
-    graph = torch.is_grad_enabled() and not x.whole and (x.value.requires_grad or x.residual.requires_grad)
+    graph = torch.is_grad_enabled() and not x.reverse and (x.value.requires_grad or x.residual.requires_grad)
     # torch has no batched kernel.
     return law.quadrature(call, _DIFFERENTIABLE) if graph else law.quadrature(call, _FAST, one_by_one=True)
 

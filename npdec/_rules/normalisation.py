@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
 from npdec._decomposed.components import Use
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import _util
@@ -32,11 +32,11 @@ Function = Callable[..., Any]
 
 
 class _Path(NamedTuple):
-    """A decomposed input, or what windows see of it."""
+    """A decomposed input, or what blocks see of it."""
 
     value: torch.Tensor
     residual: torch.Tensor
-    whole: bool
+    reverse: bool
 
 
 class Layer(NamedTuple):
@@ -122,7 +122,7 @@ def _operator(
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
     """The same as diagonal (…, 1), basis (…, k, m) and its images (…, k, m), as `apply_operator` takes them. `scale`
     replaces the integrals where it is given."""
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         rows = layer.rows(x.value, 0)
         m, dtype = rows.shape[-1], working_dtype(rows.dtype)
         one = rows.new_full((), m**-0.5, dtype=dtype).expand(*rows.shape[:-1], 1, m)
@@ -135,7 +135,7 @@ def _operator(
         return diagonal, basis, matrix @ basis
 
 
-def _pull(
+def _vjp(
     layer: Layer, x: DecomposedTensor, weight: torch.Tensor | None, scale: torch.Tensor | None
 ) -> Callable[[torch.Tensor], torch.Tensor]:
     """What takes gradients of the contributions to those of the input's, (1, *shape) both. The mean derivative is a
@@ -147,7 +147,7 @@ def _pull(
     if weight is not None:  # a copy: it may be written to before gradients go back
         wide = layer.rows(weight.clone().reshape(layer.weight_shape).expand(x.value.shape), 0)
 
-    def pull(grad: torch.Tensor) -> torch.Tensor:
+    def vjp(grad: torch.Tensor) -> torch.Tensor:
         rows = layer.rows(grad, 1).to(dtype)
         rows = rows if wide is None else rows * wide
         made = rows * diagonal
@@ -160,14 +160,14 @@ def _pull(
             made = made.sub_(made.mean(-1, keepdim=True))
         return layer.shaped(made, 1).to(grad.dtype)
 
-    return pull
+    return vjp
 
 
 def _frozen_scale(layer: Layer, x: DecomposedTensor) -> torch.Tensor | None:
     """1 / σ of the value, if that is what `np.rule` says."""
     if layer.scale is not None or not settings(layer.name).frozen_normalisation:
         return None
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         rows = layer.rows(x.value, 0).double()
         rows = _centred(rows) if layer.centred else rows
         return (rows.square().mean(-1, keepdim=True) + layer.eps).rsqrt()
@@ -184,7 +184,7 @@ def _contributions(
     if not isinstance(components, torch.Tensor):
 
         def of_rows(rows: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, scale: torch.Tensor | None) -> Any:
-            return _contributions(layer, _Path(value, residual, x.whole), rows, weight, scale)
+            return _contributions(layer, _Path(value, residual, x.reverse), rows, weight, scale)
 
         return components.each_row(of_rows, layer.leading, x.value, x.residual, scale)
     diagonal, basis, images = _operator(layer, x, scale)
@@ -226,14 +226,14 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     """Input, weight and bias, each decomposed or not."""
     arguments = x, weight, bias
     parts = [t for t in arguments if isinstance(t, DecomposedTensor)]
-    whole = parts[0].whole
+    reverse = parts[0].reverse
     values = [t.value if isinstance(t, DecomposedTensor) else t for t in arguments]
     residuals = [t.residual if isinstance(t, DecomposedTensor) else t for t in arguments]
-    labels, aligned = align(parts, Use.LAW if len(parts) == 1 and parts[0] is x and not whole else None)
+    labels, aligned = align(parts, Use.LAW if len(parts) == 1 and parts[0] is x and not reverse else None)
     rest = iter(aligned)
     of_x, of_weight, of_bias = [next(rest) if isinstance(t, DecomposedTensor) else None for t in arguments]
     middle, factor, frozen = None, weight, None
-    with no_graph(whole):
+    with no_graph(reverse):
         value = layer.call(*values)
         if isinstance(x, DecomposedTensor) and value.numel():
             frozen = _frozen_scale(layer, x)
@@ -248,10 +248,10 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
                 first = _frozen_residual(layer, x, frozen, None, None)
             middle = layer.again(values[0], None, None) / 2 + first / 2
     terms: list[Any] = []
-    if len(parts) == 1 and parts[0] is x and value.numel() and is_pulled(whole) and not value.is_complex():
+    if len(parts) == 1 and parts[0] is x and value.numel() and uses_vjp(reverse) and not value.is_complex():
         with no_graph(True):
-            pull = _pull(layer, x, factor, layer.scale if frozen is None else frozen)
-        return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), labels, whole)
+            vjp = _vjp(layer, x, factor, layer.scale if frozen is None else frozen)
+        return DecomposedTensor(value, residual, by_vjp(value, residual, x.components, vjp), labels, reverse)
     if of_x is not None and value.numel() and labels:
         terms.append(_contributions(layer, x, of_x, factor, layer.scale if frozen is None else frozen))
     if middle is not None and of_weight is not None:
@@ -261,4 +261,4 @@ def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     made = sum(terms[1:], terms[0]) if terms else value.new_zeros((len(labels), *value.shape))
     if isinstance(made, torch.Tensor):
         made = made.expand(len(labels), *value.shape)
-    return DecomposedTensor(value, residual, made, labels, whole)
+    return DecomposedTensor(value, residual, made, labels, reverse)

@@ -65,7 +65,7 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     """The result whose components are those of the rows times their gradient, (R, n), which `gradient` gives for the
     rows of residual and value."""
     dtype = working_dtype(x.value.dtype)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         mean = gradient(_rows(single(x.residual), axes), _rows(single(x.value), axes)).to(dtype)
     given = stand_in(x)
     found = None if given is None else given.to(dtype).weighted(_back(mean, x.shape, axes), axes)
@@ -74,7 +74,7 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     components = _rows(x.components.to(dtype), axes, 1)
     made = torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
     made = made.to(value.dtype).reshape((len(components), *value.shape))
-    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+    return DecomposedTensor(value, residual, made, x.labels, x.reverse)
 
 
 def _handed_on(made: DecomposedTensor, dtype: torch.dtype) -> Any:
@@ -83,7 +83,7 @@ def _handed_on(made: DecomposedTensor, dtype: torch.dtype) -> Any:
 
 
 def _ends(x: DecomposedTensor, call: Callable[[torch.Tensor], Any]) -> tuple[Any, Any]:
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         return call(x.value), call(x.residual)
 
 
@@ -175,7 +175,7 @@ def _matrix_norm(
     else:
         return law.quadrature(Call(func, None, (x, ord, dim, keepdim), {"dtype": dtype}))
     value, residual = _ends(x, lambda t: func(t, ord, dim, keepdim, dtype=dtype))
-    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
+    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.reverse)
 
 
 @rule(torch.linalg.norm)
@@ -196,7 +196,7 @@ def _norm(
     else:
         made = torch.linalg.matrix_norm(wide, ord, axes, keepdim, dtype=dtype)
     value, residual = _ends(x, lambda t: func(t, ord, dim, keepdim, dtype=dtype))
-    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.whole)
+    return DecomposedTensor(value, residual, _handed_on(made, value.dtype), x.labels, x.reverse)
 
 
 # -- variance and standard deviation -----------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def _spread(root: bool) -> Function:
             return _by_gradient(x, axes, value, residual, gradient)
         made = _by_gradient(x, axes, value[0], residual[0], gradient)
         mean: Any = torch.mean(x, axes, keepdim) if axes else x.clone()
-        return made, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.whole)
+        return made, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.reverse)
 
     return spread
 
@@ -260,7 +260,7 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
     value, residual = _ends(x, call)
     axes = _axes(dim, x.ndim)
     dtype = working_dtype(x.value.dtype)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         r = _rows(x.residual, axes).double()
         d = _rows(x.value, axes).double() - r
         inside, segments = unit_segments(r, d, eps)
@@ -274,9 +274,9 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
     components = _rows(x.components.to(dtype), axes, 1)
     made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
     made = _back(made, x.shape, axes)
-    if not x.whole:
-        warn_of_size("normalize", [made], [x.components], [value], [residual], whole=False)
-    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+    if not x.reverse:
+        warn_of_size("normalize", [made], [x.components], [value], [residual], reverse=False)
+    return DecomposedTensor(value, residual, made, x.labels, x.reverse)
 
 
 @rule("cosine_similarity")
@@ -286,11 +286,11 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
         x1, x2 = torch.broadcast_tensors(x1, x2)
     made: Any = (F.normalize(single(x1), 2.0, dim, eps) * F.normalize(single(x2), 2.0, dim, eps)).sum(dim)
     ends = []
-    with no_graph(made.whole):
+    with no_graph(made.reverse):
         for part in ("value", "residual"):
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
-    return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.whole)
+    return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.reverse)
 
 
 @rule(statistics_impl.correlations)
@@ -300,5 +300,5 @@ def _correlations(func: Function, x: Any) -> Any:
     rows = deviations / torch.linalg.vector_norm(deviations, dim=1, keepdim=True)
     product = torch.matmul(rows, rows.mT.conj()).squeeze()
     made = own_numbers(func, (x,), {}, product if product.ndim else product / product)
-    warn_of_size("corrcoef", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], made.whole)
+    warn_of_size("corrcoef", [handed_on(made)], [handed_on(x)], [made.value], [made.residual], made.reverse)
     return made

@@ -14,7 +14,7 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on, stand_in
 from npdec._decomposed.registry import Trait, functions
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
@@ -104,7 +104,7 @@ def _pooled(
     indices, whose windows neither hang over nor are dilated."""
     name = name_of(func)
     count = _axes(name)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         high = _seen_at_once(x.value, *settings[:2]) if plain else None
         made = call(x.value) if high is None else high.amax(0)
         value = made if isinstance(made, torch.Tensor) else made[0]
@@ -120,18 +120,18 @@ def _pooled(
         low = torch.stack(list(_looked_at(row, places)))
         fractions = leading_fractions(high, low, 0)
         residual = low.amax(0).expand(value.shape)
-    given = None if x.whole or name.startswith("adaptive") else stand_in(x)
+    given = None if x.reverse or name.startswith("adaptive") else stand_in(x)
     components: Any = None if given is None else given.pooled(value, places, settings, _shares, fractions)
-    if is_pulled(x.whole) and all(_is_regular(found) for axis in places for found in axis):
-        components = pulled(value, residual, x.components, _Spread(x.components, places, fractions))
+    if uses_vjp(x.reverse) and all(_is_regular(found) for axis in places for found in axis):
+        components = by_vjp(value, residual, x.components, _Spread(x.components, places, fractions))
     if components is None:
         components = _shares(x.components, places, fractions)
-    result = DecomposedTensor(value, residual, components, x.labels, x.whole)
+    result = DecomposedTensor(value, residual, components, x.labels, x.reverse)
     if isinstance(made, torch.Tensor):
         return result
     indices = made[1]
     if is_watched():
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             indices = places_beside(name, indices, call(x.residual)[1])
     return result, indices
 
@@ -179,8 +179,8 @@ class _Spread:
     def __call__(self, grad: torch.Tensor) -> torch.Tensor:
         seen = [[place for found in axis for place in found] for axis in self.places]
         apart = all(len(axis) == len(set(axis)) for axis in seen)
-        whole = apart and all(len(axis) == n for axis, n in zip(seen, self.shape[-len(seen) :], strict=True))
-        made = grad.new_empty(self.shape) if whole else grad.new_zeros(self.shape)
+        covered = apart and all(len(axis) == n for axis, n in zip(seen, self.shape[-len(seen) :], strict=True))
+        made = grad.new_empty(self.shape) if covered else grad.new_zeros(self.shape)
         for place, fraction in zip(_looked_at(made, self.places), self.fractions, strict=True):
             if apart:
                 torch.mul(grad, fraction, out=place)
@@ -239,9 +239,13 @@ def _pad(func: Function, x: Any, pad: Any, mode: str = "constant", value: Any = 
         inside = F.pad(torch.ones_like(x.value, dtype=torch.bool), pad)
         return torch.where(inside, made, value.to(x.dtype))
     if mode == "constant" and value:
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             made = DecomposedTensor(
-                func(x.value, pad, mode, value), func(x.residual, pad, mode, value), handed_on(made), x.labels, x.whole
+                func(x.value, pad, mode, value),
+                func(x.residual, pad, mode, value),
+                handed_on(made),
+                x.labels,
+                x.reverse,
             )
     return made
 
@@ -259,13 +263,13 @@ def _rrelu(
     lower, upper = chosen("rrelu", lower), chosen("rrelu", upper)
     if not training:
         return F.leaky_relu(x, (lower + upper) / 2)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         drawn = {} if generator is None else {"generator": generator}  # which F.rrelu does not have
         value = func(x.value, lower, upper, True, **drawn)
     slope = torch.where(x.value < 0, value / x.value, torch.ones_like(value))
     compare_choices("rrelu", x.value < 0, x.residual < 0)  # whose slopes are drawn
     made: Any = torch.mul(x, slope)
-    return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.whole)
+    return DecomposedTensor(value, made.residual, handed_on(made), x.labels, x.reverse)
 
 
 def _enter_pools(found: Sequence[Function], written: Function, kernel: Function) -> None:

@@ -82,7 +82,7 @@ def _prod(
         return torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)
     factors = _moving(x, dim)
     k = factors.value.shape[-1]
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, base = ((torch.prod(t) if dim is None else torch.prod(t, dim)) for t in (x.value, x.residual))
         powers = _powers(factors.value, factors.residual) if k else torch.zeros_like(factors.value.real)
         shrink, total = torch.exp2(-powers), powers.sum(-1)
@@ -102,7 +102,7 @@ def _prod(
         grown = [torch.exp2(part.clamp(-_most(total), _most(total))) for part in (half, total - half)]
         plain = not tracing() and reach < _most(total)
         multiplier = others * shrink * (grown[0] * grown[1])[..., None] if plain else others
-        if plain and not x.whole and len(x.labels) > 1 and is_large(multiplier):
+        if plain and not x.reverse and len(x.labels) > 1 and is_large(multiplier):
             steps = change(factors.value, factors.residual)
             sizes = (steps * multiplier).abs().sum(-1)
             warn_of_factors("prod", sizes, steps.abs().reshape(-1, k).sum(0), value, base)
@@ -110,7 +110,7 @@ def _prod(
         components = weighted(factors, multiplier, [-1])
     else:  # step by step, so that nothing leaves the range on the way
         components = ((factors.components * shrink) * multiplier).sum(-1) * grown[0] * grown[1]
-    result = DecomposedTensor(value, base, components.reshape((len(x.labels), *value.shape)), x.labels, x.whole)
+    result = DecomposedTensor(value, base, components.reshape((len(x.labels), *value.shape)), x.labels, x.reverse)
     return result.unsqueeze(dim) if keepdim and dim is not None and input.ndim else result
 
 
@@ -128,7 +128,7 @@ def _cumprod(func: Function, input: Any, dim: int, *, dtype: torch.dtype | None 
     k = factors.value.shape[-1]
     if not k or factors.value.numel() * k > _LARGEST or k > 2 * _MOST_FACTORS:
         return law.quadrature(Call(torch.cumprod, None, (x, dim), {}))
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, base = torch.cumprod(x.value, dim), torch.cumprod(x.residual, dim)
         powers = _powers(factors.value, factors.residual)
         shrink, sums = torch.exp2(-powers), torch.cumsum(powers, -1)
@@ -143,7 +143,7 @@ def _cumprod(func: Function, input: Any, dim: int, *, dtype: torch.dtype | None 
         grown = (sums[..., :, None] - powers[..., None, :]).clamp(-_most(sums), _most(sums))
         matrix = matrix * torch.exp2(grown)
     components = torch.matmul(matrix, factors.components[..., None]).squeeze(-1).movedim(-1, 1 + dim % x.ndim)
-    return DecomposedTensor(value, base, components, x.labels, x.whole)
+    return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
 # -- determinants ------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def _det(func: Function, x: Any) -> Any:
     n = x.value.shape[-1]
     if tracing() or not n:
         return law.quadrature(Call(func, None, (x,), {}))
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, base = func(x.value), func(x.residual)
         if n <= _MOST_FACTORS:
             graph = torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad)
@@ -165,23 +165,23 @@ def _det(func: Function, x: Any) -> Any:
             (mean,) = mean_gradients("det", torch.linalg.det, rows[:1], rows[1:], value.reshape(-1), base.reshape(-1))
             cofactors = mean.reshape(x.value.shape)
     components = weighted(x, cofactors, (-2, -1))
-    return DecomposedTensor(value, base, components, x.labels, x.whole)
+    return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
 @rule("slogdet")
 def _slogdet(func: Function, x: Any) -> Any:
     """slogdet of real matrices whose determinants keep their signs: the gradient is the inverse, transposed."""
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, base = func(x.value), func(x.residual)
     if tracing() or x.value.is_complex() or not bool((value[0] == base[0]).all()):
         return law.quadrature(Call(func, None, (x,), {}))
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         n = x.value.shape[-1]
         rows = [t.reshape(-1, n, n) for t in (x.value, x.residual)]
         ends = [t[1].reshape(-1) for t in (value, base)]
         (mean,) = mean_gradients("slogdet", lambda a: torch.linalg.slogdet(a)[1], rows[:1], rows[1:], *ends)
     components = (x.components * mean.reshape(x.value.shape)).sum((-2, -1))
-    return pack.pack(value, base, [torch.zeros_like(components), components], x.labels, x.whole)
+    return pack.pack(value, base, [torch.zeros_like(components), components], x.labels, x.reverse)
 
 
 @rule("logdet")
@@ -191,6 +191,6 @@ def _logdet(func: Function, x: Any) -> Any:
         return law.quadrature(Call(func, None, (x,), {}))
     made = torch.linalg.slogdet(x)
     result: Any = made[1]
-    with no_graph(result.whole):
+    with no_graph(result.reverse):
         value, base = func(x.value), func(x.residual)
-    return DecomposedTensor(value, base, result.components, result.labels, result.whole)
+    return DecomposedTensor(value, base, result.components, result.labels, result.reverse)

@@ -195,7 +195,7 @@ _FORMS: dict[str, _Form] = {
 # -- a sequence --------------------------------------------------------------------------------------------------------
 
 
-def _serves(data: Any, state: State, weights: Sequence[Any], whole: bool) -> bool:
+def _serves(data: Any, state: State, weights: Sequence[Any], reverse: bool) -> bool:
     """Whether the steps are those of the law itself: no weight is decomposed, no other rule chosen or registered."""
     if tracing() or mapped() or scope() is not None or not len(data):
         return False
@@ -205,7 +205,7 @@ def _serves(data: Any, state: State, weights: Sequence[Any], whole: bool) -> boo
         return False
     if any(hasattr(rows[f].rule, "description") for f in (F.linear, torch.sigmoid, torch.tanh, torch.relu)):
         return False  # a rule that a user has registered describes itself
-    return is_affine(whole)
+    return is_affine(reverse)
 
 
 def in_closed_form(
@@ -222,10 +222,10 @@ def in_closed_form(
 
     `into` is the weight and bias by which data go into the gates, `weights` those by which the state does."""
     given = [t for t in (data, *state) if isinstance(t, DecomposedTensor)]
-    if not given or not _serves(data, state, (*into, *weights), given[0].whole):
+    if not given or not _serves(data, state, (*into, *weights), given[0].reverse):
         return None
-    form, whole = _FORMS[kind], given[0].whole
-    with no_graph(whole):
+    form, reverse = _FORMS[kind], given[0].reverse
+    with no_graph(reverse):
         ends = [_ends(t) for t in (data, *state)]
         gates = F.linear(ends[0], *into).split(sizes)
         found = _multipliers(form, gates, sizes, tuple(ends[1:]), weights, backward)
@@ -245,7 +245,7 @@ def in_closed_form(
     moved, ended = walk(lambda t, s: form.move(gates[t], s, weights, by[t]), sizes, tuple(parts), backward)
 
     def made(ends: torch.Tensor, components: torch.Tensor) -> DecomposedTensor:
-        return DecomposedTensor(ends[:, 0], ends[:, 1], components.transpose(0, 1), labels, whole)
+        return DecomposedTensor(ends[:, 0], ends[:, 1], components.transpose(0, 1), labels, reverse)
 
     return made(outputs, torch.cat(moved)), tuple(made(e, c) for e, c in zip(last, ended, strict=True))
 

@@ -67,7 +67,7 @@ def _aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tu
 def _running(sign: int) -> Function:
     def running(func: Function, x: Any, dim: int) -> Any:
         """cummax, cummin: each number is the extremum of those up to it."""
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             made = func(x.value, dim)
             base = func(x.residual, dim)
         if not x.ndim:
@@ -75,7 +75,7 @@ def _running(sign: int) -> Function:
         indices = places_beside(name_of(func), made.indices, base.indices) if is_watched() else made.indices
         if not tracing() and _each_leads_alone(x, made, dim):
             given = handed_on(cast(DecomposedTensor, torch.gather(x, dim, made.indices)))
-            return type(made)((DecomposedTensor(made.values, base.values, given, x.labels, x.whole), indices))
+            return type(made)((DecomposedTensor(made.values, base.values, given, x.labels, x.reverse), indices))
         value, residual = sign * x.value.movedim(dim, -1), sign * x.residual.movedim(dim, -1)
         n = value.shape[-1]
         _check_pairs(name_of(func), value.numel(), n)
@@ -85,7 +85,7 @@ def _running(sign: int) -> Function:
         shares = torch.zeros_like(fractions).scatter_add_(-1, index.expand(fractions.shape), fractions)
         moved = x.components.movedim(dim % x.ndim + 1, -1)
         components = torch.matmul(shares, moved.unsqueeze(-1)).squeeze(-1).movedim(-1, dim % x.ndim + 1)
-        return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.whole), indices))
+        return type(made)((DecomposedTensor(made.values, base.values, components, x.labels, x.reverse), indices))
 
     return running
 
@@ -164,7 +164,7 @@ def _distinct(name: str, x: Any, dim: int | None, asked: bool, call: Callable[[t
         compare_choices(name, picked.residual, base)
         others = others if asked else [given[0], *others[1:]]
         given = [places_beside(name, one, other) for one, other in zip(given, others, strict=True)]
-    picked = DecomposedTensor(values, picked.residual, handed_on(picked), x.labels, x.whole)
+    picked = DecomposedTensor(values, picked.residual, handed_on(picked), x.labels, x.reverse)
     return (picked, *given)
 
 
@@ -182,7 +182,7 @@ def _prelu(func: Function, x: Any, weight: Any) -> Any:
     if not isinstance(weight, DecomposedTensor):
         return own_numbers(func, (x, weight), {}, pointwise(_leaky, x, w))
     x1, x0, w1, w0 = value_of(x), residual_of(x), w.value, w.residual
-    with no_graph(w.whole):
+    with no_graph(w.reverse):
         low, high = torch.minimum(x1, x0), torch.maximum(x1, x0)
         length = torch.where(high > 0, low.clamp(max=0) / (low - high), 1.0)  # of the part below zero
         length = torch.where(low >= 0, 0.0, length)
@@ -211,7 +211,7 @@ def _view(func: Function, x: Any, *shape: Any, **named: Any) -> Any:
         return law.TaggedRule.of("Linear")(func, (x, *shape), named)
     if not carries(dtype):
         if x.discrete and torch.bool not in (dtype, x.dtype) and dtype.itemsize == x.dtype.itemsize:  # signs aside
-            return DecomposedTensor(func(x.value, dtype), func(x.residual, dtype), x.components, x.labels, x.whole)
+            return DecomposedTensor(func(x.value, dtype), func(x.residual, dtype), x.components, x.labels, x.reverse)
         return chosen(name_of(func), x).view(dtype)
     if dtype.to_real() is not x.dtype.to_real():
         raise NotImplementedError(
@@ -225,7 +225,7 @@ def _view(func: Function, x: Any, *shape: Any, **named: Any) -> Any:
             return torch.view_as_complex(part.unflatten(-1, (-1, 2)))
         return torch.view_as_real(part.resolve_conj()).flatten(-2)
 
-    return DecomposedTensor(func(x.value, dtype), seen(x.residual), seen(x.components), x.labels, x.whole)
+    return DecomposedTensor(func(x.value, dtype), seen(x.residual), seen(x.components), x.labels, x.reverse)
 
 
 @rule("lu_unpack")
@@ -257,11 +257,11 @@ def _quantized(func: Function, x: Any, *grid: Any) -> Any:
     grid = tuple([value_of(item) for item in grid])
     if not isinstance(x, DecomposedTensor):
         return func(x, *grid)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, residual = func(x.value, *grid), func(x.residual, *grid)
         step = x.value - x.residual
         slope = torch.where(step == 0, 0, (value - residual) / torch.where(step == 0, 1, step))
-    return DecomposedTensor(value, residual, x.components * slope, x.labels, x.whole)
+    return DecomposedTensor(value, residual, x.components * slope, x.labels, x.reverse)
 
 
 def _cond(A: Any, p: Any = None) -> Any:

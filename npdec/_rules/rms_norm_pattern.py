@@ -150,13 +150,13 @@ def _normalised(func: Function, x: DecomposedTensor, other: Any, kind: str, a: A
     if x is not origin.of and (wider is None or x is not wider.of):
         return None
     made: Any = torch.rms_norm(origin.of, (origin.of.shape[-1],), None, origin.eps)
-    with no_graph(made.whole):
+    with no_graph(made.reverse):
         value = func(a.value, b.value)
         if value.dtype is not made.value.dtype:
             return None
         frozen = settings("rms_norm").frozen_normalisation
         residual = made.residual if frozen else func(a.residual, b.residual)
-    return DecomposedTensor(value, residual, made.components, made.labels, made.whole)
+    return DecomposedTensor(value, residual, made.components, made.labels, made.reverse)
 
 
 def _times(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

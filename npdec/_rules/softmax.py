@@ -22,7 +22,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
 from npdec._decomposed.call import Call
-from npdec._decomposed.reverse_graph import is_pulled, no_graph, pulled
+from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
@@ -302,7 +302,7 @@ def _path(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtyp
 
 def _prepare(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> tuple[SoftPath, torch.Tensor]:
     """The path of the rows, and the rows of the components."""
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         path = _path(name, x, axes, dtype)
     return path, _rows(x.components, axes, 1).to(working_dtype(dtype))
 
@@ -332,33 +332,33 @@ def _functional(
 def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """softmax and log_softmax, along one axis."""
     log = name == "log_softmax"
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value = call(x.value)
         if not log and settings(name).frozen_attention:
-            return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.whole)
+            return DecomposedTensor(value, value.clone(), _nothing(x, value), x.labels, x.reverse)
         axes = _along(value, dim)
         residual = row_by_row(call, x.residual, axes[0] if axes else 0)
     if not value.numel() or not x.labels:
-        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
-    if not log and x.dtype is value.dtype and is_pulled(x.whole):
+        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.reverse)
+    if not log and x.dtype is value.dtype and uses_vjp(x.reverse):
         with no_graph(True):
             path = _path(name, x, axes, value.dtype)
 
-        def pull(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
+        def vjp(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
             made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
             return _shaped(made, axes, value.shape).to(grad.dtype)
 
-        return DecomposedTensor(value, residual, pulled(value, residual, x.components, pull), x.labels, True)
+        return DecomposedTensor(value, residual, by_vjp(value, residual, x.components, vjp), x.labels, True)
     path, components = _prepare(name, x, axes, value.dtype)
     if log:
-        with no_graph(x.whole):
+        with no_graph(x.reverse):
             mean = path.mean()
         components, _ = _relative(components, mean)
         made = components - _dots(components, mean).unsqueeze(-1)
     else:
         made = path.softmax(components)
     made = _shaped(made, axes, value.shape)
-    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
+    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.reverse)
 
 
 def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
@@ -375,15 +375,15 @@ def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """logsumexp, along one axis or several."""
     if x.value.is_complex():  # the largest is what complex numbers have not
         return law.quadrature(Call(func, None, (x, dim, keepdim), {}))
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, residual = func(x.value, dim, keepdim), func(x.residual, dim, keepdim)
     if not x.value.numel() or not x.labels:
-        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.whole)
+        return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.reverse)
     dims = [dim] if isinstance(dim, int) else list(dim)
     axes = [a % max(x.ndim, 1) for a in dims] or list(range(x.ndim))
     path, components = _prepare("logsumexp", x, axes if x.ndim else [], value.dtype)
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         mean = path.mean()
     components, top = _relative(components, mean)
     made = (top.squeeze(-1) + _dots(components, mean)).reshape((len(components), *value.shape))
-    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.whole)
+    return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.reverse)

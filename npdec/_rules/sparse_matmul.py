@@ -46,14 +46,14 @@ def _with_sparse(func: Function, left: Any, right: Any) -> Any:
             "tensor: use matrices, or .to_dense() of the sparse one"
         )
     c = x.components
-    with no_graph(x.whole):
+    with no_graph(x.reverse):
         value, residual = (func(*[part if t is x else t for t in (left, right)]) for part in (x.value, x.residual))
     if x is left:
         made = (c.reshape(-1, c.shape[-1]) @ right).reshape(len(c), *value.shape)
     else:
         columns = c.movedim(0, -1).reshape(c.shape[1], -1)
         made = (left @ columns).reshape(*value.shape, len(c)).movedim(-1, 0)
-    return DecomposedTensor(value, residual, made, x.labels, x.whole)
+    return DecomposedTensor(value, residual, made, x.labels, x.reverse)
 
 
 _ADDED = law.TaggedRule.of("Linear", "Multilinear", "Multilinear")

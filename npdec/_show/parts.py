@@ -189,7 +189,7 @@ def on_host(numbers: torch.Tensor) -> torch.Tensor:
 def of_tensor(tensor: Any, what: str, name: str, most: int | None = None) -> Parts:
     """The parts of a decomposed tensor; with `most`, all but so many of its components merged before they are made."""
     refuse_trace(name, "call it on what the compiled function returns")
-    if tensor.whole:
+    if tensor.reverse:
         raise ValueError(f"{name}: inside np.attribute there is one component for all inputs; its result has a plot")
     labels: Sequence[Hashable] = tensor.labels
     if most is not None and len(labels) > most + 1:

@@ -74,7 +74,7 @@ def flow(problem: Problem, at: At, paths: bool, progress: Show) -> Found:
             nodes[i].append(node if node.requires_grad else None)
             # What follows may write to its components: the node stays as it is.
             parts = copy_of(array.value), copy_of(array.residual), node.clone()
-            made.append(DecomposedTensor(*parts, array.labels, array.whole))
+            made.append(DecomposedTensor(*parts, array.labels, array.reverse))
         return made
 
     taps = Tapped(problem.f, at, cut)

@@ -21,7 +21,7 @@ from npdec.exceptions import DecompositionWarning
 
 __all__ = ["Run", "forward", "reverse", "share"]
 
-_WHOLE = ("all inputs",)
+_ALL = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
 
 
@@ -71,8 +71,9 @@ def _run(problem: Problem) -> Run:
     carriers = [change.detach().clone().requires_grad_() for change in changes]
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
     # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
-    whole = not problem.graph
-    marked = [DecomposedTensor(copy_of(v), _own(r), c.clone()[None], _WHOLE, whole=whole) for v, r, c in parts]
+    marked = [
+        DecomposedTensor(copy_of(v), _own(r), c.clone()[None], _ALL, reverse=not problem.graph) for v, r, c in parts
+    ]
     return Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
 
@@ -218,7 +219,7 @@ def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Fou
 def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
     """The outputs with components first to stop: shape O, and shares (*O, stop − first)."""
     rest = completeness.current.get() is not None and stop - first < problem.count
-    names = labels[first:stop] + ((_WHOLE,) if rest else ())  # what a check of completeness would miss
+    names = labels[first:stop] + ((_ALL,) if rest else ())  # what a check of completeness would miss
     marked = []
     members: Sequence[torch.Tensor | None] = problem.member or [None] * len(problem.values)
     start = 0

@@ -121,7 +121,7 @@ class _Second:
         if self.busy or through or rule.opaque or own.writes:
             return rule(func, args, kwargs)
         call = Call(func, None, args, kwargs)
-        if not call.leaves or _is_linear(own, func, args, kwargs):
+        if not call.decomposed or _is_linear(own, func, args, kwargs):
             return rule(func, args, kwargs)
         state = torch.random.get_rng_state()
         made, straight = self._made(rule, call)
@@ -218,7 +218,7 @@ class _Second:
 def _is_linear(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     if not isinstance(rule, law.TaggedRule):
         return False
-    tags = [leaf.tag for leaf in Call(func, rule.tags, args, kwargs, rule.optional).leaves]
+    tags = [leaf.tag for leaf in Call(func, rule.tags, args, kwargs, rule.optional).decomposed]
     return set(tags) == {"Linear"} or (set(tags) <= {"Linear", "Multilinear"} and len(tags) == 1)
 
 

@@ -152,7 +152,7 @@ def described(name: str, place: Place, array: Any, written: bool) -> Step | None
 
 def _largest(tensor: DecomposedTensor) -> tuple[tuple[Hashable, float], ...]:
     """The labels with the largest contributions to an element."""
-    if tensor.whole or not len(tensor.labels) or not tensor.numel():
+    if tensor.reverse or not len(tensor.labels) or not tensor.numel():
         return ()
     components = tensor.components.detach().reshape(len(tensor.labels), -1)
     if components.is_complex():

@@ -114,7 +114,7 @@ def _new(found: torch.Tensor, had: list[torch.Tensor]) -> torch.Tensor | None:
 def _misses(array: Any) -> float:
     """How incomplete an array is; 0 for one that carries nothing, or of which a graph alone knows the contributions."""
     tensor = array._t if isinstance(array, ArrayBase) else array
-    if not isinstance(tensor, DecomposedTensor) or tensor.whole:
+    if not isinstance(tensor, DecomposedTensor) or tensor.reverse:
         return 0.0
     return relative_error(tensor)[0]
 

@@ -320,7 +320,7 @@ def _marked(result: Any, reverse: bool) -> Any:
     if isinstance(result, ArrayBase):
         result = result._t
     if type(result) is DecomposedTensor:
-        result.whole = result.whole or reverse
+        result.reverse = result.reverse or reverse
     elif type(result) in (tuple, list):
         return type(result)(_marked(item, reverse) for item in result)
     return result
@@ -335,7 +335,7 @@ def _hooked(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The Function by which full backward hooks get at the gradients of a module, those of the value: the identity."""
     made = func(*[a.value if type(a) is DecomposedTensor else a for a in args], **kwargs)
     return tuple(
-        DecomposedTensor(value, a.residual, a.components, a.labels, a.whole) if type(a) is DecomposedTensor else value
+        DecomposedTensor(value, a.residual, a.components, a.labels, a.reverse) if type(a) is DecomposedTensor else value
         for value, a in zip(made, args, strict=True)
     )
 

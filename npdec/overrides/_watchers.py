@@ -102,7 +102,7 @@ def _values_only(call: Call) -> Any:
         return None
 
     rows = [bare(t) for t in value] if isinstance(value, (tuple, list)) else bare(value)
-    return pack.pack(value, value, rows, labels, call.whole)
+    return pack.pack(value, value, rows, labels, call.reverse)
 
 
 # -- running a copy ----------------------------------------------------------------------------------------------------

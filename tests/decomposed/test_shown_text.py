@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.block_sparse import BlockSparse
 from npdec._decomposed.entries import Entries
 
 RNG = numpy.random.default_rng(3)
@@ -90,7 +90,7 @@ def test_components_that_are_not_made_are_not_made_for_a_text(monkeypatch):
     """Blocks and entries are kept without their zeros; 10^5 components of as many elements would be 80 GB."""
     blocks = np.decompose(np.array(RNG.standard_normal((64, 512))), axis=0)
     many = np.decompose(np.array(RNG.standard_normal(100_000)))
-    monkeypatch.setattr(Windows, "dense", None)
+    monkeypatch.setattr(BlockSparse, "dense", None)
     monkeypatch.setattr(Entries, "dense", None)
     for x in (blocks, blocks * 2 + 1, np.exp(blocks), many, np.exp(many)):
         sizes = numpy.abs(numpy.asarray((x.value - x.residual).tolist())).reshape(len(x.labels), -1).sum(1)

@@ -34,7 +34,7 @@ def parts(t):
 
 def same(got, want, rtol=1e-12):
     assert type(got) is type(want) is np.DecomposedTensor
-    assert (got.labels, got.whole) == (want.labels, want.whole)
+    assert (got.labels, got.reverse) == (want.labels, want.reverse)
     for name in PARTS:
         torch.testing.assert_close(getattr(got, name), getattr(want, name), rtol=rtol, atol=rtol)
 
@@ -67,7 +67,7 @@ def test_reverse_mode_stays_it():
 
     answer = np.attribute(f, normal(3))
     torch.testing.assert_close(answer.attribution, 2 * normal(3))
-    assert seen[-1].whole
+    assert seen[-1].reverse
 
 
 def test_functions_of_trees():

@@ -217,6 +217,6 @@ def test_the_warning_names_the_line():
 def test_windows_stay_windows():
     x = np.decompose(np.linspace(-2, 2, 4096))
     y = np.floor(x)
-    assert y.tensor.windows is not None
+    assert y.tensor.kept is not None
     assert "components" not in vars(y.tensor)
     assert np.allclose(y.sum().components, np.floor(np.linspace(-2, 2, 4096)))

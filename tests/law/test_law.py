@@ -293,6 +293,6 @@ def test_what_does_not_move_contributes_nothing_times_infinity(f):
     assert not torch.isnan(made.components).any()
     assert (made.components[own] != 0).all()
     marked = np.DecomposedTensor(
-        x.value, x.residual, (x.value - x.residual)[None].requires_grad_(), ("all",), whole=True
+        x.value, x.residual, (x.value - x.residual)[None].requires_grad_(), ("all",), reverse=True
     )
     assert not torch.isnan(f(marked).components).any()

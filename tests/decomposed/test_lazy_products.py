@@ -22,7 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import npdec as np
 from npdec import DecomposedTensor
 from npdec._decomposed import lazy_products
-from npdec._decomposed.lazy_products import Deferred
+from npdec._decomposed.lazy_products import LazyProduct
 
 F64 = torch.float64
 B, T, K = 2, 3, 8  # examples, tokens, numbers of a token
@@ -41,12 +41,12 @@ def worth_it(monkeypatch):
 def decomposed(labels="abc"):
     groups = torch.arange(B * T * K).reshape(B, T, K) % len(labels)
     made = np.decompose(X.clone(), baseline=0.25, groups=groups, labels=list(labels))
-    made.components, made.windows = made.components, None  # nothing is known of where they are zero
+    made.components, made.kept = made.components, None  # nothing is known of where they are zero
     return made
 
 
 def is_put_off(tensor):
-    return type(tensor.windows) is Deferred and "components" not in vars(tensor)
+    return type(tensor.kept) is LazyProduct and "components" not in vars(tensor)
 
 
 def at_once(function, monkeypatch):
@@ -244,12 +244,12 @@ def test_all_is_let_go_of():
     """The product keeps neither its input nor the tensors that had the input's memory once it is made."""
     d = decomposed()
     made = F.linear(d, DOWN)
-    matrix, rows = weakref.ref(made.windows.matrix), weakref.ref(made.windows.rows)
+    matrix, rows = weakref.ref(made.kept.matrix), weakref.ref(made.kept.rows)
     _ = made.components
     gc.collect()
     assert matrix() is None
     assert rows() is None
-    assert made.windows is None
+    assert made.kept is None
     for _ in range(3):
         F.linear(d, DOWN)
     assert len(d.views.borrowers) == 0
@@ -324,7 +324,7 @@ class Programs(RuleBasedStateMachine):
         tensor = np.decompose(value.clone(), baseline=residual.clone(), groups=groups, labels=list("abc"))
         if seed % 2:
             _ = tensor.components
-            tensor.windows = None
+            tensor.kept = None
         parts = {"value": value, "residual": residual}
         parts |= {label: torch.where(groups == i, value - residual, 0) for i, label in enumerate("abc")}
         self.keep(tensor, parts)

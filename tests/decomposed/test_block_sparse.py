@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import npdec as np
 import tiers
 from npdec._decomposed import block_sparse
-from npdec._decomposed.block_sparse import Windows
+from npdec._decomposed.block_sparse import BlockSparse
 from npdec._decomposed.kept_components import stand_in
 from tiers import fewer
 
@@ -177,7 +177,7 @@ def test_windows_of_rows_go_through_convolutions_and_pools():
     assert stand_in(first).layout.width == 3
     pooled = F.max_pool2d(torch.relu(first), 2)
     assert is_lazy(pooled)
-    assert pooled.windows.layout.width == 2
+    assert pooled.kept.layout.width == 2
     again(pooled)  # reads the components
     assert not is_lazy(pooled)
 
@@ -292,7 +292,7 @@ def test_chunks(options, chunk_size):
 
     def f(a):
         made = torch.tanh(a @ W.T)
-        seen.append(isinstance(stand_in(made), Windows))
+        seen.append(isinstance(stand_in(made), BlockSparse))
         return made.sum(-1)
 
     made = np.attribute(f, X[0], baseline=0.5, mode="forward", chunk_size=chunk_size, **options)
@@ -359,8 +359,8 @@ def test_merged_and_ranked():
 
 def test_windows_save_memory():
     d = F.linear(np.decompose(torch.zeros(1, 512, 8), baseline=1.0, axis=1), torch.ones(64, 8))
-    assert isinstance(d.windows, Windows)
-    assert d.windows.parts.numel() == d.value.numel()
+    assert isinstance(d.kept, BlockSparse)
+    assert d.kept.parts.numel() == d.value.numel()
     assert d.components.numel() == 512 * d.value.numel()
 
 
@@ -393,7 +393,7 @@ VIEWS = {
 def test_views_whose_values_lie_otherwise_than_their_components(layout, view):
     plain = np.decompose(IMAGES, axis=2) * 2.0
     value = plain.value.to(memory_format=layout)
-    d = np.DecomposedTensor(value, plain.residual.clone(), plain.windows, plain.labels)
+    d = np.DecomposedTensor(value, plain.residual.clone(), plain.kept, plain.labels)
     dense = np.DecomposedTensor(value.clone(), plain.residual.clone(), again(plain).components, plain.labels)
     a, b = VIEWS[view](d), VIEWS[view](dense)
     a[0], b[0] = 7.0, 7.0
