@@ -28,6 +28,7 @@ __all__ = ["combined", "gradients", "mean_gradients"]
 Rows = Callable[..., torch.Tensor]
 
 _NODES = 8
+_LITTLE = 2**10  # numbers, of which twice the nodes cost as much as half of them, and seldom are too few
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 _DEEPEST = 50  # halvings: narrower panels differ by rounding only
 _MOST = 64  # panels for each row, on average
@@ -102,14 +103,15 @@ def _along(
     function changes so evenly (not at all, perhaps) that its change does not tell."""
     if not graph and _length(start) * _NODES > _BLOCK:
         return _node_by_node(function, start, step, panels)
-    rules = gauss_legendre(_NODES)
+    count = 2 * _NODES if len(panels.row) * _length(start) <= _LITTLE else _NODES
+    rules = gauss_legendre(count)
     nodes = panels.a.new_tensor([node for node, _ in rules])
     weights = panels.a.new_tensor([weight for _, weight in rules])
     length = panels.b - panels.a
     t = (panels.a[:, None] + length[:, None] * nodes).reshape(-1)
-    row = panels.row.repeat_interleave(_NODES)
+    row = panels.row.repeat_interleave(count)
     points = [r[row] + _wide(t, r.ndim).to(r.real.dtype) * d[row] for r, d in zip(start, step, strict=True)]
-    found = [g.reshape(len(length), _NODES, *g.shape[1:]) for g in gradients(function, points, graph)]
+    found = [g.reshape(len(length), count, *g.shape[1:]) for g in gradients(function, points, graph)]
     result = []
     for g in found:
         w = weights[None] * length[:, None]
@@ -177,7 +179,7 @@ def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]
     for m in moved:
         chosen = m[straight]
         size = _size(chosen).amax(1)
-        for row in last_coefficients(_NODES):
+        for row in last_coefficients(chosen.shape[1]):
             numbers = chosen.real.new_tensor(row).reshape(1, -1, *[1] * (chosen.ndim - 2))
             last = _size((chosen * numbers).sum(1))
             missing[straight] += _sum(torch.where(size == 0, 0, last * last / size))
