@@ -73,7 +73,7 @@ _LAZY = (
     "testing", "typing",
 )  # fmt: skip
 _MEMBERS = {
-    **dict.fromkeys(("Attribution", "attribute"), "attribution"),
+    **dict.fromkeys(("Attribution", "attribute", "attribute_text"), "attribution"),
     **dict.fromkeys(("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"), "func"),
 }
 

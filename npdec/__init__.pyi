@@ -105,6 +105,7 @@ from npdec._normalizer.ufunc import ufunc as ufunc
 from npdec._show.accessor import Plots
 from npdec._show.contributions import Contributions
 from npdec.attribution._result import Attribution as Attribution
+from npdec.attribution._text import attribute_text as attribute_text
 from npdec.exceptions import DecompositionWarning as DecompositionWarning
 from npdec.func import grad as grad
 from npdec.func import jit as jit

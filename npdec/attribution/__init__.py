@@ -2,7 +2,7 @@
 
 `_attribute` is the function, `_problem` what it is asked (inputs, components, chosen outputs), `_result` the answer;
 the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leaving components out). `_taps` says which
-places in a network are meant, `_layers` attributes to them.
+places in a network are meant, `_layers` attributes to them; `_text` is for language models.
 """
 
 from npdec.attribution._absent import blurred, dropped
@@ -10,5 +10,15 @@ from npdec.attribution._attribute import attribute
 from npdec.attribution._hierarchy import correlated
 from npdec.attribution._result import Attribution
 from npdec.attribution._taps import Layer
+from npdec.attribution._text import TextAttribution, attribute_text
 
-__all__ = ["Attribution", "Layer", "attribute", "blurred", "correlated", "dropped"]
+__all__ = [
+    "Attribution",
+    "Layer",
+    "TextAttribution",
+    "attribute",
+    "attribute_text",
+    "blurred",
+    "correlated",
+    "dropped",
+]

@@ -53,7 +53,8 @@ def test_samples_and_reasons_are_not_stale():
 
 def test_public_names_are_numpys_or_npdecs_own():
     own = {
-        "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribution",
+        "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribute_text",
+        "attribution",
         "bfloat16", "check_completeness", "completeness", "debug", "decompose", "explain", "extend", "func", "grad",
         "jit", "jvp", "overrides", "pydec", "register_rule", "rule", "set_default_device", "value_and_grad", "vjp",
         "vmap",
