@@ -102,8 +102,8 @@ def attribute_text(
 
     Raises ValueError for a model that is in training mode, a prompt or target without tokens, a baseline with another
     number of tokens, and segments that are not in the prompt; TypeError for options that np.attribute does not take, or
-    which are given here (`axis`, `groups`, `labels`, `output`, `argnums`). A DecompositionWarning says where shares that
-    cancel lose the sum's digits, as those of models that normalise in single precision do from "zero".
+    which are given here (`axis`, `groups`, `labels`, `output`, `argnums`). A DecompositionWarning says where shares
+    that cancel lose the sum's digits, as those of models that normalise in single precision do from "zero".
 
     >>> class Letters:  # any callable that gives "input_ids" will do for by="token"
     ...     pad_token_id = eos_token_id = 0
