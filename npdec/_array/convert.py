@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.utils import _python_dispatch as _dispatch
 
 from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
@@ -24,11 +25,14 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
+from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
 
 _HOST = torch.device("cpu")
+_function_modes = torch._C._len_torch_function_stack
 MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
@@ -36,8 +40,7 @@ MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that c
 _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _SEQUENCES = {list, tuple}
 _BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
-_LONG = 100  # from this length on, a list is packed by array.array
-_PACKED = {torch.float64: "d", torch.int64: "q"}
+_PACKED = {torch.float64: "d", torch.int64: "q", torch.bool: "b"}
 SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
@@ -80,6 +83,15 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     return _from_object(obj, dtype)
 
 
+def _packed(numbers: Sequence[Any], dtype: torch.dtype) -> torch.Tensor:
+    """The vector of Python numbers that the dtype holds: by array.array three times as fast as torch.tensor, which is
+    left to those who follow what is made (a default device, np.jit, the modes and transforms of torch)."""
+    followed = _function_modes() or _dispatch._is_in_torch_dispatch_mode or is_transformed() or tracing()
+    if followed or not numbers or dtype not in _PACKED:
+        return torch.tensor(numbers, dtype=dtype)
+    return torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype)
+
+
 def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
     """The 0-d tensor on the host of a Python number that the dtype holds."""
     if dtype is torch.uint64 and number > _INT64_MAX:
@@ -113,9 +125,7 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
         for number in (min(numbers), max(numbers)):
             if not limits.min <= number <= limits.max:
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
-    if len(numbers) >= _LONG and dtype in _PACKED:  # three times as fast as torch.tensor
-        return _to_default_device(torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype))
-    made = torch.tensor(numbers, dtype=dtype)
+    made = _packed(numbers, dtype)
     if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
         _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
     return _to_default_device(made) if _devices.used else made
@@ -195,17 +205,18 @@ def _joined(items: Sequence[Any]) -> torch.Tensor | None:
         if type(item) is not kind:
             return None
     if kind is SCALARS[torch.float64] or kind is SCALARS[torch.int64]:  # on the host
-        made = torch.tensor([item._n for item in items], dtype=kind._torch_dtype)
+        made = _packed([item._n for item in items], kind._torch_dtype)
         return _to_default_device(made) if _devices.used else made
     if not issubclass(kind, NDArrayBase):
         return None
-    tensors = [item._t for item in items]
-    shape, dtype, device = tensors[0].shape, tensors[0].dtype, tensors[0].device
-    for tensor in tensors:
-        plain = type(tensor) is torch.Tensor and tensor.shape == shape
-        if not plain or tensor.dtype is not dtype or tensor.device != device or tensor.dim() >= MAX_NDIM:
+    tensors, dtype = [item._t for item in items], items[0]._d
+    for item, tensor in zip(items, tensors):
+        if type(tensor) is not torch.Tensor or item._d is not dtype:
             return None
-    return torch.stack(tensors)
+    try:
+        return torch.stack(tensors) if tensors[0].dim() < MAX_NDIM else None
+    except RuntimeError:  # of several shapes, or on several devices
+        return None
 
 
 def check_scalar(value: Any, dtype: torch.dtype) -> None:

@@ -150,12 +150,13 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
     """
     copy._src = source, again
-    family, origin = family_of(copy), ref(copy)
-    family.origin, family.limit = origin, -1
-    reason = getattr(source, "_ro", None)
+    family, shown = family_of(copy), family_of(source)
+    family.origin = origin = family[0]
+    family.limit = -1
+    reason = getattr(source, "_ro", None) if shown.frozen else None
     if reason is not None:
         freeze(copy, reason)
-    mirrors = family_of(source).mirrors
+    mirrors = shown.mirrors
     mirrors.append(origin)
     if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
         mirrors[:] = alive(mirrors)

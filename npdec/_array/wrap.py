@@ -102,11 +102,11 @@ def wrap_scalar(tensor: torch.Tensor) -> Any:
         scalar._t = tensor
         return scalar
     number: Any = tensor.item()
+    if dtype is _BOOL and BOOLS:
+        return BOOLS[number]
     cls = SCALARS[dtype]
     if dtype is _FLOAT:
         scalar = _new_float(cls, number)
-    elif dtype is _BOOL and BOOLS:
-        return BOOLS[number]
     else:
         scalar = on_host(cls, number)
         if dtype is _BOOL:

@@ -227,7 +227,7 @@ def full(
     return _filled(allocate(shape, fill.dtype, _storage.check_order(order, "CF"), fill.device), fill)
 
 
-@public
+@public(direct=_made_like(torch.empty_like))
 def empty_like(
     prototype: ArrayLike,
     /,

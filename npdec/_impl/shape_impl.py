@@ -108,7 +108,7 @@ def _reshape(a: torch.Tensor, wanted: tuple[int, ...], copy: bool | None) -> tor
         raise ValueError("Unable to avoid creating a copy while reshaping.") from None
 
 
-@public(method=True, direct=Direct(lambda a: a.reshape(-1) if a.is_contiguous() else None))
+@public(method=True, direct=Direct(lambda a: a.ravel() if a.is_contiguous() else None))
 def ravel(a: ArrayLike, order: str = "C") -> Flat:
     """The elements in one axis: a view if they lie in memory in that order without gaps, else a copy.
 

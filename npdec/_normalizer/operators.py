@@ -42,6 +42,7 @@ _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 # Of the dtypes that Python's own numbers have.
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_Tensor, _product = torch.Tensor, torch.matmul
 _SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
 
@@ -277,11 +278,12 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
     def __matmul__(self: Any, other: Any) -> Any:
         if type(other) is Composition and other._d is self._d and self._d in direct:
             a, b = self._t, other._t
-            if type(a) is torch.Tensor is type(b) and a.dim() and b.dim():
+            if type(a) is type(b) is _Tensor:
                 try:
-                    return wrap.wrap(torch.matmul(a, b))
-                except RuntimeError:  # NumPy's words are found below
-                    pass
+                    made = _product(a, b)
+                except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found below
+                    return matmul(self, other)
+                return wrap.wrap_array(made) if made.dim() else wrap.wrap_scalar(made)
         return matmul(self, other) if _accepts(self, other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:

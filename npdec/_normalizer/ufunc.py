@@ -35,7 +35,7 @@ __all__ = ["make_ufunc", "ufunc"]
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 # The functions of torch with kernels for uint16, uint32 and uint64 that are as fast as those for signed integers.
-_UNSIGNED = frozenset({torch.eq, torch.ne})
+_UNSIGNED = frozenset({torch.eq, torch.ne, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
 
 
 def _direct_dtypes(spec: Spec, nin: int) -> tuple[frozenset[torch.dtype], frozenset[torch.dtype]]:
