@@ -8,7 +8,6 @@ here only for objects that speak no protocol but NumPy's own.
 
 from __future__ import annotations
 
-import array
 import functools
 import itertools
 import math
@@ -17,22 +16,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.utils import _python_dispatch as _dispatch
 
+from npdec._array.packing import packed
 from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
-from npdec._torch.functorch import is_transformed
-from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
 
 _HOST = torch.device("cpu")
-_function_modes = torch._C._len_torch_function_stack
 MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
@@ -40,7 +36,6 @@ MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that c
 _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _SEQUENCES = {list, tuple}
 _BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
-_PACKED = {torch.float64: "d", torch.int64: "q", torch.bool: "b"}
 SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
@@ -83,15 +78,6 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     return _from_object(obj, dtype)
 
 
-def _packed(numbers: Sequence[Any], dtype: torch.dtype) -> torch.Tensor:
-    """The vector of Python numbers that the dtype holds: by array.array three times as fast as torch.tensor, which is
-    left to those who follow what is made (a default device, np.jit, the modes and transforms of torch)."""
-    followed = _function_modes() or _dispatch._is_in_torch_dispatch_mode or is_transformed() or tracing()
-    if followed or not numbers or dtype not in _PACKED:
-        return torch.tensor(numbers, dtype=dtype)
-    return torch.frombuffer(array.array(_PACKED[dtype], numbers), dtype=dtype)
-
-
 def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
     """The 0-d tensor on the host of a Python number that the dtype holds."""
     if dtype is torch.uint64 and number > _INT64_MAX:
@@ -125,7 +111,7 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
         for number in (min(numbers), max(numbers)):
             if not limits.min <= number <= limits.max:
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
-    made = _packed(numbers, dtype)
+    made = packed(numbers, dtype)
     if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
         _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
     return _to_default_device(made) if _devices.used else made
@@ -205,7 +191,7 @@ def _joined(items: Sequence[Any]) -> torch.Tensor | None:
         if type(item) is not kind:
             return None
     if kind is SCALARS[torch.float64] or kind is SCALARS[torch.int64]:  # on the host
-        made = _packed([item._n for item in items], kind._torch_dtype)
+        made = packed([item._n for item in items], kind._torch_dtype)
         return _to_default_device(made) if _devices.used else made
     if not issubclass(kind, NDArrayBase):
         return None

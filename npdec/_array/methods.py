@@ -153,7 +153,9 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         write("imag", self.imag, as_tensor(value))
 
     def _part(self, tensor: torch.Tensor) -> Any:
-        return memory.view(self, tensor) if type(self) is wrap.ARRAY else wrap.wrap_scalar(tensor)
+        if type(self) is not wrap.ARRAY:
+            return wrap.wrap_scalar(tensor)
+        return memory.seen(self, tensor) if type(tensor) is torch.Tensor else memory.view(self, tensor)
 
     # -- copies, dtypes, Python objects ---------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class UfuncBase:
     _direct: frozenset[torch.dtype]  # those of which it is the kernel beside anything
     _arrays: frozenset[torch.dtype]
     __kernel__: Callable[..., Any]  # what computes in all others
+    __call__: Callable[..., Any]
 
     @property
     def sums(self) -> bool:

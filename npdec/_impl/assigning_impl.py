@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -232,12 +233,13 @@ def _scattered(arr: torch.Tensor, index: torch.Tensor, number: Any, axis: Any) -
     """Whether a number was written at few indices of plain numbers that are counted from the front, and in bounds."""
     if type(axis) is not int or type(number) is not float or arr.dtype is not torch.float64:
         return False
-    if index.dtype is not torch.int64 or index.dim() != arr.dim() or not -arr.dim() <= axis < arr.dim():
+    shape, rank = index.shape, len(index.shape)
+    if index.dtype is not torch.int64 or rank > 2 or rank != arr.dim() or not -rank <= axis < rank:
         return False
-    if not 0 < index.numel() <= _FEW or not _util.are_numbers(arr, index):
+    if not 0 < math.prod(shape) <= _FEW or not _util.are_numbers(arr, index):
         return False
-    axis = axis + arr.dim() if axis < 0 else axis
-    places = index.tolist() if index.dim() == 1 else index.reshape(-1).tolist()
+    axis = axis + rank if axis < 0 else axis
+    places = index.tolist() if rank == 1 else [place for row in index.tolist() for place in row]
     if not is_alike(arr, index, axis) or min(places) < 0 or max(places) >= arr.shape[axis]:
         return False
     arr.scatter_(axis, index, number)

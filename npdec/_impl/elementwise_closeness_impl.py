@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, public
 from npdec._impl import dtypes_impl
 from npdec._impl._util import are_numbers, broadcast_shapes, is_known_true, warn
@@ -97,7 +98,11 @@ def allclose(
 _COMPARED = frozenset({torch.bool, torch.uint8, torch.int32, torch.int64, torch.float32, torch.float64})
 
 
-@public
+def _equal(a1: torch.Tensor, a2: torch.Tensor) -> bool | None:
+    return torch.equal(a1, a2) if are_numbers(a1, a2) else None
+
+
+@public(direct=Direct(_equal, _COMPARED))
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and equal elements: a Python bool. nan equals nan if `equal_nan`.
 

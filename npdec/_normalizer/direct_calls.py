@@ -103,6 +103,8 @@ def statements(
     body = ["try:", *_indented(lines), "except _refusals: _r = None"]
     if written:
         body += ["if _r is True: return None"]
+    elif returns == "Plain":
+        body += ["if _r is not None: return _r"]
     else:
         body += ["if type(_r) is _Tensor:", *_indented(_delivered(returns, source, direct.total and given is None))]
     if returns == "View":

@@ -255,7 +255,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     array([1, 3, 3, 5])
     """
     if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is None and not fp_state.watching:
-        made = _added_up(self, array._t)
+        made = _added_up(self, array)
         if made is not None:
             return wrap.wrap_array(made)
     _check_binary(self, "accumulate")
@@ -273,16 +273,16 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     return _finish(self, "accumulate", result, out, source, found)
 
 
-def _added_up(function: UfuncBase, a: torch.Tensor) -> torch.Tensor | None:
+def _added_up(function: UfuncBase, array: Any) -> torch.Tensor | None:
     """Running sums and products of a vector by torch's own functions; None where there is more to look at."""
     running = _RUNNING.get(function.__name__)
-    if running is None or a.dtype not in _STEPWISE or a.dim() != 1 or not a.shape[0] or not _util.are_numbers(a):
+    if running is None or array._d not in _STEPWISE or not _util.are_numbers(array._t) or len(array._t.shape) != 1:
         return None
-    if running is torch.cumsum and a.is_floating_point():
-        first = a.select(0, 0).item()
+    if running is torch.cumsum and array._d is torch.float64:
+        first = float(array[0]) if len(array) else -0.0  # no name holds the tensor, or it would not come from memory
         if not first and math.copysign(1.0, first) < 0:  # torch begins with 0.0, to which it adds
             return None
-    return running(a, 0)
+    return running(array._t, 0)
 
 
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
@@ -383,6 +383,8 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if self.nin != 2:
         raise ValueError("outer product only supported for binary functions")
+    if not kwargs and type(A) is type(B) is wrap.ARRAY and len(B._t.shape) == 1:
+        return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
     left, right = as_tensor(A), as_tensor(B)
     out = kwargs.pop("out", NoValue)
     rows = wrap.wrap_array(left.reshape(tuple(left.shape) + (1,) * right.ndim))

@@ -207,7 +207,8 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
-        lines += direct_calls.statements(self.spec, self.parameters, self.returns, self.conversion, self.namespace)
+        returns = "Plain" if self.plain_result else self.returns
+        lines += direct_calls.statements(self.spec, self.parameters, returns, self.conversion, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         if self.returns == "Flat":

@@ -8,6 +8,7 @@ import struct
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
 from npdec._impl._numbers import OF_NUMBERS
@@ -135,3 +136,65 @@ def test_refusals_come_with_numpys_exceptions():
                 eval(text, {"np": lib, "x": lib.arange(10.0), "A": lib.arange(9.0).reshape(3, 3)})
             raised.append(info.type.__name__)
         assert raised[0] == raised[1], text
+
+
+def test_traces_are_sums_of_diagonals():
+    """The numbers of torch's sum, whichever function finds them; a decomposed matrix has the same."""
+    rng = numpy.random.default_rng(0)
+    for n in range(8):
+        for m in range(8):
+            for _ in range(2):
+                a = rng.normal(size=(n, m)) * 10.0 ** rng.integers(-9, 9, (n, m))
+                a[rng.random((n, m)) < 0.3] = -0.0
+                wanted = torch.sum(torch.diagonal(torch.tensor(a)), -1).numpy().tobytes()
+                assert np.trace(np.array(a)).tensor.numpy().tobytes() == wanted, (n, m)
+                assert np.trace(np.decompose(np.array(a), axis=None)).tensor.value.numpy().tobytes() == wanted, (n, m)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_bits_of_integers(dtype):
+    rng = numpy.random.default_rng(0)
+    numbers = rng.integers(0, 2**63, 12, dtype="uint64").astype(dtype)
+    others = rng.integers(0, 2**63, 12, dtype="uint64").astype(dtype)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        for shape in ((12,), (3, 1, 4), (1, 12)):
+            expected = getattr(numpy, name)(numbers.reshape(shape), others[: shape[-1]])
+            found = getattr(np, name)(np.array(numbers).reshape(shape), np.array(others)[: shape[-1]])
+            assert found.dtype == expected.dtype
+            numpy.testing.assert_array_equal(found.to_numpy(), expected)
+        into = np.array(numbers)
+        assert getattr(np, name)(into, np.array(others), out=into) is into
+        numpy.testing.assert_array_equal(into.to_numpy(), getattr(numpy, name)(numbers, others))
+
+
+LISTS = [
+    [1.5, 2, True], [True, False], [1, True], [2**63], [2**53 + 1, 0.5], [[1, 2.5], [3, 4]], [[True], [False]], [[]],
+    [float("nan"), -0.0], [1, 2**63 - 1, -(2**63)], [[[1]], [[2.0]]], (1, 2), [(1, 2), [3, 4]], [1j, 2], [2**70, 1.0],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [None, "float64", "int64", "bool", "float32", "uint8"])
+def test_lists_of_numbers(dtype):
+    for numbers in LISTS:
+        outcomes = []
+        for lib in (numpy, np):
+            try:
+                made = lib.array(numbers, dtype=dtype)
+            except (OverflowError, TypeError, ValueError) as error:
+                outcomes.append(type(error) if lib is numpy else type(error).__mro__)
+            else:
+                made = made if lib is numpy else made.to_numpy()
+                outcomes.append((made.dtype, made.shape, made.tobytes()))
+        expected, found = outcomes
+        if isinstance(expected, tuple) and expected[0].kind == "O":
+            continue  # integers that only objects hold
+        assert expected in found if isinstance(expected, type) else found == expected, numbers
+
+
+@pytest.mark.parametrize("function", ["add", "multiply"])
+def test_running_results_of_vectors(function):
+    for numbers in ([], [-0.0], [-0.0, 1.0], [0.0, -0.0], [1.5, -2.5, 1e300], [float("nan"), 1.0], [-0.0, -0.0, -0.0]):
+        expected = getattr(numpy, function).accumulate(numpy.array(numbers))
+        for x in (np.array(numbers), np.array([*numbers, 5.0])[:-1]):
+            for _ in range(3):  # by torch, then from memory
+                assert getattr(np, function).accumulate(x).to_numpy().tobytes() == expected.tobytes(), numbers
