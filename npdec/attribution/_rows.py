@@ -1,0 +1,185 @@
+"""Attribution over data: batch by batch, in the memory of one batch, and summaries of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from npdec._array import wrap
+from npdec._array.convert import as_tensor
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec.attribution._attribute import attribute
+from npdec.attribution._result import Attribution
+
+__all__ = ["Summary", "attribute_rows", "summarize"]
+
+_METHODS = ("local", "path", "input_x_gradient")
+
+
+def attribute_rows(
+    f: Callable[[Any], Any],
+    data: Any,
+    *,
+    baseline: Any = 0.0,
+    output: int | tuple[int, ...] | None = None,
+    batch_size: int = 1024,
+    method: str = "local",
+    **options: Any,
+) -> Iterator[Attribution[Any]]:
+    """Attribute each row of a data set, batch by batch: an iterator, which keeps no more than a batch.
+
+    `f` takes rows (m, *S) and returns (m,), or (m, *O), of which `output` chooses for each row; what it returns for a
+    row must not depend on the other rows (a normalisation over the batch is in evaluation mode). `data`: an array or
+    tensor (n, *S), of which `batch_size` rows are taken at a time, or an iterable of such batches: a generator, a
+    `DataLoader`; of a batch that is a tuple or list, as of inputs and targets, the first item. `baseline` broadcasts to
+    a batch.
+    `method`: "local", "path" or "input_x_gradient", and their `options`, those of `np.attribute`; all rows of a batch
+    are attributed in one run.
+
+    Each item is an `Attribution` with `value`, `residual` and `error` of shape (m,), and `attribution` of shape
+    (m, *S). Raises ValueError for what f returns in another shape, TypeError for other methods, which leave components
+    out, and for options that attribute does not take.
+
+    >>> rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> for found in np.attribution.attribute_rows(lambda x: x[:, 0] * x[:, 1], rows, batch_size=2):
+    ...     print(found.value, found.attribution.tolist())
+    [ 2. 12.] [[1.0, 1.0], [6.0, 6.0]]
+    [30.] [[15.0, 15.0]]
+    """
+    if method not in _METHODS:
+        raise TypeError(f"attribute_rows: method is one of {', '.join(_METHODS)}, not {method!r}")
+    if options.get("mode") == "forward" or options.get("order", 1) != 1:
+        raise TypeError("attribute_rows: rows are attributed backwards, to first order: leave mode and order")
+    own = {"axis", "groups", "labels", "argnums", "baselines", "at", "paths", "batched"} & options.keys()
+    if own:
+        raise TypeError(f"attribute_rows: it takes no {', '.join(sorted(own))}")
+    if batch_size < 1:
+        raise ValueError(f"attribute_rows: batch_size is positive, not {batch_size}")
+    return (_of_batch(f, batch, baseline, output, method, options) for batch in _batches(data, batch_size))
+
+
+def _batches(data: Any, size: int) -> Iterator[Any]:
+    if hasattr(data, "shape"):
+        rows: Any = data if isinstance(data, (torch.Tensor, ArrayBase)) else wrap.wrap_array(as_tensor(data))
+        for first in range(0, len(rows), size):
+            yield rows[first : first + size]
+        return
+    for batch in data:
+        yield batch[0] if isinstance(batch, (tuple, list)) else batch
+
+
+def _of_batch(
+    f: Callable[[Any], Any], x: Any, baseline: Any, output: Any, method: str, options: dict[str, Any]
+) -> Attribution[Any]:
+    rows = len(x)
+    seen: list[Any] = []
+
+    def chosen(made: Any) -> torch.Tensor:
+        tensor = made._t if isinstance(made, ArrayBase) else as_tensor(made)
+        if output is not None:
+            index = output if isinstance(output, tuple) else (output,)
+            tensor = tensor[(slice(None), *index)]
+        if tuple(tensor.shape) not in ((rows,), (rows, 1)):
+            raise ValueError(
+                f"attribute_rows: f has to return a number for each of {rows} rows (choose one with output=), not "
+                f"shape {tuple(tensor.shape)}"
+            )
+        return tensor.reshape(rows)
+
+    def total(made: Any) -> torch.Tensor:
+        numbers = chosen(made)
+        seen[:] = [numbers]
+        return numbers.sum()
+
+    found = attribute(f, x, baseline=baseline, output=total, method=method, **options)
+    if method == "local":
+        (numbers,) = seen
+        carried = isinstance(numbers, DecomposedTensor)
+        value, residual = (numbers.value, numbers.residual) if carried else (numbers, numbers)
+    else:
+        start = torch.broadcast_to(as_tensor(baseline).to(as_tensor(x)), tuple(x.shape)).clone()
+        with torch.no_grad():
+            value, residual = (
+                chosen(f(end)) for end in (x, start if isinstance(x, torch.Tensor) else wrap.wrap_array(start))
+            )
+    value, residual = value.detach(), residual.detach()
+    shares = as_tensor(found.attribution)
+    error = value - residual - shares.reshape(rows, -1).sum(1)
+    parts: tuple[Any, ...] = value, residual, shares, error
+    if not isinstance(x, torch.Tensor):
+        parts = tuple(wrap.wrap_array(part) for part in parts)
+    return Attribution(*parts)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What `summarize` found, in the shape S of a row: the `mean` of the shares, the `mean_magnitude` of their absolute
+    values, their standard `deviation` (n − 1), over `count` rows. `sample` (k, *S) are rows drawn evenly from all of
+    them, all where they are few; all arrays are plain arrays of float64. `largest_error` is what completeness misses at
+    most."""
+
+    count: int
+    mean: Any
+    mean_magnitude: Any
+    deviation: Any
+    sample: Any
+    largest_error: float
+
+    def quantiles(self, q: Any) -> Any:
+        """The quantiles of the shares, shape (*Q, *S), of the sample: exact where it is all rows."""
+        wanted = as_tensor(q).to(torch.float64)
+        flat = self.sample._t.reshape(len(self.sample), -1)
+        made = torch.quantile(flat, wanted.reshape(-1), dim=0)
+        return wrap.wrap_array(made.reshape(*wanted.shape, *self.sample.shape[1:]))
+
+
+def summarize(batches: Iterable[Any], *, keep: int = 1000, seed: int = 0) -> Summary:
+    """Summarise the attributions of rows, of which `attribute_rows` gives batches, in the memory of a batch and of
+    `keep` rows, which are drawn with `seed` (J. Vitter, "Random sampling with a reservoir", ACM TOMS 1985).
+
+    Raises ValueError where there are no rows.
+
+    >>> rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> found = np.attribution.summarize(np.attribution.attribute_rows(lambda x: x[:, 0] * x[:, 1], rows))
+    >>> found.count, found.mean_magnitude.round(2), found.quantiles(0.5)
+    (3, array([7.33, 7.33]), array([6., 6.]))
+    """
+    if keep < 1:
+        raise ValueError(f"summarize: keep is a number of rows, not {keep}")
+    source = torch.Generator().manual_seed(seed)
+    count, worst = 0, 0.0
+    mean = spread = magnitude = None
+    sample: list[torch.Tensor] = []
+    for batch in batches:
+        rows = as_tensor(getattr(batch, "attribution", batch)).detach().cpu().to(torch.float64)
+        error = getattr(batch, "error", None)
+        if not len(rows):
+            continue
+        if error is not None:
+            worst = max(worst, float(as_tensor(error).abs().max()))
+        m, own = len(rows), rows.mean(0)
+        around, size = (rows - own).square().sum(0), rows.abs().sum(0)
+        if mean is None or spread is None or magnitude is None:
+            mean, spread, magnitude = own, around, size
+        else:  # T. Chan, G. Golub and R. LeVeque, 1979: no digits are lost to a square of the mean
+            apart = own - mean
+            mean = mean + apart * (m / (count + m))
+            spread = spread + around + apart.square() * (count * m / (count + m))
+            magnitude = magnitude + size
+        for i, row in enumerate(rows, count):
+            if i < keep:
+                sample.append(row.clone())
+            else:
+                place = int(torch.randint(i + 1, (), generator=source))
+                if place < keep:
+                    sample[place] = row.clone()
+        count += m
+    if mean is None or spread is None or magnitude is None:
+        raise ValueError("summarize: there are no rows")
+    deviation = (spread / max(count - 1, 1)).sqrt()
+    made = [wrap.wrap_array(part) for part in (mean, magnitude / count, deviation, torch.stack(sample))]
+    return Summary(count, made[0], made[1], made[2], made[3], worst)
