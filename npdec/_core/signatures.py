@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ARRAY_TAGS", "LAW_TAGS", "Parameter", "is_bodyless", "read_parameters", "return_tag"]
+from npdec._core.tags import LAW_TAGS
 
-LAW_TAGS = frozenset({"Linear", "Multilinear", "Pointwise", "Routed", "Smooth", "Stepwise"})
-ARRAY_TAGS = LAW_TAGS | {"ArrayLike", "Opaque", "ArrayLikeOrScalar", "Coefficients", "InPlace", "Mask"}
-_TENSOR_TAGS = LAW_TAGS | {"ArrayLike", "Coefficients"}  # of which a kernel receives tensors that it does not write
+__all__ = ["LAW_TAGS", "Parameter", "is_bodyless", "read_parameters", "return_tag"]
+
+_TENSOR_TAGS = frozenset({"ArrayLike", "Coefficients"})  # beside those of the law: tensors that are not written
+_ARRAY_TAGS = _TENSOR_TAGS | {"Opaque", "ArrayLikeOrScalar", "InPlace", "Mask"}
 _OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray"})
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
@@ -38,7 +39,7 @@ class Parameter:
 
     @property
     def is_array(self) -> bool:
-        return self.tag in ARRAY_TAGS
+        return self.tag in LAW_TAGS or self.tag in _ARRAY_TAGS
 
 
 def _render(annotation: Any) -> str:
@@ -77,7 +78,7 @@ def _parse(kernel: Callable[..., Any], p: inspect.Parameter) -> Parameter:
         plain = parts[0].split("[")[0] if len(parts) == 1 else None
         return Parameter(name, p.kind, p.default, None, plain, False, optional)
     if len(parts) == 1:
-        if base in (_TENSOR_TAGS if inexact else ARRAY_TAGS | _OTHER_TAGS):
+        if base in LAW_TAGS or base in (_TENSOR_TAGS if inexact else _ARRAY_TAGS | _OTHER_TAGS):
             return Parameter(name, p.kind, p.default, base, None, sequence, optional, inexact)
         if sequence and base.split("[")[0] in _PLAIN:
             return Parameter(name, p.kind, p.default, None, None, False, optional)

@@ -26,6 +26,7 @@ __all__ = [
     "InPlace",
     "Inexact",
     "KeepDims",
+    "LAW_TAGS",
     "Like",
     "Linear",
     "Mask",
@@ -41,12 +42,29 @@ __all__ = [
     "Spec",
     "Stepwise",
     "View",
+    "law_tag",
     "out_casting",
     "public",
     "spec_of",
     "ufunc",
     "writes_back",
 ]
+
+_SAYS: dict[str, str] = {}
+# The tags that say how a decomposition passes through an argument: a view of all that `law_tag` has made.
+LAW_TAGS = _SAYS.keys()
+
+
+def law_tag(name: str, says: str) -> TypeVar:
+    """A tag of arguments through which contributions pass by a law: `npdec._law.law.law_of(name)` says by which.
+
+    `says` completes "the argument enters ...". Raises ValueError if there is such a tag.
+    """
+    if name in _SAYS:
+        raise ValueError(f"there is a tag {name!r} already: the argument enters {_SAYS[name]}")
+    _SAYS[name] = says
+    return TypeVar(name)
+
 
 # Within a kernel every tag below stands for what the kernel receives, so to a type checker the tags are `Any`; at run
 # time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
@@ -79,12 +97,12 @@ if TYPE_CHECKING:
 else:
     # Arrays. All of these take anything array-like from the caller and hand the kernel a `torch.Tensor`.
     ArrayLike = TypeVar("ArrayLike")  # decomposes through the torch functions that the kernel calls
-    Linear = TypeVar("Linear")  # the kernel is linear in this argument, jointly with its other Linear arguments
-    Multilinear = TypeVar("Multilinear")  # linear in this argument, for the others held fixed
-    Pointwise = TypeVar("Pointwise")  # element by element, nonlinearly
-    Routed = TypeVar("Routed")  # by selection: the largest or smallest (torch functions with a closed form)
-    Stepwise = TypeVar("Stepwise")  # element by element, with jumps: as Pointwise, and two arguments in both orders
-    Smooth = TypeVar("Smooth")  # differentiably, any other way: the law by quadrature
+    Linear = law_tag("Linear", "linearly, jointly with the other Linear arguments")
+    Multilinear = law_tag("Multilinear", "linearly, for the others held fixed")
+    Pointwise = law_tag("Pointwise", "element by element, nonlinearly")
+    Routed = law_tag("Routed", "by selection: the largest or smallest (torch functions with a closed form)")
+    Stepwise = law_tag("Stepwise", "element by element, with jumps: as Pointwise, and two arguments in both orders")
+    Smooth = law_tag("Smooth", "differentiably, any other way: the law by quadrature")
     Opaque = TypeVar("Opaque")  # only by its value, which is a frozen choice: indices, sizes
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
     Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds

@@ -46,7 +46,7 @@ from npdec._law.vjp_calls import answer, has_many_components
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["TaggedRule", "innermost", "is_default", "quadrature", "ruled"]
+__all__ = ["TaggedRule", "innermost", "is_default", "law_of", "quadrature", "ruled"]
 
 Function = Callable[..., Any]
 
@@ -54,8 +54,37 @@ Function = Callable[..., Any]
 # -- the closed forms --------------------------------------------------------------------------------------------------
 
 
+_LAWS: dict[str, Callable[[Call], Any]] = {"Linear": linear, "Multilinear": multilinear}
+
+
+def law_of(tag: str) -> Callable[[Function], Function]:
+    """Let the function answer calls (`npdec._decomposed.call.Call`) of which all decomposed arguments carry the tag.
+    Raises ValueError if there is no such tag, or if it has a law."""
+    if tag not in LAW_TAGS or tag in _LAWS:
+        raise ValueError(f"{tag!r} is no tag, or has a law: make another with npdec._core.tags.law_tag")
+
+    def enter(law: Function) -> Function:
+        _LAWS[tag] = law
+        return law
+
+    return enter
+
+
+@law_of("Pointwise")
 def pointwise(call: Call) -> Any:
-    """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise)."""
+    """One decomposed argument, element by element: the current rule (the secant slope, unless chosen otherwise).
+    Several: their mean gradients."""
+    return _of_one(call) if len(call.decomposed) == 1 else pointwise_in_all(call)
+
+
+@law_of("Stepwise")
+def stepwise(call: Call) -> Any:
+    """As `pointwise`, with jumps; two arguments in both orders."""
+    count = len(call.decomposed)
+    return _of_one(call) if count == 1 else two_orders(call) if count == 2 else quadrature(call)
+
+
+def _of_one(call: Call) -> Any:
     (tensor,) = call.tensors
     if (tensor.value.is_complex() or call.decomposed[0].place is not None) and not call.traits & Trait.HOLOMORPHIC:
         return quadrature(call)
@@ -279,17 +308,9 @@ class TaggedRule(Rule):
         if any(leaf.tensor.discrete for leaf in call.decomposed):
             return of_numbers(self, self.tags, func, call.args, call.kwargs)
         tags = {leaf.tag for leaf in call.decomposed}
-        if tags == {"Linear"}:
-            return linear(call)
-        if tags <= {"Linear", "Multilinear"}:
+        if tags == {"Linear", "Multilinear"}:
             return multilinear(call)
-        if tags <= {"Pointwise", "Stepwise"} and len(call.decomposed) == 1:
-            return pointwise(call)
-        if tags == {"Stepwise"} and len(call.decomposed) == 2:
-            return two_orders(call)
-        if tags == {"Pointwise"}:
-            return pointwise_in_all(call)
-        return quadrature(call)
+        return (_LAWS.get(tags.pop(), quadrature) if len(tags) == 1 else quadrature)(call)
 
 
 def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:

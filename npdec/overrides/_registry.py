@@ -256,7 +256,7 @@ def _tagged(target: Any, signature: Function) -> Registered:
     unknown = tags - LAW_TAGS - {"Opaque"}
     if unknown or "Routed" in tags:
         raise TypeError(
-            f"{title(target)}: a rule knows the tags Linear, Multilinear, Pointwise, Stepwise, Smooth and Opaque, not "
+            f"{title(target)}: a rule knows the tags {', '.join(sorted(LAW_TAGS - {'Routed'}))} and Opaque, not "
             f"{', '.join(sorted(unknown | (tags & {'Routed'})))}"
         )
     if not tags:
