@@ -1,5 +1,8 @@
 """The law of ordinary calls in reverse mode, by the shortest way: layers, views, sums and pointwise functions of real
-tensors, whose one component stands for all inputs and carries the graph (`npdec._law.ordinary`)."""
+tensors, whose one component stands for all inputs and carries the graph (`npdec._law.ordinary`).
+
+Values and residuals require no gradients here, and of parameters their numbers are taken: gradients stay switched on,
+and an interrupt leaves nothing switched."""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
+from npdec._decomposed.reverse_graph import by_vjp, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.secant import ordinary_slope
 
@@ -48,10 +51,10 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     """Of rows, with a constant weight and bias, which are plain tensors of the dtype."""
     if x.value.ndim < 2 or weight.is_inference():
         return NotImplemented
-    with no_graph(True):
-        value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
-        residual = func(row, weight, bias).expand(value.shape)
-    made = by_vjp(value, residual, x.components, torch.matmul, held=(weight.detach(),))
+    weight, bias = weight.detach(), None if bias is None else bias.detach()
+    value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
+    residual = func(row, weight, bias).expand(value.shape)
+    made = by_vjp(value, residual, x.components, torch.matmul, held=(weight,))
     return _made_of(value, residual, made, x)
 
 
@@ -59,8 +62,7 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
     """A linear function, of which `front` is that of tensors with one more leading axis."""
     if type(value) is not torch.Tensor or value.dtype is not x.value.dtype:
         return NotImplemented
-    with no_graph(True):
-        residual = func(x.residual, *args)
+    residual = func(x.residual, *args)
     made = _made_of(value, residual, front(x.components), x)
     link(made, x)
     return made
@@ -68,8 +70,7 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
 
 def pointwise(slope: Function | None, traits: int, func: Function, x: DecomposedTensor) -> Any:
     """By the secant slope."""
-    with no_graph(True):
-        found = ordinary_slope(slope, traits, func, x.value, x.residual)
+    found = ordinary_slope(slope, traits, func, x.value, x.residual)
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found

@@ -247,3 +247,50 @@ def test_contexts_are_never_left_half_entered(context):
         count += 1
         assert interrupted.guards() == here
     assert count
+
+
+CALLS = {
+    "layer": lambda d: torch.nn.functional.linear(d, torch.ones(2, 3, requires_grad=True), torch.ones(2)),
+    "view": lambda d: torch.flip(d, (0,)),
+    "sum": lambda d: d.sum(1),
+    "slope": torch.tanh,
+    "power": torch.exp,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_are_on_after_an_interrupt_at_any_line_of_a_call_in_reverse_mode(name):
+    seen = []
+
+    def interrupted_at(place):
+        count = 0
+
+        def local(frame, event, arg):
+            nonlocal count
+            if event == "line":
+                count += 1
+                if count == place:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return local
+
+        def call(d):
+            try:
+                sys.settrace(local)
+                CALLS[name](d)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(None)
+            seen.append(torch.is_grad_enabled())
+            torch._C._set_grad_enabled(True)
+            return d.sum()
+
+        np.attribute(call, torch.ones(2, 3))
+        return count
+
+    lines = interrupted_at(0)
+    assert lines > 20
+    for place in range(1, lines + 1):
+        interrupted_at(place)
+    assert all(seen)
