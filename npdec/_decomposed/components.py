@@ -51,11 +51,18 @@ class LinearCall:
 
 class Source(NamedTuple):
     """What a result was computed from: the sum (*S) of its components, where the graph begins; the components, a tensor
-    (C, *S) or what stands for it; and which component of the result each of them is a part of, (C,)."""
+    (C, *S) or what stands for it; and which component of the result each of them is a part of, (C,), or None where each
+    is one of the result."""
 
     sum: torch.Tensor
     components: Any
-    places: torch.Tensor
+    places: torch.Tensor | None = None
+
+    def moved(self, places: torch.Tensor | None) -> Source:
+        """The same in a result of which each component of this one is a part of the one that `places` says."""
+        if places is None:
+            return self
+        return self._replace(places=places if self.places is None else places[self.places])
 
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with the gradient of a real number as weights."""
@@ -72,8 +79,11 @@ class Source(NamedTuple):
 
     def part(self, i: int) -> torch.Tensor:
         """Component i of the result, of what it was computed from: shape (*S)."""
-        own, given = self.places == i, self.components
-        made: torch.Tensor = given[own].sum(0) if isinstance(given, torch.Tensor) else given.part(own)
+        given, dense = self.components, isinstance(self.components, torch.Tensor)
+        if self.places is None and dense:
+            return given[i]
+        own = i == (torch.arange(len(given), device=self.sum.device) if self.places is None else self.places)
+        made: torch.Tensor = given[own].sum(0) if dense else given.part(own)
         return made
 
 
@@ -168,8 +178,9 @@ class Components:
         """Whether all numbers are that are there; of what is still to be made nobody knows."""
         return True
 
-    def on_graph(self, places: torch.Tensor) -> tuple[torch.Tensor, list[Source]]:
-        """The sum (*S) with a graph, and what that begins at; `places` (C,) says what each component is a part of."""
+    def on_graph(self, places: torch.Tensor | None = None) -> tuple[torch.Tensor, list[Source]]:
+        """The sum (*S) with a graph, and what that begins at; `places` (C,) says what each component is a part of, if
+        not each is a component."""
         total = self.sum().detach().clone().requires_grad_()
         return total, [Source(total, self, places)]
 

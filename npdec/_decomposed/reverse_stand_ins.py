@@ -39,8 +39,9 @@ def may_use_vjp(tensor: DecomposedTensor) -> bool:
 
 def in_reverse(tensor: DecomposedTensor, labels: Labels) -> tuple[DecomposedTensor, list[Source]]:
     """The tensor in reverse mode, and what the graph of its components begins at."""
-    places = range(len(labels)) if tensor.labels == labels else places_of(tensor.labels, labels)
-    index = torch.tensor(places, dtype=torch.int64, device=tensor.value.device)
+    index = None
+    if tensor.labels != labels:
+        index = torch.tensor(places_of(tensor.labels, labels), dtype=torch.int64, device=tensor.value.device)
     given = stand_in(tensor, Use.SUMS)
     if given is None:
         total = tensor.components.sum(0).detach().requires_grad_()

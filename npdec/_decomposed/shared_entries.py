@@ -61,7 +61,7 @@ class Shared:
                 _do(writing(owners, None if given is None else given.owners))
             self.kept = _closed_up(kept) if _is_halved(kept, held.value) else kept.of_tensors(kept.tensors())
         else:
-            total, sources = self.kept.on_graph(torch.arange(len(self.labels), device=held.value.device))
+            total, sources = self.kept.on_graph()
             with torch.inference_mode(False), torch.enable_grad():
                 total = total.clone()
                 row = None

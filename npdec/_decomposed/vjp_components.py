@@ -44,11 +44,10 @@ class FromVJP(Components):
     def of(cls, components: torch.Tensor) -> FromVJP:
         """The same components, with which nothing has been done yet."""
         total = components.sum(0).requires_grad_()
-        places = torch.arange(len(components), device=components.device)
-        return cls(total, [Source(total, components, places)], len(components))
+        return cls(total, [Source(total, components)], len(components))
 
-    def on_graph(self, places: torch.Tensor) -> tuple[torch.Tensor, list[Source]]:
-        return self.total, [source._replace(places=places[source.places]) for source in self.sources]
+    def on_graph(self, places: torch.Tensor | None = None) -> tuple[torch.Tensor, list[Source]]:
+        return self.total, [source.moved(places) for source in self.sources]
 
     def tensors(self) -> Sequence[torch.Tensor]:
         return [self.total[None]]
@@ -138,5 +137,6 @@ class FromVJP(Components):
         with torch.no_grad():
             for source, slope in zip(self.sources, found, strict=True):
                 if slope is not None:
-                    made.index_add_(0, source.places, source.contracted(slope).to(made.dtype))
+                    given = source.contracted(slope).to(made.dtype)
+                    _ = made.add_(given) if source.places is None else made.index_add_(0, source.places, given)
         return made
