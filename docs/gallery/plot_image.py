@@ -50,15 +50,5 @@ image = images(50)[0][0:1]
 patches = (rows // 3 * (SIZE // 3) + columns // 3).expand(1, 1, SIZE, SIZE)
 logits = net(np.decompose(image, groups=patches.numpy()))[0]
 lead = logits[1] - logits[0]
-shares = lead.components.reshape(SIZE // 3, SIZE // 3).repeat_interleave(3, 0).repeat_interleave(3, 1)
-
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
-axes[0].imshow(image[0, 0].numpy(), cmap="Greys")
-axes[1].imshow(image[0, 0].numpy(), cmap="Greys", alpha=0.35)
-most = float(shares.abs().max())
-overlay = axes[1].imshow(shares.numpy(), cmap="PuOr", vmin=-most, vmax=most, alpha=0.7)
-figure.colorbar(overlay, ax=axes[1], label="contribution to the lead of the cross")
-for axis in axes:
-    axis.set_axis_off()
-axes[1].set_title(f"lead {float(lead.value):.1f}, without image {float(lead.residual):.1f}", fontsize=10)
+lead.plot.image(image, shape=(SIZE // 3, SIZE // 3), title="Cross over ring")
 plt.show()

@@ -39,16 +39,16 @@ y = predict(x)
 print("as scikit-learn:", bool(np.allclose(y.value, fitted.predict(data))))
 print("off by at most", float(np.abs(np.completeness(y)).max()))
 
-order = np.argsort(np.abs(y.components).mean(axis=1))
-rng = np.random.default_rng(0)
-figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-for place, i in enumerate(int(i) for i in order):
-    shade = np.argsort(np.argsort(np.array(data[:, i]))) / len(data)
-    dots = axes.scatter(
-        y.components[i], place + 0.12 * rng.standard_normal(len(data)), c=shade, s=6, cmap="cividis", linewidths=0
-    )
-axes.set_yticks(range(len(names)), [names[int(i)] for i in order])
-axes.axvline(0, color="0.4", linewidth=0.8)
-axes.set_xlabel("contribution, from the mean of the data")
-figure.colorbar(dots, ax=axes, label="value of the column, from low to high", ticks=[])
+y.plot.beeswarm(data, title="What the trees say of 442 patients", unit="points")
 plt.show()
+
+# %%
+# How the contribution of one column depends on the column, coloured by another:
+
+y.plot.scatter("bmi", data, color="s5", unit="points")
+plt.show()
+
+# %%
+# A notebook shows the numbers as a table:
+
+y

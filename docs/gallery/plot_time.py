@@ -28,15 +28,15 @@ def ill(strengths, days=160):
 
 course = ill(np.decompose(np.array([0.25, 0.2, 0.3]), labels=["masks", "schools", "travel"]))
 
-plt.figure(figsize=(7.5, 4), layout="constrained")
-days = np.arange(160)
-plt.stackplot(days, *-course.components, labels=[f"kept away by {label}" for label in course.labels],
-              colors=["#0072b2", "#56b4e9", "#009e73"], baseline="zero")  # fmt: skip
-plt.plot(days, course.residual, color="0.4", linestyle="--", label="ill without measures")
-plt.plot(days, course.value, color="#d55e00", linewidth=2, label="ill")
+course.plot.stacked(title="What each measure kept away", unit="share of all people")
 plt.xlabel("day")
-plt.ylabel("share of all people")
-plt.legend(frameon=False)
+plt.show()
+
+# %%
+# The height of the epidemic, as a bridge from that without measures to that with them, on the same day:
+
+day = int(np.argmax(course.residual))
+course[day].plot.waterfall(title=f"Ill on day {day}", unit="share of all people")
 plt.show()
 
 print("off by at most", float(np.abs(np.completeness(course)).max()))

@@ -25,18 +25,20 @@ def attention(x):
 
 
 weights, mixed = attention(np.decompose(tokens, axis=0, labels=labels))
-given = np.linalg.norm(mixed.components, axis=2).T  # outputs by inputs
+read = mixed @ rng.standard_normal(8)  # a number for each output position
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-for axis, image, title in [
-    (axes[0], weights.value, "attention weights"),
-    (axes[1], given, "norm of the contributions"),
-]:
-    shown = axis.imshow(image, cmap="cividis", vmin=0)
-    axis.set_xticks(range(5), labels, rotation=45, ha="right")
-    axis.set_yticks(range(5), labels)
-    axis.set_title(title)
-    figure.colorbar(shown, ax=axis, shrink=0.75)
+figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+shown = axes[0].imshow(weights.value.T, cmap="cividis", vmin=0)
+axes[0].set_xticks(range(5), labels, rotation=45, ha="right")
+axes[0].set_yticks(range(5), labels)
+axes[0].set_title("Attention weights", loc="left", weight="bold", fontsize=11)
+figure.colorbar(shown, ax=axes[0])
+read.plot.heatmap(labels, title="Contributions to what is read", ax=axes[1])
 plt.show()
 
-print("off by at most", float(np.abs(np.completeness(mixed)).max()))
+print("off by at most", float(np.abs(np.completeness(read)).max()))
+
+# %%
+# The words, coloured by what they contribute to the last number:
+
+read[-1].plot.text(WORDS, title="The last position")

@@ -164,7 +164,7 @@ class DecompositionMixin(ArrayBase):
 
     @property
     def plot(self) -> Plots:
-        """The plots, `x.plot.waterfall()` and others (`npdec._show.accessor.Plots`), with matplotlib.
+        """The plots, `x.plot.waterfall()` and others (`np.attribution.Plots`), with matplotlib.
 
         >>> x = np.decompose(np.array([1.0, -5.0]), labels=["a", "b"])
         >>> x.sum().plot.bar().get_xlabel()

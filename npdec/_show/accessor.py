@@ -33,6 +33,7 @@ class Plots:
     TypeError for complex numbers, and ImportError where matplotlib is not installed.
     """
 
+    __module__ = "npdec.attribution"  # where users find it
     __slots__ = ("_source",)
 
     def __init__(self, source: Source) -> None:

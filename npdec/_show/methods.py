@@ -36,7 +36,7 @@ def plots_of(tensor: Any, what: str) -> Plots:
 
 @property  # type: ignore[misc]
 def plot(self: Any) -> Plots:
-    """The plots, `t.plot.waterfall()` and others (`npdec._show.accessor.Plots`), with matplotlib."""
+    """The plots, `t.plot.waterfall()` and others (`np.attribution.Plots`), with matplotlib."""
     return plots_of(self, "tensor")
 
 

@@ -5,6 +5,7 @@ the methods are in `_local` (the law), `_path` (derivatives) and `_games` (leavi
 places in a network are meant, `_layers` attributes to them; `_text` is for language models, `_rows` for data.
 """
 
+from npdec._show.accessor import Plots
 from npdec.attribution._absent import blurred, dropped
 from npdec.attribution._attribute import attribute
 from npdec.attribution._hierarchy import correlated
@@ -16,6 +17,7 @@ from npdec.attribution._text import TextAttribution, attribute_text
 __all__ = [
     "Attribution",
     "Layer",
+    "Plots",
     "Summary",
     "TextAttribution",
     "attribute",

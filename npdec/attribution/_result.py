@@ -72,7 +72,7 @@ class Attribution(_Parts[T]):
 
     @property
     def plot(self) -> Plots:
-        """The plots, `found.plot.waterfall()` and others (`npdec._show.accessor.Plots`), with matplotlib.
+        """The plots, `found.plot.waterfall()` and others (`np.attribution.Plots`), with matplotlib.
 
         >>> found = np.attribute(lambda x: x[0] * x[1], np.array([3.0, 4.0]), axis=0, labels=["width", "height"])
         >>> found.plot.bar().get_xlabel()
