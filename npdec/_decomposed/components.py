@@ -27,6 +27,7 @@ class Use(Flag):
 
     LINEAR = auto()  # gives them to linear functions (npdec._decomposed.batching)
     LAW = auto()  # scales, adds and looks at them, as the methods below
+    FILES = auto()  # puts them into pickles and deep copies: the kind has __reduce__, and is `pickling.safe`
     SUMS = auto()  # adds them up, measures, merges or hands them on
 
 
@@ -272,7 +273,7 @@ class Sparse(Components):
 
     __slots__ = ("noted", "source", "version", "view")
 
-    uses = Use.LINEAR | Use.LAW | Use.SUMS
+    uses = Use.LINEAR | Use.LAW | Use.FILES | Use.SUMS
 
     def __init__(self) -> None:
         self.noted: torch.Tensor | None = None

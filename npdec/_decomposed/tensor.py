@@ -220,7 +220,7 @@ class DecomposedTensor(torch.Tensor):
         return methods.of_html(self, "tensor", str(self.dtype).removeprefix("torch."), repr(self.value))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        components = kept_components.kept(self) or Stored(self.components)
+        components = kept_components.kept(self, Use.FILES) or Stored(self.components)
         return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.reverse)
 
     def __copy__(self) -> torch.Tensor:
@@ -228,7 +228,7 @@ class DecomposedTensor(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.Tensor:
         made: Any = self.clone()
-        components = kept_components.kept(made) or made.components
+        components = kept_components.kept(made, Use.FILES) or made.components
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
 
 
