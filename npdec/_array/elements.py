@@ -23,6 +23,7 @@ from npdec._array.convert import MAX_NDIM
 from npdec._array.element_memory import FORMATS, items_of
 from npdec._array.family import alive, family_of
 from npdec._core.base import NDArrayBase
+from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_wrapped
 
@@ -230,6 +231,8 @@ class ElementAccess(NDArrayBase):
                         break
                 else:
                     place, count = key, len(key)
+            elif key is Ellipsis or key is None:
+                return _by_mask(self, key)
             else:
                 place, count = _place(key)
             if place is None:
@@ -340,7 +343,8 @@ def _by_torch(array: Any, key: Any, place: Any) -> Any:
 
 
 def _part(array: Any, key: tuple[Any, ...]) -> Any:
-    """The view that slices, ints, new axes and one Ellipsis choose of a plain array; None for all other keys."""
+    """The view that slices, ints, new axes and one Ellipsis choose of a plain array, or what arrays of indices among
+    them choose; None for all other keys."""
     dots = new = False
     for item in key:
         kind = type(item)
@@ -355,6 +359,9 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
                 dots = True
             elif kind in wrap.INTEGERS:
                 key = tuple([item._n if type(item) in wrap.INTEGERS else item for item in key])
+            elif kind is wrap.ARRAY:
+                found = ordinary.read(array, key)
+                return indexing.getitem(array, key) if found is NoValue else found
             else:
                 return None
     if not dots and not new and slice not in map(type, key):

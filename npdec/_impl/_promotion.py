@@ -174,7 +174,11 @@ def promote(*args: Any) -> tuple[torch.Tensor, ...]:
     return tuple(x.to(dtype) if isinstance(x, torch.Tensor) else scalar_tensor(x, dtype, device) for x in args)
 
 
-_QUICK: dict[torch.dtype, type] = {torch.float64: float, torch.int64: int, torch.bool: bool}
+_QUICK: dict[torch.dtype, type] = {
+    torch.float64: float,
+    torch.bool: bool,
+    **{dtype: int for dtype in RANGES if dtype is not torch.uint64},  # of which torch.scalar_tensor holds half
+}
 
 
 def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = None) -> torch.Tensor:

@@ -52,7 +52,11 @@ def _compare(
     dtype = x1.dtype
     if dtype.is_complex:
         return on_complex(x1, x2)
-    return function(to_ordered(x1), to_ordered(x2)) if dtype in _WIDE_UNSIGNED else function(x1, x2)
+    if dtype in _WIDE_UNSIGNED:
+        if dtype is not torch.uint64:
+            return function(x1.to(torch.int64), x2.to(torch.int64))
+        return function(to_ordered(x1), to_ordered(x2))
+    return function(x1, x2)
 
 
 @ufunc(torch.lt, loops="compare", operator="lt")

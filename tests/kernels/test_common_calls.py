@@ -198,3 +198,21 @@ def test_running_results_of_vectors(function):
         for x in (np.array(numbers), np.array([*numbers, 5.0])[:-1]):
             for _ in range(3):  # by torch, then from memory
                 assert getattr(np, function).accumulate(x).to_numpy().tobytes() == expected.tobytes(), numbers
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"])
+def test_integers_beside_python_numbers(dtype):
+    limits = numpy.iinfo(dtype)
+    numbers = [limits.min, limits.max, 0, 1, 3, limits.max // 2, limits.max - 1]
+    for name in ("add", "subtract", "multiply", "less", "less_equal", "greater", "greater_equal", "bitwise_and"):
+        for number in (0, 1, 3, limits.max, limits.min):
+            found = getattr(np, name)(np.array(numbers, dtype=dtype), number)
+            expected = getattr(numpy, name)(numpy.array(numbers, dtype=dtype), number)
+            assert found.dtype == expected.dtype
+            numpy.testing.assert_array_equal(found.to_numpy(), expected, err_msg=f"{name} {number}")
+    for name in ("less", "less_equal", "greater", "greater_equal"):
+        for shift in range(len(numbers)):
+            turned = numbers[shift:] + numbers[:shift]
+            found = getattr(np, name)(np.array(numbers, dtype=dtype), np.array(turned, dtype=dtype))
+            expected = getattr(numpy, name)(numpy.array(numbers, dtype=dtype), numpy.array(turned, dtype=dtype))
+            numpy.testing.assert_array_equal(found.to_numpy(), expected)
