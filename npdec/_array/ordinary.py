@@ -39,7 +39,7 @@ def is_free(array: Any) -> bool:
             return False
     except AttributeError:
         array._ro = None  # found sooner the next time
-    family = getattr(array, "_m", None)
+    family = array._m
     if family is not None and (family.mirrors or family.origin is not None or family.mixed):
         return False
     return forward_ad._current_level < 0 and not _is_transformed() and _transform() is None
