@@ -57,7 +57,7 @@ def worth(there):
     return float(f(np.array(numpy.where(there, X, BASE))))
 
 
-@pytest.mark.parametrize("batched", [False, True, "vmap"])
+@pytest.mark.parametrize("batched", [True, *(pytest.param(way, marks=pytest.mark.slow) for way in (False, "vmap"))])
 @pytest.mark.parametrize("name", HIERARCHIES)
 def test_a_hierarchy_is_the_mean_over_the_orders_that_keep_it(name, batched):
     tree = HIERARCHIES[name]
@@ -117,6 +117,7 @@ def test_labels_and_what_is_not_named():
     assert many.attribution.tolist() == pytest.approx(list(range(24)))  # 2**9 coalitions for each, not 2**24
 
 
+@pytest.mark.slow
 def test_dendrograms_are_scipys():
     source = numpy.random.default_rng(3)
     base = source.standard_normal((200, 3))
@@ -167,6 +168,7 @@ def test_partitions_are_shaps():
 # -- backgrounds -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_background_gives_interventional_shapley_values():
     many = numpy.random.default_rng(4).standard_normal((7, 5))
 

@@ -79,6 +79,7 @@ class Small(nn.Module):
 # -- by the law --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @MODES
 def test_every_layer_of_a_chain_is_complete_and_is_captums_layer_deeplift(activation):
     net, (x, base) = mlp(activation), ends()
@@ -222,6 +223,7 @@ def test_several_arrays_and_several_calls_of_one_module():
         np.attribute(f, x, at=[Layer(cell, call=1)], paths=True)
 
 
+@pytest.mark.slow
 def test_a_graph_for_a_prior_on_a_layer():
     net, (x, base) = mlp(nn.Tanh), ends()
     found = np.attribute(net, x, baseline=base, output=1, at="1", create_graph=True)
@@ -242,6 +244,7 @@ def test_a_graph_for_a_prior_on_a_layer():
 # -- by other methods --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @MODES
 @pytest.mark.parametrize("batched", [False, True, "vmap"])
 def test_path_at_a_layer_is_captums_with_the_same_nodes(monkeypatch, activation, batched):
@@ -255,6 +258,7 @@ def test_path_at_a_layer_is_captums_with_the_same_nodes(monkeypatch, activation,
         assert found.around is None
 
 
+@pytest.mark.slow
 def test_path_from_tokens_is_captums_at_the_embedding():
     torch.manual_seed(6)
     net = nn.Sequential(nn.Embedding(10, 4), nn.Tanh(), nn.Flatten(), nn.Linear(12, 2))
@@ -270,6 +274,7 @@ def test_path_from_tokens_is_captums_at_the_embedding():
         np.attribute(net, tokens, at="0", output=(0, 1), paths=True)
 
 
+@pytest.mark.slow
 @MODES
 def test_conductance_is_the_integral_of_what_flows_and_captums_limit(activation):
     net, (x, base) = mlp(activation), ends()
@@ -293,6 +298,7 @@ def test_conductance_is_the_integral_of_what_flows_and_captums_limit(activation)
         assert errors[1] < errors[0] / 4
 
 
+@pytest.mark.slow
 def test_conductance_beside_what_goes_around():
     net = Small()
     x, base = (torch.randn(4, 6, generator=torch.Generator().manual_seed(s)) for s in (1, 2))
@@ -306,6 +312,7 @@ def test_conductance_beside_what_goes_around():
     assert abs(found.around) > 1e-3
 
 
+@pytest.mark.slow
 def test_other_methods_are_those_of_the_rest_of_the_network():
     net, (x, base) = mlp(nn.Tanh), ends()
     hidden, start = (net[:2](end).detach() for end in (x, base))

@@ -139,6 +139,7 @@ def _with(net, parameters):
 # -- agreement ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_agreement_is_the_mean_of_scipys_correlations():
     source = numpy.random.default_rng(5)
     one = source.standard_normal((40, 2, 4))

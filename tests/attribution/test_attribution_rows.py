@@ -30,7 +30,7 @@ def close(a, b, atol=1e-12):
     torch.testing.assert_close(torch.as_tensor(a), torch.as_tensor(b).detach(), rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("method", ["local", "path", "input_x_gradient"])
+@pytest.mark.parametrize("method", ["local", "input_x_gradient", pytest.param("path", marks=pytest.mark.slow)])
 def test_each_row_is_as_by_itself(method):
     net, x, base = network(), rows(), torch.tensor([0.1, -0.2, 0.3, 0.0], dtype=F64)
     options = {"rtol": 1e-10} if method == "path" else {}
@@ -81,6 +81,7 @@ def test_no_more_than_a_batch_is_kept():
         assert sum(ref() is not None for ref in alive) <= 1
 
 
+@pytest.mark.slow
 def test_summaries_are_numpys():
     values = numpy.random.default_rng(2).standard_normal((500, 2, 3)) + 5
     found = summarize(torch.as_tensor(part) for part in numpy.split(values, [3, 4, 200]))

@@ -167,6 +167,7 @@ def test_other_methods_are_given_the_same_question(make, tokenizer):
     close(gone.attribution[0, 1], (worth[True, True, True] - worth[True, False, True])[0], make)
 
 
+@pytest.mark.slow
 def test_words_and_segments_are_sums_of_tokens(tokenizer):
     model = gpt2()
     tokens = np.attribute_text(model, tokenizer, PROMPT, TARGET)
@@ -213,6 +214,7 @@ def test_what_the_model_says_by_itself_and_batches(make, tokenizer):
     close(many[1].attribution, np.attribute_text(model, tokenizer, "a dog", "ran").attribution, make)
 
 
+@pytest.mark.slow
 def test_it_shows_itself(tokenizer):
     found = np.attribute_text(gpt2(), tokenizer, "the cat", TARGET)
     lines = repr(found).splitlines()
