@@ -106,9 +106,11 @@ class Attribution(_Parts[T]):
 
         return to_shap(self._parts("to_shap"), inputs)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from npdec._show.html_table import table
 
+        if self.around is not None and tuple(self.around.shape) != tuple(self.value.shape):
+            return None  # several layers are several sums, and a notebook shows the text
         parts = self._parts("_repr_html_")
         shape = f" of outputs of shape {parts.shape}" if parts.shape else ""
         return table(parts, f"attribution{shape}", repr(self.value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, overload
@@ -60,6 +61,7 @@ def parts_of(found: Any, name: str) -> Parts:
             raise ValueError(
                 f"{name}: the attributions to several layers are several sums: attribute to one, to show it"
             )
+        labels = _of_paths(found.labels, arrays[0][1].shape[lead:]) or labels
         amounts, labels, grid = torch.cat([amounts, around[None]]), [*labels, "around the layer"], None
     return Parts("attribution", value, residual, amounts, labels, grid)
 
@@ -74,6 +76,19 @@ def _labels(
         return [a if a == b else f"{a} × {b}" for a in labels for b in labels], None
     places = _Places([(path, shape) for (path, _), shape in zip(arrays, shapes, strict=True)])
     return places, shapes[0] if len(shapes) == 1 else None
+
+
+def _of_paths(labels: Any, shape: Sequence[int]) -> list[str]:
+    """Paths by their labels, from the inputs on; none where an axis has no labels."""
+    if (
+        labels is None
+        or len(shape) < 2
+        or len(labels) != len(shape)
+        or not all(isinstance(axis, tuple) for axis in labels)
+    ):
+        return []
+    *layers, inputs = labels
+    return [" → ".join(map(str, (way[-1], *way[:-1]))) for way in itertools.product(*layers, inputs)]
 
 
 def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:

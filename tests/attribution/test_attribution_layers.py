@@ -161,6 +161,21 @@ def test_which_token_by_which_head_to_which_logit():
         close(found.attribution[:, h], torch.einsum("oi,cti->oc", net.logits.weight.detach(), added) / 4)
 
 
+def test_paths_are_shown_by_their_labels_and_several_layers_as_text():
+    net, (x, base) = mlp(nn.Tanh), ends()
+    units = Layer("1", groups=[0, 0, 0, 1, 1, 1], labels=["a", "b"])
+    found = np.attribute(net, x, baseline=base, output=0, at=units, paths=True, axis=0, labels=["u", "v", "w", "x"])
+    shown = dict(found.contributions())
+    want = {f"{i} → {k}": found.attribution[j, m] for j, k in enumerate("ab") for m, i in enumerate("uvwx")}
+    assert {name: float(amount) for name, amount in shown.items() if "→" in name} == {
+        name: float(amount) for name, amount in want.items()
+    }
+    assert "u → a" in found._repr_html_()
+    rows = np.attribute(net, torch.stack([x, base]), output=(0, 0), at="1")
+    assert "around the layer" in dict(rows.contributions())
+    assert np.attribute(net, x, output=0, at=["0", "1"])._repr_html_() is None
+
+
 def test_what_goes_around_is_the_stream():
     inner = nn.Linear(3, 3)
 
