@@ -109,7 +109,8 @@ class Attribution(_Parts[T]):
     def _repr_html_(self) -> str | None:
         from npdec._show.html_table import table
 
-        if self.around is not None and tuple(self.around.shape) != tuple(self.value.shape):
+        value: Any = self.value
+        if self.around is not None and tuple(self.around.shape) != tuple(value.shape):
             return None  # several layers are several sums, and a notebook shows the text
         parts = self._parts("_repr_html_")
         shape = f" of outputs of shape {parts.shape}" if parts.shape else ""
