@@ -41,7 +41,7 @@ _new, _Tensor = object.__new__, torch.Tensor
 class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
-    `Composition(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
+    `np.ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
     uninitialised or over the memory of `buffer` (any object with the buffer protocol; `strides` in bytes).
     Raises TypeError for a dtype that torch does not have and ValueError where the buffer is too small.
 

@@ -46,6 +46,7 @@ def text(parts: Parts, words: Sequence[Any] | None, title: str | None, unit: str
     amounts = parts.amounts.tolist()
     finite = [abs(amount) for amount in amounts if abs(amount) < float("inf")]
     most, places = max(finite, default=0.0) or 1.0, decimals(finite)
+    between = "" if any(str(word) != str(word).strip() for word in shown) else " "  # tokens bring their blanks
     spans = []
     for word, amount in zip(shown, amounts, strict=True):
         depth = _DEEPEST * min(1.0, abs(amount) / most) if amount == amount else 0.0  # noqa: PLR0124 - nan
@@ -57,5 +58,5 @@ def text(parts: Parts, words: Sequence[Any] | None, title: str | None, unit: str
     low, high = (escape(number(end, places, sign=True)) for end in (-most, most))
     key = f'{low}<span class="key" style="background:{shades}"></span>{high}'
     head = f'<div class="head"><b>{escape(title)}</b></div><div class="head quiet">{escape(parts.notes(unit))}</div>'
-    body = f'<div class="words">{" ".join(spans)}</div><div class="quiet">{key} {escape(unit)}</div>'
+    body = f'<div class="words">{between.join(spans)}</div><div class="quiet">{key} {escape(unit)}</div>'
     return Html(name_of(title), block(head + body))

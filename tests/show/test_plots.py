@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import itertools
+import re
 import subprocess
 import sys
 
@@ -342,6 +343,8 @@ def test_words_are_coloured_by_their_contributions(tmp_path):
     assert [float(told.split()[0]) for _, told, _ in found] == amounts.tolist()
     assert "<script>" not in str(shown)
     assert "a &lt; b" in str(shown)
+    tokens = np.decompose(np.array(amounts), labels=["I", " am", " not", " sad", "."]).sum().plot.text()
+    assert re.sub("<.*?>", "", str(tokens).split('class="words">')[1].split("</div>")[0]) == "I am not sad."
     shown.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
     assert shown._repr_html_() == str(shown)
