@@ -24,6 +24,7 @@ PACKAGE = str(Path(np.__file__).parent)
 _x = np.decompose(torch.rand(4, 3, dtype=torch.float64), baseline=0.25, groups=torch.arange(3).expand(4, 3))
 _w, _b = torch.rand(5, 3, dtype=torch.float64), torch.rand(5, dtype=torch.float64)
 _d = np.decompose(np.array([1.0, 2.0, 3.0]), baseline=0.5)
+_q = _d + 1.0
 _p = np.array([1.0, 2.0, 3.0])
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -35,7 +36,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "multiply": lambda: _d * _d,
     "scale": lambda: _d * 2.0,
     "add": lambda: _d + _d,
-    "divide": lambda: _d / (_d + 1.0),
+    "divide": lambda: _d / _q,
     "sum": _d.sum,
     "reshape": lambda: _x.reshape(3, 4),
     "index": lambda: _d[1],

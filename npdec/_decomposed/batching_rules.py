@@ -45,8 +45,10 @@ def batch_rule(call: Call, value: Any) -> Function | None:
 
 def is_basic(key: Any) -> bool:
     """Whether a key is of numbers and slices, so that it gives a view."""
-    items = key if isinstance(key, tuple) else (key,)
-    return all(item is None or item is Ellipsis or type(item) in (int, slice) for item in items)
+    for item in key if isinstance(key, tuple) else (key,):
+        if item is not None and item is not Ellipsis and type(item) is not int and type(item) is not slice:
+            return False
+    return True
 
 
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:

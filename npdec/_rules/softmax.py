@@ -281,6 +281,8 @@ def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tenso
 
 def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
     """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
+    if len(axes) == 1 and axes[0] + lead == t.ndim - 1:  # where they lie so
+        return t.reshape((*t.shape[:lead], -1, t.shape[-1]))
     axes = [a + lead for a in axes]
     kept = [a for a in range(lead, t.ndim) if a not in axes]
     n = math.prod([t.shape[a] for a in axes])
