@@ -97,7 +97,7 @@ def explain(options: argparse.Namespace, reporting: Callable[[], contextlib.Abst
         for message in warned:
             tell(f"warning: {message}")
     with reporting():
-        Report(sys.stdout, options.top, numbers).show(explanations, *shown, pairs)
+        Report(sys.stdout, options.top, numbers).show(explanations, *shown, pairs, options.by or "")
 
 
 def _pairs(model: Model, tasks: Sequence[Task], start: Start) -> list[list[Pair]]:
@@ -149,7 +149,7 @@ def _write_files(
     if options.plot:
         draw(options.plot, explanations, options.function, options.top, numbers)
     if options.html:
-        write_page(options.html, explanations, shown, options.top, numbers, pairs)
+        write_page(options.html, explanations, shown, options.top, numbers, pairs, options.by or "")
 
 
 def _names(text: str | None) -> list[str]:

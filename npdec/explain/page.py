@@ -57,8 +57,10 @@ def write_page(
     top: int | None,
     numbers: Numbers,
     pairs: Sequence[Sequence[Pair]] = (),
+    by: str = "group",
 ) -> None:
-    """Write the page: a plot of all rows, a summary of them and of each group, and a table for each row."""
+    """Write the page: a plot of all rows, a summary of them and of each group (of the column `by`), a table for each
+    row."""
     what, data, baseline = shown
     worst = max(item.relative_error for item in explanations)
     about = f"{data} · baseline {baseline} · completeness error at most {worst:.1e} relative"
@@ -69,7 +71,7 @@ def write_page(
         parts += [f"<h2>All {len(explanations)} rows</h2>", _summary(explanations, top, numbers)]
     for group in sorted({item.group for item in explanations if item.group is not None}):
         members = [item for item in explanations if item.group == group]
-        parts += [f"<h2>{_escaped(group) or '(none)'}, {len(members)} rows</h2>", _summary(members, top, numbers)]
+        parts += [f"<h2>{_escaped(f'{by}={group}')}: {len(members)} rows</h2>", _summary(members, top, numbers)]
     opened = " open" if len(explanations) == 1 else ""
     for i, item in enumerate(explanations[:_MOST_ROWS]):
         inside = _row(item, top, numbers) + (_together(pairs[i], top, numbers) if pairs else "")
@@ -103,7 +105,14 @@ def _row(item: Explanation, top: int | None, numbers: Numbers) -> str:
     total = math.fsum(line[3] for line in lines)
     foot = ["sum", "", "", numbers.text(total, places, sign=True), percent(item.share(total)), ""]
     figures = f"value {numbers.total(item.value, places)}, at the baseline {numbers.total(item.baseline_value, places)}"
-    head = ("column", "input", "baseline", f"contribution {numbers.unit}".rstrip(), "share", "")
+    head = (
+        "column",
+        "input",
+        "baseline",
+        f"contribution [{numbers.unit}]" if numbers.unit else "contribution",
+        "share",
+        "",
+    )
     return f"<p>{_escaped(figures)}</p>" + _table(head, cells, [line[3] for line in lines], foot)
 
 

@@ -82,6 +82,7 @@ class Report:
         data: str,
         baseline: str,
         pairs: Sequence[Sequence[Pair]] = (),
+        by: str = "group",
     ) -> None:
         """Print one row in full, a few rows one after the other, or many rows as a list; with their summary."""
         dot = f" {self.marks['dot']} "
@@ -100,7 +101,7 @@ class Report:
             if item.group is not None:
                 groups.setdefault(item.group, []).append(item)
         for group in sorted(groups)[:_LISTED]:
-            self._print(self._summary(groups[group], f"{visible(group) or '(none)'}: "))
+            self._print(self._summary(groups[group], f"{visible(f'{by}={group}')}: "))
         if len(groups) > _LISTED:
             self._print([[(f"  {self.marks['more']} {len(groups) - _LISTED} more groups", _QUIET)], []])
         if any(item.not_attributed for item in explanations):

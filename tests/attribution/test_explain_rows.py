@@ -132,7 +132,7 @@ def test_groups(capsys):
     printed = capsys.readouterr().out
     for group in "xy":
         mean = numpy.mean([row["value"] for row in rows if row["group"] == group])
-        shown = re.search(rf"^  {group}: 10 rows: mean value ([-.\d]+),", printed, re.M)
+        shown = re.search(rf"^  g={group}: 10 rows: mean value ([-.\d]+),", printed, re.M)
         assert shown
         assert float(shown[1]) == pytest.approx(mean, abs=1e-3)
     assert main([*arguments, "--out", "out.csv"]) == 0
