@@ -45,7 +45,10 @@ def numpy_of(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return numpy.dtype(str(value).removeprefix("torch."))
     if isinstance(value, UfuncBase):
-        return getattr(numpy, value.__name__)
+        found = getattr(numpy, value.__name__, None)
+        if found is None:
+            raise Unknown(value.__name__)
+        return found
     module = getattr(value, "__module__", None)
     if isinstance(module, str) and module.partition(".")[0] == "npdec" and hasattr(value, "__name__"):
         for place in (module.partition(".")[2], ""):

@@ -155,7 +155,7 @@ def _numpy(f: Any, arguments: Callable[[], tuple[Any, ...]], rtol: float | None,
             raise
     if beside.difference is not None:
         return Comparison("numpy", beside.difference, beside.count, "an operation of npdec gives another result")
-    agree = f"{beside.count} operations agree"
+    agree = _agree(beside.count)
     theirs = as_numpy(arguments())
     try:
         other = under_numpy(f)(*theirs)
@@ -195,12 +195,16 @@ def _allowed(array: Any, rtol: float | None) -> float:
     return _SAME[min(64, int(torch.finfo(numbers.dtype).bits))]
 
 
+def _agree(count: int) -> str:
+    return "1 operation agrees" if count == 1 else f"{count} operations agree"
+
+
 def _jit(f: Any, arguments: Callable[[], tuple[Any, ...]], rtol: float | None, backend: Any) -> Comparison:
     found = compiled_beside(f, arguments, backend, lambda array: _allowed(array, rtol))
     if found.note:
         return Comparison("jit", None, 0, found.note)
     if found.difference is None:
-        return Comparison("jit", None, found.operations, f"{found.operations} operations agree")
+        return Comparison("jit", None, found.operations, _agree(found.operations))
     verdict = {
         "compiler": "the compiler gives another result than the graph that it was given",
         "recorder": "the graph that np.jit records gives another result, uncompiled too",

@@ -14,6 +14,7 @@ import tiers
 from npdec._jit.recorder import Recorder
 from npdec.debug._against_numpy import NumPyBeside
 from npdec.debug._looking import looking_on
+from npdec.extend import Pointwise, ufunc
 from planted import PLANTED, line_of, planted
 
 
@@ -232,6 +233,17 @@ def test_the_whole_program_runs_under_numpy():
     right = np.debug.compare(lambda x: Model()(x) + model.hidden(x)[0], np.array([1.0, 2.0]), against="numpy")["numpy"]
     assert right.whole == 0.0, right
     assert "so does the whole program" in right.verdict
+
+
+@pytest.mark.usefixtures("nothing_published")
+def test_operations_of_ones_own_are_passed_over():
+    @ufunc(loops="inexact")
+    def twice(x: Pointwise):
+        """2 x"""
+        return x * 2
+
+    found = np.debug.compare(lambda x: twice(np.cos(x)).sum(), np.arange(3.0), against="numpy")["numpy"]
+    assert (found.difference, found.operations, found.whole) == (None, 2, 0.0)
 
 
 def test_a_program_that_is_another_under_numpy():
