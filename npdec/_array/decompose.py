@@ -13,6 +13,7 @@ from npdec._array.convert import as_tensor, dtype_name
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.tracebacks import ended
 from npdec._decomposed import block_sparse
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.completeness import missing
@@ -315,17 +316,20 @@ def decompose(
     >>> revenue.components
     array([9., 5.])
     """
-    several = isinstance(x, tuple)
-    inputs = x if several else (x,)
-    bases = baseline if several and isinstance(baseline, tuple) else (baseline,) * len(inputs)
-    partitions = groups if several and isinstance(groups, tuple) else (groups,) * len(inputs)
-    if len(bases) != len(inputs) or len(partitions) != len(inputs):
-        raise ValueError(f"decompose: {len(inputs)} arrays need as many baselines and groups, or one for all")
-    split = [split_input("decompose", a, b) for a, b in zip(inputs, bases, strict=True)]
-    members, names = components_of("decompose", [v for v, _ in split], axis, partitions, labels, several)
-    made = [_make(v, r, m, names) for (v, r), m in zip(split, members, strict=True)]
-    results = tuple(t if isinstance(a, torch.Tensor) else _array(t) for a, t in zip(inputs, made, strict=True))
-    return results if several else results[0]
+    try:
+        several = isinstance(x, tuple)
+        inputs = x if several else (x,)
+        bases = baseline if several and isinstance(baseline, tuple) else (baseline,) * len(inputs)
+        partitions = groups if several and isinstance(groups, tuple) else (groups,) * len(inputs)
+        if len(bases) != len(inputs) or len(partitions) != len(inputs):
+            raise ValueError(f"decompose: {len(inputs)} arrays need as many baselines and groups, or one for all")
+        split = [split_input("decompose", a, b) for a, b in zip(inputs, bases, strict=True)]
+        members, names = components_of("decompose", [v for v, _ in split], axis, partitions, labels, several)
+        made = [_make(v, r, m, names) for (v, r), m in zip(split, members, strict=True)]
+        results = tuple(t if isinstance(a, torch.Tensor) else _array(t) for a, t in zip(inputs, made, strict=True))
+        return results if several else results[0]
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def _array(tensor: DecomposedTensor) -> Any:

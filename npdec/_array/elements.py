@@ -24,6 +24,7 @@ from npdec._array.element_memory import FORMATS, items_of
 from npdec._array.family import alive, family_of
 from npdec._core.base import NDArrayBase
 from npdec._core.tags import NoValue
+from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_wrapped
 
@@ -201,32 +202,82 @@ class ElementAccess(NDArrayBase):
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Any:
-        kind = type(key)
-        if kind is int:
-            place, count = key, 1
-        else:
-            if kind is slice:
-                step = key.step
-                if step is None or (type(step) is int and step > 0):
-                    result = _new(type(self))  # `memory.seen_part`, written out
-                    result._t = self._t[key]
-                    result._d = self._d
-                    family = self._m
-                    if family is None:
-                        family = family_of(self)
-                    result._m = family
-                    family.append(ref(result))
-                    if len(family) > family.limit:
-                        memory.settle(self, result)
-                    return result
-                found = ordinary.backwards(self) if step == -1 and key.start is key.stop is None else None
-                return indexing.getitem(self, key) if found is None else found
-            if kind is tuple:
+        try:
+            kind = type(key)
+            if kind is int:
+                place, count = key, 1
+            else:
+                if kind is slice:
+                    step = key.step
+                    if step is None or (type(step) is int and step > 0):
+                        result = _new(type(self))  # `memory.seen_part`, written out
+                        result._t = self._t[key]
+                        result._d = self._d
+                        family = self._m
+                        if family is None:
+                            family = family_of(self)
+                        result._m = family
+                        family.append(ref(result))
+                        if len(family) > family.limit:
+                            memory.settle(self, result)
+                        return result
+                    found = ordinary.backwards(self) if step == -1 and key.start is key.stop is None else None
+                    return indexing.getitem(self, key) if found is None else found
+                if kind is tuple:
+                    for item in key:
+                        if type(item) is not int:
+                            found = _part(self, key)
+                            if found is not None:
+                                return found
+                            place, count = _place(key)
+                            break
+                    else:
+                        place, count = key, len(key)
+                else:
+                    place, count = _place(key)
+                if place is None:
+                    return _by_mask(self, key)
+            if not _tracing():
+                try:
+                    tensor, address, data_ptr, items, cls, rank, _, _ = self._w
+                except AttributeError:
+                    self._w = _NOT_YET
+                    return _by_torch(self, key, place)
+                if (
+                    tensor is self._t
+                    and data_ptr() == address
+                    and _references(tensor) == _IN_ACCESS
+                    and rank == count
+                    and type(tensor) is _Tensor  # no more, where contributions were written to it
+                    and not _dispatch._is_in_torch_dispatch_mode
+                ):
+                    try:
+                        number = items[place]
+                    except IndexError:
+                        return indexing.getitem(self, key)
+                    dtype = self._d
+                    if dtype is _float64:
+                        scalar = _new_float(cls, number)
+                    elif dtype is _bool:
+                        return _bools[number]
+                    else:
+                        scalar = _new_complex(cls, number) if dtype is _complex128 else _new(cls)
+                    scalar._n = number
+                    return scalar
+                if tensor is not self._t:
+                    _again(self, count, cls)
+            return _by_torch(self, key, place)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        try:
+            place: Any
+            if type(key) is int:
+                place, count = key, 1
+            elif type(key) is tuple:
                 for item in key:
                     if type(item) is not int:
-                        found = _part(self, key)
-                        if found is not None:
-                            return found
                         place, count = _place(key)
                         break
                 else:
@@ -235,83 +286,39 @@ class ElementAccess(NDArrayBase):
                 return _by_mask(self, key)
             else:
                 place, count = _place(key)
-            if place is None:
-                return _by_mask(self, key)
-        if not _tracing():
-            try:
-                tensor, address, data_ptr, items, cls, rank, _, _ = self._w
-            except AttributeError:
-                self._w = _NOT_YET
-                return _by_torch(self, key, place)
-            if (
-                tensor is self._t
-                and data_ptr() == address
-                and _references(tensor) == _IN_ACCESS
-                and rank == count
-                and type(tensor) is _Tensor  # no more, where contributions were written to it
-                and not _dispatch._is_in_torch_dispatch_mode
-            ):
+            if place is not None and not _tracing():
                 try:
-                    number = items[place]
-                except IndexError:
-                    return indexing.getitem(self, key)
-                dtype = self._d
-                if dtype is _float64:
-                    scalar = _new_float(cls, number)
-                elif dtype is _bool:
-                    return _bools[number]
-                else:
-                    scalar = _new_complex(cls, number) if dtype is _complex128 else _new(cls)
-                scalar._n = number
-                return scalar
-            if tensor is not self._t:
-                _again(self, count, cls)
-        return _by_torch(self, key, place)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        place: Any
-        if type(key) is int:
-            place, count = key, 1
-        elif type(key) is tuple:
-            for item in key:
-                if type(item) is not int:
-                    place, count = _place(key)
-                    break
-            else:
-                place, count = key, len(key)
-        else:
-            place, count = _place(key)
-        if place is not None and not _tracing():
-            try:
-                tensor, address, data_ptr, items, cls, rank, taken, own = self._w
-            except AttributeError:
-                self._w = _NOT_YET
-                cls, tensor = _SECOND, None
-            if tensor is not self._t:
-                _again(self, count, cls)
-                tensor, address, data_ptr, items, cls, rank, taken, own = getattr(self, "_w", _SHUT)
-            family = self._m
-            if (
-                tensor is self._t
-                and data_ptr() == address
-                and _references(tensor) == _IN_ACCESS
-                and rank == count
-                and type(tensor) is _Tensor  # no more, where contributions were written to it
-                and not _dispatch._is_in_torch_dispatch_mode
-                and family.limit >= 0
-                and not family.mirrors
-                and not family.mixed
-            ):
-                scalar = taken.get(type(value))
-                if scalar is not None and not (fp_state.watching and self._d in _ROUNDED):
-                    _increment_version(own)  # first: an interrupt may come between
-                    try:
-                        items[place] = value._n if scalar else value
-                        return
-                    except _REFUSALS:
-                        pass  # NumPy's words are found on the general way
-        if not ordinary.write(self, key, value):
-            indexing.setitem(self, key, value)
+                    tensor, address, data_ptr, items, cls, rank, taken, own = self._w
+                except AttributeError:
+                    self._w = _NOT_YET
+                    cls, tensor = _SECOND, None
+                if tensor is not self._t:
+                    _again(self, count, cls)
+                    tensor, address, data_ptr, items, cls, rank, taken, own = getattr(self, "_w", _SHUT)
+                family = self._m
+                if (
+                    tensor is self._t
+                    and data_ptr() == address
+                    and _references(tensor) == _IN_ACCESS
+                    and rank == count
+                    and type(tensor) is _Tensor  # no more, where contributions were written to it
+                    and not _dispatch._is_in_torch_dispatch_mode
+                    and family.limit >= 0
+                    and not family.mirrors
+                    and not family.mixed
+                ):
+                    scalar = taken.get(type(value))
+                    if scalar is not None and not (fp_state.watching and self._d in _ROUNDED):
+                        _increment_version(own)  # first: an interrupt may come between
+                        try:
+                            items[place] = value._n if scalar else value
+                            return
+                        except _REFUSALS:
+                            pass  # NumPy's words are found on the general way
+            if not ordinary.write(self, key, value):
+                indexing.setitem(self, key, value)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool

@@ -19,6 +19,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_text, scalar_text
+from npdec._core.tracebacks import ended
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
@@ -80,18 +81,21 @@ class generic(ArrayMethods, metaclass=ScalarType):
     _n: Any
 
     def __new__(cls, x: Any = 0, /) -> Any:
-        if cls._torch_dtype is None:
-            raise TypeError(f"cannot create 'numpy.{cls.__name__}' instances")
-        if cls._carries:  # the type of what a function was given
-            return SCALARS[cls._torch_dtype](x)
-        if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
-            return wrap.on_host(cls, x)
-        tensor = as_tensor(x, cls._torch_dtype)
-        if tensor.dim():
-            same = isinstance(x, wrap.ARRAY) and tensor is x._t
-            return x if same else wrap.wrap_array(tensor)
-        # Whatever else a 0-d tensor came from may be written later.
-        return wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())
+        try:
+            if cls._torch_dtype is None:
+                raise TypeError(f"cannot create 'numpy.{cls.__name__}' instances")
+            if cls._carries:  # the type of what a function was given
+                return SCALARS[cls._torch_dtype](x)
+            if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
+                return wrap.on_host(cls, x)
+            tensor = as_tensor(x, cls._torch_dtype)
+            if tensor.dim():
+                same = isinstance(x, wrap.ARRAY) and tensor is x._t
+                return x if same else wrap.wrap_array(tensor)
+            # Whatever else a 0-d tensor came from may be written later.
+            return wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 

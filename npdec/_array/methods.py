@@ -17,6 +17,7 @@ from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
+from npdec._core.tracebacks import ended
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
@@ -169,32 +170,37 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         >>> np.array([1.7, -1.7]).astype(int)
         array([ 1, -1])
         """
-        target = as_dtype(dtype)
-        tensor = self._t
-        plain = type(tensor) is torch.Tensor and type(self) is wrap.ARRAY
-        if plain and order == "K" and casting == "unsafe" and copy is True and tensor.is_contiguous():
-            return wrap.wrap_array(tensor.clone() if target is self._d else _util.cast(tensor, target))
-        if type(copy) is not bool and isinstance(copy, copy_modes()):
-            raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
-        letter = _storage.check_order(order)
-        same_value = casting == "same_value"
-        if not same_value and not dtypes_impl.can_cast(self._d, target, casting):
-            raise TypeError(
-                f"Cannot cast array data from {wrap.dtype_repr(self._d)} to {wrap.dtype_repr(target)} according to "
-                f"the rule '{casting}'"
-            )
-        contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
-        if target is self._d:
-            kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
-            return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
-        if letter == "A":
-            letter = "F" if column_major and not contiguous else "C"
-        tensor = _util.cast(_storage.kept_order(tensor), target)
-        if same_value:
-            _check_same_value(self._t, tensor)
-        if (letter == "C" and not tensor.is_contiguous()) or (letter == "F" and not _storage.is_column_major(tensor)):
-            tensor = _storage.duplicate(tensor, letter)
-        return self._as(tensor)
+        try:
+            target = as_dtype(dtype)
+            tensor = self._t
+            plain = type(tensor) is torch.Tensor and type(self) is wrap.ARRAY
+            if plain and order == "K" and casting == "unsafe" and copy is True and tensor.is_contiguous():
+                return wrap.wrap_array(tensor.clone() if target is self._d else _util.cast(tensor, target))
+            if type(copy) is not bool and isinstance(copy, copy_modes()):
+                raise ValueError("_CopyMode enum is not allowed for astype function. Use true/false instead.")
+            letter = _storage.check_order(order)
+            same_value = casting == "same_value"
+            if not same_value and not dtypes_impl.can_cast(self._d, target, casting):
+                raise TypeError(
+                    f"Cannot cast array data from {wrap.dtype_repr(self._d)} to {wrap.dtype_repr(target)} according to "
+                    f"the rule '{casting}'"
+                )
+            contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
+            if target is self._d:
+                kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
+                return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
+            if letter == "A":
+                letter = "F" if column_major and not contiguous else "C"
+            tensor = _util.cast(_storage.kept_order(tensor), target)
+            if same_value:
+                _check_same_value(self._t, tensor)
+            if (letter == "C" and not tensor.is_contiguous()) or (
+                letter == "F" and not _storage.is_column_major(tensor)
+            ):
+                tensor = _storage.duplicate(tensor, letter)
+            return self._as(tensor)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
@@ -240,8 +246,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([[0, 1, 2],
                [3, 4, 5]])
         """
-        size = as_shape(shape[0] if len(shape) == 1 else shape)
-        return memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
+        try:
+            size = as_shape(shape[0] if len(shape) == 1 else shape)
+            return memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
@@ -267,9 +276,12 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def choose(self, /, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
         """For each index in the array the element of the choice of that number; see `np.choose`. The choices are given
         as a sequence, or one by one."""
-        if not choices:
-            raise TypeError("choose() takes exactly 1 argument (0 given)")
-        return wrap.NAMESPACE.value.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        try:
+            if not choices:
+                raise TypeError("choose() takes exactly 1 argument (0 given)")
+            return wrap.NAMESPACE.value.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
@@ -277,7 +289,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write values at indices that count the elements in row-major order; see `np.put`."""
-        wrap.NAMESPACE.value.put(self, indices, values, mode)
+        try:
+            wrap.NAMESPACE.value.put(self, indices, values, mode)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""

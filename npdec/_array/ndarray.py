@@ -27,6 +27,7 @@ from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
 from npdec._core.tags import NoValue
+from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -132,33 +133,36 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
 
     # Lengths that are named, not packed into a tuple and unpacked again, save a good part of the call's overhead.
     def reshape(self, length: Any = NoValue, width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
-        if options:
-            return super().reshape(*_lengths(length, width, more), **options)
-        tensor: Any
         try:
-            if width is NoValue:
-                tensor = self._t.reshape(length)
-            elif more:
-                tensor = self._t.reshape(length, width, *more)
-            else:
-                tensor = self._t.reshape(length, width)
-        except (TypeError, RuntimeError):
-            return super().reshape(*_lengths(length, width, more))
-        if type(tensor) is not _Tensor:
-            if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
+            if options:
+                return super().reshape(*_lengths(length, width, more), **options)
+            tensor: Any
+            try:
+                if width is NoValue:
+                    tensor = self._t.reshape(length)
+                elif more:
+                    tensor = self._t.reshape(length, width, *more)
+                else:
+                    tensor = self._t.reshape(length, width)
+            except (TypeError, RuntimeError):
                 return super().reshape(*_lengths(length, width, more))
-            return memory.view(self, tensor)
-        result = _new(Composition)
-        result._t = tensor
-        result._d = self._d
-        family = self._m
-        if family is None:
-            family = family_of(self)
-        result._m = family
-        family.append(ref(result))
-        if len(family) > family.limit:
-            memory.settle(self, result)
-        return result
+            if type(tensor) is not _Tensor:
+                if type(tensor) is Composition:  # a length was a scalar of npdec's, to which torch hands the call over
+                    return super().reshape(*_lengths(length, width, more))
+                return memory.view(self, tensor)
+            result = _new(Composition)
+            result._t = tensor
+            result._d = self._d
+            family = self._m
+            if family is None:
+                family = family_of(self)
+            result._m = family
+            family.append(ref(result))
+            if len(family) > family.limit:
+                memory.settle(self, result)
+            return result
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     vars(reshape)["__signature__"] = inspect.signature(ArrayMethods.reshape)
     reshape.__doc__ = ArrayMethods.reshape.__doc__
@@ -291,7 +295,12 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         >>> x
         array([1, 2, 3])
         """
-        write("sort", self, sorting_impl.sort(self._to_be_written(), operator.index(axis), kind, order, stable=stable))
+        try:
+            write(
+                "sort", self, sorting_impl.sort(self._to_be_written(), operator.index(axis), kind, order, stable=stable)
+            )
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def partition(self, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Rearrange in place along an axis so that the element `kth` is where sorting puts it; see `np.partition`."""
@@ -304,15 +313,20 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
 
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
-        if type(value) is not Composition and ordinary.write(self, Ellipsis, value):
-            return
-        check_writeable("fill", self)
-        number = as_value(value, self._d)
-        if self._d in SIGNED:
-            check_scalar(value, self._d)
-        if number.dim():
-            raise ValueError(f"setting an array element with a sequence: fill takes a number, not shape {number.shape}")
-        write("fill", self, number.expand(self.shape), "unsafe")
+        try:
+            if type(value) is not Composition and ordinary.write(self, Ellipsis, value):
+                return
+            check_writeable("fill", self)
+            number = as_value(value, self._d)
+            if self._d in SIGNED:
+                check_scalar(value, self._d)
+            if number.dim():
+                raise ValueError(
+                    f"setting an array element with a sequence: fill takes a number, not shape {number.shape}"
+                )
+            write("fill", self, number.expand(self.shape), "unsafe")
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def resize(self, /, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place: elements are dropped from the end of the memory, or zeros added.

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import torch
 
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ended
 from npdec._decomposed.pickling import safe
 from npdec._dtypes.spelling import SPELLINGS, as_dtype, dtype_name
 from npdec._impl import dtypes_impl
@@ -110,14 +111,17 @@ class dtype:
     isbuiltin = 1
 
     def __new__(cls, dtype: Any, align: bool = False, copy: bool = False, **kwargs: Any) -> Any:
-        if kwargs:
-            _refuse(kwargs)
         try:
-            return INTERNED[dtype]
-        except (KeyError, TypeError):
-            pass
-        del align, copy  # no records to align; a dtype cannot change, so it is its own copy
-        return INTERNED[as_dtype(dtype)]
+            if kwargs:
+                _refuse(kwargs)
+            try:
+                return INTERNED[dtype]
+            except (KeyError, TypeError):
+                pass
+            del align, copy  # no records to align; a dtype cannot change, so it is its own copy
+            return INTERNED[as_dtype(dtype)]
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __setattr__(self, name: _Text, value: Any) -> None:
         if name == "names":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ended
 from npdec._functions.creation import asarray
 
 __all__ = ["imag", "real"]
@@ -18,7 +19,10 @@ def real(val: Any) -> Any:
     >>> np.real(np.array([1 + 2j])), np.real(3.0)
     (array([1.]), 3.0)
     """
-    return val.real if isinstance(val, _WITH_PARTS) else asarray(val).real
+    try:
+        return val.real if isinstance(val, _WITH_PARTS) else asarray(val).real
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def imag(val: Any) -> Any:
@@ -27,4 +31,7 @@ def imag(val: Any) -> Any:
     >>> np.imag(np.array([1 + 2j])), np.imag(3.0)
     (array([2.]), 0.0)
     """
-    return val.imag if isinstance(val, _WITH_PARTS) else asarray(val).imag
+    try:
+        return val.imag if isinstance(val, _WITH_PARTS) else asarray(val).imag
+    except Exception as error:
+        raise ended(error)  # noqa: B904

@@ -16,6 +16,7 @@ from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor, too_deep
 from npdec._array.foreign_arrays import as_copy, exports_memory, given
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ended
 from npdec._impl import _storage, _util, creation_impl
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.torch_errors import refusal
@@ -91,46 +92,49 @@ def array(
     >>> np.array([1, 2], dtype=np.float32, ndmin=2)
     array([[1., 2.]], dtype=float32)
     """
-    if like is not None:
-        return handed_on(
-            array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
-        )
-    if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
-        tensor = _copied(object, dtype)
-        if tensor is not None:
-            return wrap.wrap_array(tensor)
-    _check("array", order)
-    if ndmin or ndmax:
-        _check_depth(ndmin, ndmax)
-    if copy is not True and copy is not None:
-        copy = as_copy(copy)
-    maker = object
-    if type(object) is not list:
-        object, copy = given(object, copy)
-    source = object if isinstance(object, torch.Tensor) else object._t if type(object) is wrap.ARRAY else None
-    if copy is False and source is None:
-        raise _unavoidable()
     try:
-        tensor = _laid_out(_converted(object, dtype, None), order, object)
-    except RuntimeError as error:
-        raise refusal("array", error) from None
-    if ndmax and source is None and tensor.dim() > ndmax:
-        raise too_deep(ndmax)
-    shared = source is not None and memory.shares_storage(tensor, source)
-    if copy is False and not shared:
-        raise _unavoidable()
-    if source is None and isinstance(object, ArrayBase) and tensor is object._t:
-        tensor = tensor.clone()  # the memory of a scalar is never written
-    if copy and shared:
+        if like is not None:
+            return handed_on(
+                array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
+            )
+        if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
+            tensor = _copied(object, dtype)
+            if tensor is not None:
+                return wrap.wrap_array(tensor)
+        _check("array", order)
+        if ndmin or ndmax:
+            _check_depth(ndmin, ndmax)
+        if copy is not True and copy is not None:
+            copy = as_copy(copy)
+        maker = object
+        if type(object) is not list:
+            object, copy = given(object, copy)
+        source = object if isinstance(object, torch.Tensor) else object._t if type(object) is wrap.ARRAY else None
+        if copy is False and source is None:
+            raise _unavoidable()
         try:
-            tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+            tensor = _laid_out(_converted(object, dtype, None), order, object)
         except RuntimeError as error:
             raise refusal("array", error) from None
-    for _ in range(ndmin - tensor.dim()):
-        tensor = tensor.unsqueeze(0)
-    if shared and not copy:
-        return _shared(maker, object, source, tensor)
-    return wrap.wrap_array(tensor)
+        if ndmax and source is None and tensor.dim() > ndmax:
+            raise too_deep(ndmax)
+        shared = source is not None and memory.shares_storage(tensor, source)
+        if copy is False and not shared:
+            raise _unavoidable()
+        if source is None and isinstance(object, ArrayBase) and tensor is object._t:
+            tensor = tensor.clone()  # the memory of a scalar is never written
+        if copy and shared:
+            try:
+                tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+            except RuntimeError as error:
+                raise refusal("array", error) from None
+        for _ in range(ndmin - tensor.dim()):
+            tensor = tensor.unsqueeze(0)
+        if shared and not copy:
+            return _shared(maker, object, source, tensor)
+        return wrap.wrap_array(tensor)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 _COPIED = frozenset({list, int, float, bool, wrap.ARRAY})
@@ -182,33 +186,32 @@ def asarray(
     >>> np.asarray(x) is x
     True
     """
-    if like is not None:
-        return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
-    if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
-        try:
-            return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
-        except RuntimeError:
-            pass
-    _check("asarray", order)
-    if copy is not None:
-        return array(
-            a if device is None else wrap.wrap_array(_converted(a, None, device)),
-            dtype,
-            copy=copy,
-            order=order or "K",
-        )
-    if type(a) is wrap.ARRAY and dtype is None and order is None and device is None:
-        return a
-    maker = a
-    if type(a) is not list:
-        a, _ = given(a, None)
-    tensor = _laid_out(_converted(a, dtype, device), order, a)
-    if isinstance(a, ArrayBase):
-        if tensor is a._t:
-            return a if type(a) is wrap.ARRAY else wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
-    elif tensor is a:
-        return memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
-    return wrap.wrap_array(tensor)
+    try:
+        if like is not None:
+            return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
+        if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
+            try:
+                return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
+            except RuntimeError:
+                pass
+        _check("asarray", order)
+        if copy is not None:
+            there = a if device is None else wrap.wrap_array(_converted(a, None, device))
+            return array(there, dtype, copy=copy, order=order or "K")
+        if type(a) is wrap.ARRAY and dtype is None and order is None and device is None:
+            return a
+        maker = a
+        if type(a) is not list:
+            a, _ = given(a, None)
+        tensor = _laid_out(_converted(a, dtype, device), order, a)
+        if isinstance(a, ArrayBase):
+            if tensor is a._t:
+                return a if type(a) is wrap.ARRAY else wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
+        elif tensor is a:
+            return memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
+        return wrap.wrap_array(tensor)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def asanyarray(
@@ -225,9 +228,12 @@ def asanyarray(
     >>> np.asanyarray([1, 2])
     array([1, 2])
     """
-    if like is not None:
-        return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
-    return asarray(a, dtype, order, device=device, copy=copy)
+    try:
+        if like is not None:
+            return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
+        return asarray(a, dtype, order, device=device, copy=copy)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
@@ -236,10 +242,13 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composi
     >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    if like is not None:
-        return handed_on(ascontiguousarray, like, a, dtype)
-    result = asarray(a, dtype, "C")
-    return result if result.ndim else result.reshape(1)
+    try:
+        if like is not None:
+            return handed_on(ascontiguousarray, like, a, dtype)
+        result = asarray(a, dtype, "C")
+        return result if result.ndim else result.reshape(1)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
@@ -248,10 +257,13 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Compositio
     >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
     True
     """
-    if like is not None:
-        return handed_on(asfortranarray, like, a, dtype)
-    result = asarray(a, dtype, "F")
-    return result if result.ndim else result.reshape(1)
+    try:
+        if like is not None:
+            return handed_on(asfortranarray, like, a, dtype)
+        result = asarray(a, dtype, "F")
+        return result if result.ndim else result.reshape(1)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def isfortran(a: Any) -> bool:
@@ -270,13 +282,16 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Co
     Traceback (most recent call last):
     ValueError: array must not contain infs or NaNs
     """
-    result = asarray(a, dtype, order)
-    tensor = as_tensor(result.value)
-    if tensor.is_floating_point() and _util.are_numbers(tensor) and math.isfinite(torch.sum(tensor).item()):
-        return result  # a sum that is not finite may be one of finite numbers
-    if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
-        raise ValueError("array must not contain infs or NaNs")
-    return result
+    try:
+        result = asarray(a, dtype, order)
+        tensor = as_tensor(result.value)
+        if tensor.is_floating_point() and _util.are_numbers(tensor) and math.isfinite(torch.sum(tensor).item()):
+            return result  # a sum that is not finite may be one of finite numbers
+        if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
+            raise ValueError("array must not contain infs or NaNs")
+        return result
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 _REQUIREMENTS = {
@@ -294,16 +309,19 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
     True
     """
-    if like is not None:
-        return handed_on(require, like, a, dtype, requirements)
-    wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
-    if {"C", "F"} <= wanted:
-        raise ValueError('Cannot specify both "C" and "F" order')
-    order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
-    result = asarray(a, dtype, order)
-    if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
-        result = result.copy(order or "A")
-    return result
+    try:
+        if like is not None:
+            return handed_on(require, like, a, dtype, requirements)
+        wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+        if {"C", "F"} <= wanted:
+            raise ValueError('Cannot specify both "C" and "F" order')
+        order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
+        result = asarray(a, dtype, order)
+        if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
+            result = result.copy(order or "A")
+        return result
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:

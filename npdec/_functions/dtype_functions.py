@@ -13,6 +13,7 @@ from npdec._array import memory, scalars
 from npdec._array.convert import SPELLINGS, as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -84,13 +85,16 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     >>> np.can_cast("i4", "f8"), np.can_cast("f8", "f4"), np.can_cast("f8", "f4", "same_kind")
     (True, False, True)
     """
-    if type(from_) in (bool, int, float, complex):
-        raise TypeError(
-            f"can_cast() does not support Python ints, floats, and complex: the dtype of {from_!r} depends on what it "
-            "meets; use np.result_type, or a NumPy scalar"
-        )
-    source = _array_dtype(from_)
-    return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)
+    try:
+        if type(from_) in (bool, int, float, complex):
+            raise TypeError(
+                f"can_cast() does not support Python ints, floats, and complex: the dtype of {from_!r} depends on what "
+                "it meets; use np.result_type, or a NumPy scalar"
+            )
+        source = _array_dtype(from_)
+        return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def promote_types(type1: Any, type2: Any, /) -> dtype_class:
@@ -99,7 +103,10 @@ def promote_types(type1: Any, type2: Any, /) -> dtype_class:
     >>> np.promote_types("i4", "f4"), np.promote_types("i8", "u8")
     (dtype('float64'), dtype('float64'))
     """
-    return dtype_class(dtypes_impl.promote_types(as_dtype(type1), as_dtype(type2)))
+    try:
+        return dtype_class(dtypes_impl.promote_types(as_dtype(type1), as_dtype(type2)))
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def result_type(*arrays_and_dtypes: Any) -> dtype_class:
@@ -111,13 +118,16 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_class:
     >>> np.result_type(np.ones(2, dtype="f4"), 3.0), np.result_type("i1", 3.0)
     (dtype('float32'), dtype('float64'))
     """
-    operands = []
-    for obj in arrays_and_dtypes:
-        operand: Any = _array_dtype(obj)
-        if operand is None:
-            operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
-        operands.append(operand)
-    return dtype_class(dtypes_impl.result_type(*operands))
+    try:
+        operands = []
+        for obj in arrays_and_dtypes:
+            operand: Any = _array_dtype(obj)
+            if operand is None:
+                operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
+            operands.append(operand)
+        return dtype_class(dtypes_impl.result_type(*operands))
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def min_scalar_type(a: Any, /) -> dtype_class:
@@ -128,20 +138,23 @@ def min_scalar_type(a: Any, /) -> dtype_class:
     >>> np.min_scalar_type(10), np.min_scalar_type(-260), np.min_scalar_type(1e50)
     (dtype('uint8'), dtype('int16'), dtype('float64'))
     """
-    tensor = as_tensor(a)
-    if tensor.dim() or tensor.dtype in (torch.bool, torch.bfloat16):
-        return dtype_class(tensor.dtype)
-    number = (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
-    if isinstance(number, int):
-        kinds = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-        if number < 0:
-            kinds = (torch.int8, torch.int16, torch.int32, torch.int64)
-        return dtype_class(next(d for d in kinds if dtypes_impl.fits(number, d)))
-    if isinstance(number, complex):
-        return dtype_class(torch.complex64 if _within(number.real) and _within(number.imag) else torch.complex128)
-    if not math.isfinite(number) or abs(number) < 65000:
-        return dtype_class(torch.float16)
-    return dtype_class(torch.float32 if _within(number) else torch.float64)
+    try:
+        tensor = as_tensor(a)
+        if tensor.dim() or tensor.dtype in (torch.bool, torch.bfloat16):
+            return dtype_class(tensor.dtype)
+        number = (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
+        if isinstance(number, int):
+            kinds = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+            if number < 0:
+                kinds = (torch.int8, torch.int16, torch.int32, torch.int64)
+            return dtype_class(next(d for d in kinds if dtypes_impl.fits(number, d)))
+        if isinstance(number, complex):
+            return dtype_class(torch.complex64 if _within(number.real) and _within(number.imag) else torch.complex128)
+        if not math.isfinite(number) or abs(number) < 65000:
+            return dtype_class(torch.float16)
+        return dtype_class(torch.float32 if _within(number) else torch.float64)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def _within(x: float) -> bool:
@@ -226,16 +239,19 @@ def common_type(*arrays: Any) -> type[generic]:
     >>> np.common_type(np.ones(2, dtype="f4"), np.ones(2, dtype="c8")) is np.complex64
     True
     """
-    common = torch.float16
-    for obj in arrays:
-        found = _array_dtype(obj)
-        if found is None:
-            raise TypeError(f"common_type: arrays are needed, not {type(obj).__name__}")
-        kind = dtypes_impl.kind(found)
-        if kind == "b":
-            raise TypeError("can't get common type for non-numeric array")
-        common = dtypes_impl.promote_types(common, torch.float64 if kind in "iu" else found)
-    return SCALARS[common]
+    try:
+        common = torch.float16
+        for obj in arrays:
+            found = _array_dtype(obj)
+            if found is None:
+                raise TypeError(f"common_type: arrays are needed, not {type(obj).__name__}")
+            kind = dtypes_impl.kind(found)
+            if kind == "b":
+                raise TypeError("can't get common type for non-numeric array")
+            common = dtypes_impl.promote_types(common, torch.float64 if kind in "iu" else found)
+        return SCALARS[common]
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def mintypecode(typechars: Iterable[Any], typeset: Any = "GDFgdf", default: str = "d") -> str:

@@ -11,6 +11,7 @@ import torch
 
 from npdec._array.convert import as_tensor
 from npdec._array.element_order import is_aligned, places, stands_for
+from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost
 from npdec.exceptions import TooHardError
@@ -66,6 +67,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
         return _overlap(a, b, max_work, 0)
     except TooHardError:
         return True
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
@@ -78,7 +81,10 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     >>> np.shares_memory(x[::2], x[1::2])
     False
     """
-    return _overlap(a, b, max_work, -1)
+    try:
+        return _overlap(a, b, max_work, -1)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
 
 
 def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:

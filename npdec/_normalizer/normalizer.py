@@ -22,6 +22,7 @@ from npdec._array.shapes import as_axis, as_shape
 from npdec._core.base import ArrayBase, Poly1dBase
 from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._core.tags import NoValue, Spec
+from npdec._core.tracebacks import ended, ending
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
@@ -86,6 +87,7 @@ class _Source:
             "_write_out": write_out,
             "_dtype_of_out": dtype_of_out,
             "_written": memory.written,
+            "_ended": ended,
             "_writeable": writeable_tensor,
         }
 
@@ -326,7 +328,7 @@ class _Source:
             self.namespace["_chosen"] = choose
             header = f"_self, {header}"
             lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
-        text = f"def {name}({header}):\n    " + "\n    ".join(lines)
+        text = ending(f"def {name}({header}):\n    " + "\n    ".join(lines))
         exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
         if self.spec.errors is not None:
             for watched in ("_kernel", "_ruled"):

@@ -22,6 +22,7 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase
 from npdec._core.tags import spec_of
+from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
@@ -49,7 +50,7 @@ _NONE_EQ = type(None).__eq__
 
 @functools.cache
 def _code(kind: str) -> Any:
-    return compile(SOURCES[kind], f"<{kind} operator>", "exec")
+    return compile(ending(SOURCES[kind]), f"<{kind} operator>", "exec")
 
 
 def _accepts(array: Any, other: Any) -> bool:
@@ -99,6 +100,7 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_wrap": wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
+        "_ended": ended,
         **more,
     }
     exec(_code(kind), scope)
@@ -276,30 +278,39 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
     direct = fp_state.guarded(DIRECT)
 
     def __matmul__(self: Any, other: Any) -> Any:
-        if type(other) is Composition and other._d is self._d and self._d in direct:
-            a, b = self._t, other._t
-            if type(a) is type(b) is _Tensor:
-                try:
-                    made = _product(a, b)
-                except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found below
-                    return matmul(self, other)
-                return wrap.wrap_array(made) if made.dim() else wrap.wrap_scalar(made)
-        return matmul(self, other) if _accepts(self, other) else NotImplemented
+        try:
+            if type(other) is Composition and other._d is self._d and self._d in direct:
+                a, b = self._t, other._t
+                if type(a) is type(b) is _Tensor:
+                    try:
+                        made = _product(a, b)
+                    except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found below
+                        return matmul(self, other)
+                    return wrap.wrap_array(made) if made.dim() else wrap.wrap_scalar(made)
+            return matmul(self, other) if _accepts(self, other) else NotImplemented
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __rmatmul__(self: Any, other: Any) -> Any:
-        return matmul(other, self) if _accepts(self, other) else NotImplemented
+        try:
+            return matmul(other, self) if _accepts(self, other) else NotImplemented
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __imatmul__(self: Any, other: Any) -> Any:
-        if not _accepts(self, other):
-            return NotImplemented
-        if not isinstance(other, ArrayBase) or other._t.dim() < 2:
-            other = as_tensor(other)
-            if self.ndim and other.dim() < 2:
-                raise ValueError(
-                    "inplace matrix multiplication requires the first operand to have at least one and the second at "
-                    "least two dimensions."
-                )
-        return matmul(self, other, out=self)
+        try:
+            if not _accepts(self, other):
+                return NotImplemented
+            if not isinstance(other, ArrayBase) or other._t.dim() < 2:
+                other = as_tensor(other)
+                if self.ndim and other.dim() < 2:
+                    raise ValueError(
+                        "inplace matrix multiplication requires the first operand to have at least one and the second "
+                        "at least two dimensions."
+                    )
+            return matmul(self, other, out=self)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     for function in (__matmul__, __rmatmul__, __imatmul__):  # scalars have none
         _attach(Composition, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))

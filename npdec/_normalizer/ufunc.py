@@ -19,6 +19,7 @@ from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._core.tags import NoValue, Spec
+from npdec._core.tracebacks import ended, ending
 from npdec._decomposed.choices import chosen as looked_at
 from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
@@ -299,7 +300,7 @@ def _of_choices(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 @functools.cache
 def _compiled(nin: int, dtype: str, call: str) -> Any:
-    return compile(CALLS[nin].format(dtype=dtype, call=call), f"<ufunc of {nin}>", "exec")
+    return compile(ending(CALLS[nin].format(dtype=dtype, call=call)), f"<ufunc of {nin}>", "exec")
 
 
 def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
@@ -339,6 +340,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_wrap": wrap.wrap,
         "_hosts": frozenset(SCALARS.values()),
         "_tracing": tracing,
+        "_ended": ended,
     }
     body: dict[str, Any] = {}
     if len(parameters) in CALLS and table.nout == 1:
@@ -351,12 +353,15 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         nin, nout = len(parameters), table.nout
 
         def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
-            inputs = args[:nin] + (NoValue,) * (nin - len(args))
-            if len(args) <= nin:
-                return self._general(inputs, out, (), options)
-            if out is not NoValue:
-                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
-            return self._general(inputs, args[nin], args[nin + 1 :] + (None,) * (nin + nout - len(args)), options)
+            try:
+                inputs = args[:nin] + (NoValue,) * (nin - len(args))
+                if len(args) <= nin:
+                    return self._general(inputs, out, (), options)
+                if out is not NoValue:
+                    raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+                return self._general(inputs, args[nin], args[nin + 1 :] + (None,) * (nin + nout - len(args)), options)
+            except Exception as error:
+                raise ended(error) from error.__cause__
 
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)

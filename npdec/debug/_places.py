@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import linecache
 import os
 import sys
-import sysconfig
 from dataclasses import dataclass
 from types import FrameType
 
-import torch
+from npdec._core.tracebacks import OWN, PASSED, THEIRS, owner_of
 
 __all__ = ["Place", "caller", "is_own", "is_watching", "place_of"]
 
-_OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _WATCHING = os.path.join(os.path.dirname(__file__), "")
-_TORCH = os.path.join(os.path.dirname(torch.__file__), "")
-_PYTHON = tuple(os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "platstdlib"))
-_SITE = tuple(os.path.join(sysconfig.get_paths()[name], "") for name in ("purelib", "platlib"))
-_BETWEEN = frozenset({"numpy", "array_api_compat"})
-_MINE, _PASSED, _THEIRS = "npdec", "passed through", "the program's"
-
-
-@functools.lru_cache(maxsize=4096)
-def _owner(file: str) -> str | None:
-    """Whose code a file has; None for what was compiled from a string."""
-    if file.startswith("<"):
-        return _PASSED if file.startswith("<frozen ") else None
-    if file.startswith(_OWN):
-        return _MINE
-    if file.startswith(_TORCH):
-        return _PASSED
-    for site in _SITE:
-        if file.startswith(site):
-            package = file[len(site) :].partition(os.sep)[0]
-            return _PASSED if package in _BETWEEN else _THEIRS
-    return _PASSED if file.startswith(_PYTHON) else _THEIRS
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether a frame runs code of npdec: of its files, or of a wrapper that it has compiled, which stands in no
-    module."""
-    owner = _owner(frame.f_code.co_filename)
-    return owner is _MINE if owner is not None else "__name__" not in frame.f_globals
+    """Whether a frame runs code of npdec."""
+    return owner_of(frame) is OWN
 
 
 def is_watching(frame: FrameType) -> bool:
@@ -56,10 +30,9 @@ def caller(frame: FrameType | None) -> FrameType | None:
     """The frame of the program that the code of npdec in this frame was called from; None if npdec called it itself.
     Frames of Python's library, of torch and of NumPy are passed through."""
     while frame is not None:
-        if is_own(frame):
-            return None
-        if _owner(frame.f_code.co_filename) is not _PASSED:
-            return frame
+        owner = owner_of(frame)
+        if owner is not PASSED:
+            return frame if owner is THEIRS else None
         frame = frame.f_back
     return None
 

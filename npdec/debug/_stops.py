@@ -1,4 +1,4 @@
-"""`np.debug.watch`: stop at the first operation that makes what is not wanted."""
+"""`np.debug.watch`: stop at the first operation that makes what is not wanted; tracebacks with all their frames."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from npdec._core import tracebacks
 from npdec._core.base import ArrayBase
 from npdec._decomposed.completeness import default_rtol, relative_error
 from npdec._decomposed.tensor import DecomposedTensor
@@ -21,7 +22,7 @@ from npdec.debug._steps import version_of
 from npdec.debug._values import arrays_in, numbers_of, shown
 from npdec.exceptions import CompletenessError
 
-__all__ = ["watch"]
+__all__ = ["full_tracebacks", "watch"]
 
 _UNWRITTEN = frozenset({"empty", "empty_like"})  # whose numbers are whatever was there before
 Found = Callable[[torch.Tensor], torch.Tensor]
@@ -183,3 +184,22 @@ def _larger(above: float, numbers: torch.Tensor) -> torch.Tensor:
 
 def _half_of_digits(dtype: torch.dtype) -> float:
     return default_rtol(dtype if dtype.is_floating_point or dtype.is_complex else torch.float64)
+
+
+@contextlib.contextmanager
+def full_tracebacks() -> Iterator[None]:
+    """Context manager: tracebacks of npdec's errors have all frames within it.
+
+    Elsewhere they end at the line of the program, the public function that it calls, and the line that raises: what
+    lies between is of interest to those who work on npdec. It holds for this thread or task.
+
+    >>> with np.debug.full_tracebacks():
+    ...     np.std(np.ones(3), axis=1)
+    Traceback (most recent call last):
+    npdec.exceptions.AxisError: axis 1 is out of bounds for array of dimension 1
+    """
+    token = tracebacks.full.set(True)
+    try:
+        yield
+    finally:
+        tracebacks.full.reset(token)

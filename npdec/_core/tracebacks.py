@@ -1,0 +1,85 @@
+"""Where the traceback of an error ends: at the line of the program, with at most two frames of npdec behind it.
+
+Public functions run their body in `try`, which costs a call nothing, and raise what comes out of it by `ended`. Of the
+frames below them that leaves the one in which the error was raised. Frames of functions of the program, which an
+operation has called, stay, with all that lies between.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sysconfig
+from contextvars import ContextVar
+from types import FrameType, TracebackType
+
+import torch
+
+__all__ = ["OWN", "PASSED", "THEIRS", "ended", "ending", "full", "owner_of"]
+
+# Whether tracebacks have all frames here.
+full: ContextVar[bool] = ContextVar("npdec.tracebacks", default=False)
+
+_tracing = torch.compiler.is_dynamo_compiling
+OWN, PASSED, THEIRS = "npdec's", "passed through", "the program's"
+_OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_TORCH = os.path.join(os.path.dirname(torch.__file__), "")
+_PYTHON = tuple(os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "platstdlib"))
+_SITE = tuple(os.path.join(sysconfig.get_paths()[name], "") for name in ("purelib", "platlib"))
+_BETWEEN = frozenset({"numpy", "array_api_compat"})
+
+
+@functools.lru_cache(maxsize=4096)
+def _owner(file: str) -> str | None:
+    """Whose code a file has; None for what was compiled from a string."""
+    if file.startswith("<"):
+        return PASSED if file.startswith("<frozen ") else None
+    if file.startswith(_OWN):
+        return OWN
+    if file.startswith(_TORCH):
+        return PASSED
+    for site in _SITE:
+        if file.startswith(site):
+            package = file[len(site) :].partition(os.sep)[0]
+            return PASSED if package in _BETWEEN else THEIRS
+    return PASSED if file.startswith(_PYTHON) else THEIRS
+
+
+def owner_of(frame: FrameType) -> str:
+    """Whose code a frame runs: npdec's (of its files, or of a wrapper that it has compiled, which stands in no module),
+    that of libraries through which calls go, or the program's."""
+    owner = _owner(frame.f_code.co_filename)
+    if owner is not None:
+        return owner
+    return THEIRS if "__name__" in frame.f_globals else OWN
+
+
+def ended(error: Exception) -> Exception:
+    """The error, to be raised from the function that has caught it, with its traceback and its context cut short."""
+    if _tracing() or full.get():
+        return error
+    last = _last(error.__traceback__)
+    if last is None:  # a function of the program has a part in it
+        within = error.__traceback__
+        return error.with_traceback(within.tb_next if within is not None else None)
+    before = error.__context__
+    if before is not None and error.__cause__ is None and _last(before.__traceback__) is not None:
+        error.__suppress_context__ = True  # torch's refusal, of which the error says more
+    return error.with_traceback(last if last is not error.__traceback__ else None)
+
+
+def _last(traceback: TracebackType | None) -> TracebackType | None:
+    """The end of a traceback in which no frame is the program's."""
+    last = None
+    while traceback is not None:
+        if owner_of(traceback.tb_frame) is THEIRS:
+            return None
+        last, traceback = traceback, traceback.tb_next
+    return last
+
+
+def ending(source: str) -> str:
+    """The source of a function that raises its errors by `_ended`, which it has to find among its globals."""
+    head, _, body = source.strip("\n").partition(":\n")
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"{head}:\n    try:\n{indented}    except Exception as _error: raise _ended(_error)\n"
