@@ -25,8 +25,8 @@ white-space:nowrap;text-align:right;vertical-align:middle;font-variant-numeric:t
 .npdec th{font-weight:600;border-top:0}
 .npdec th.name,.npdec td.name{text-align:left;white-space:normal;overflow-wrap:anywhere;max-width:24em;min-width:4em}
 .npdec td.sum{font-weight:600}
-.npdec td.bar{padding:2px 4px;min-width:9em}
-.npdec .track{position:relative;width:9em;height:.95em;background:var(--npdec-track)}
+.npdec td.bar{padding:2px 4px;width:9.6em;min-width:5.6em}
+.npdec .track{position:relative;width:100%;min-width:5em;height:.95em;background:var(--npdec-track)}
 .npdec .track i{position:absolute;top:0;bottom:0;display:block}
 .npdec .track i.up{background:var(--npdec-up)}
 .npdec .track i.down{background:var(--npdec-down)}

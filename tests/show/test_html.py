@@ -164,6 +164,7 @@ const all = s => [...document.querySelectorAll(s)];
 const found = {
   dark: matchMedia('(prefers-color-scheme: dark)').matches,
   title: document.title, wide: root.scrollWidth, room: root.clientWidth,
+  scrolled: all('.scroll').filter(e => e.scrollWidth > e.clientWidth + 1).length,
   cut: all('td,th').filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent),
   bars: all('.track i').filter(e => !inside(e.getBoundingClientRect(), e.parentElement.getBoundingClientRect())).length,
   tracks: all('.track').filter(e => e.getBoundingClientRect().width < 60).length, rows: all('tr').length,
@@ -200,6 +201,7 @@ def test_a_browser_shows_all_of_it(count, width, theme, tmp_path):
     assert seen["title"] == "contributions", "no label runs as a script"
     assert seen["wide"] <= seen["room"], "nothing is wider than the page"
     assert not seen["cut"]
+    assert not seen["scrolled"], "and no table is wider than its place"
     assert (seen["bars"], seen["tracks"], seen["words"]) == (0, 0, count)
     assert seen["text"] >= 7, "contrast of text, WCAG AAA"
     assert seen["coloured"] >= 4.5, "contrast of text on the colours of words, WCAG AA"
