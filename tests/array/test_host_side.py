@@ -256,7 +256,7 @@ def test_subscripts_of_types(lib):
 def test_options_of_a_dtype(lib):
     with pytest.raises(TypeError, match="must be dict, not int"):
         lib.dtype("f8", metadata=1)
-    with pytest.raises(TypeError, match="invalid keyword|unexpected keyword"):
+    with pytest.raises(TypeError, match=r"invalid keyword|unexpected keyword"):
         lib.dtype("f8", nothing=1)
     assert [str(p.kind) for p in inspect.signature(lib.dtype).parameters.values()][-1] == "VAR_KEYWORD"
 
