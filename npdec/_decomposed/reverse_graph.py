@@ -90,7 +90,7 @@ def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
 def carried(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
     """The same for a function that keeps what it reads for the way back: what is written to the component later does
     not touch it."""
-    return _apply(_ByVJP, [value], _first_axis, (), components)
+    return _apply(_ByVJP, [value], _first_axis, (), False, components)
 
 
 def _first_axis(grad: torch.Tensor) -> torch.Tensor:
@@ -102,28 +102,49 @@ class _ByVJP(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, made: list[torch.Tensor], vjp: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
+        ctx: Any,
+        made: list[torch.Tensor],
+        vjp: Any,
+        held: Sequence[torch.Tensor],
+        symmetric: bool,
+        *carriers: torch.Tensor,
     ) -> torch.Tensor:
-        ctx.vjp = vjp
+        ctx.vjp, ctx.symmetric = vjp, symmetric
         ctx.save_for_backward(*held)
         return made.pop()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if torch.is_grad_enabled():  # with create_graph, which nothing here asks for
-            raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
+        if torch.is_grad_enabled():  # with create_graph
+            if not ctx.symmetric:
+                raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
+            return None, None, None, None, _apply(_Symmetric, ctx.vjp, grads[0])
         found = ctx.vjp(grads[0], *ctx.saved_tensors)
-        return (None, None, None, *found) if isinstance(found, tuple) else (None, None, None, found)
+        return (None, None, None, None, *(found if isinstance(found, tuple) else (found,)))
 
 
-def uses_vjp(reverse: bool) -> bool:
-    """Whether the component of a result may be made by `by_vjp`: in reverse mode, where nothing looks closely."""
+class _Symmetric(torch.autograd.Function):
+    """A linear function that is its own transpose, of which a graph keeps nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        ctx.function = function
+        return function(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, _apply(_Symmetric, ctx.function, grads[0])
+
+
+def uses_vjp(reverse: bool, symmetric: bool = False) -> bool:
+    """Whether the component of a result may be made by `by_vjp`: in reverse mode, where nothing looks closely, and the
+    graph is derived once, if the derivative is not `symmetric`."""
     return (
         reverse
         and not tracing()
         and not is_transformed()
         and completeness.current.get() is None  # which is about the contributions themselves
-        and not derived_twice.get()
+        and (symmetric or not derived_twice.get())
     )
 
 
@@ -134,13 +155,15 @@ def by_vjp(
     vjp: Callable[..., Any],
     difference: torch.Tensor | None = None,
     held: Sequence[torch.Tensor] = (),
+    symmetric: bool = False,
 ) -> torch.Tensor:
     """The component of a result in reverse mode, `value - base`, from those of one argument or several: `vjp` takes
     gradients of the former, (1, *shape), to that of the latter, or to a tuple of them. `difference` is value − base, if
-    nobody needs it any more; `held` are tensors that others may write to, which `vjp` takes after the gradients."""
+    nobody needs it any more; `held` are tensors that others may write to, which `vjp` takes after the gradients.
+    A `symmetric` one of a single argument is its own transpose, and may be derived again."""
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
-    return _apply(_ByVJP, [made.unsqueeze_(0)], vjp, held, *carriers)
+    return _apply(_ByVJP, [made.unsqueeze_(0)], vjp, held, symmetric and derived_twice.get(), *carriers)
 
 
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -342,7 +342,7 @@ def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Ten
         residual = row_by_row(call, x.residual, axes[0] if axes else 0)
     if not value.numel() or not x.labels:
         return DecomposedTensor(value, residual, _nothing(x, value), x.labels, x.reverse)
-    if not log and x.dtype is value.dtype and uses_vjp(x.reverse):
+    if not log and x.dtype is value.dtype and uses_vjp(x.reverse, symmetric=True):
         with no_graph(True):
             path = _path(name, x, axes, value.dtype)
 
@@ -350,7 +350,8 @@ def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Ten
             made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
             return _shaped(made, axes, value.shape).to(grad.dtype)
 
-        return DecomposedTensor(value, residual, by_vjp(value, residual, x.components, vjp), x.labels, True)
+        made = by_vjp(value, residual, x.components, vjp, symmetric=True)
+        return DecomposedTensor(value, residual, made, x.labels, True)
     path, components = _prepare(name, x, axes, value.dtype)
     if log:
         with no_graph(x.reverse):
