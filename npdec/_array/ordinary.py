@@ -136,6 +136,8 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
         items = [*items[:dots], *[slice(None)] * (tensor.dim() - len(items) + 1), *items[dots + 1 :]]
         kinds = [type(item) for item in items]
         at = kinds.index(_Tensor)
+        if not at:  # it stood for no axes
+            return tensor[tuple(items)]
     if any(kind is not slice and kind is not _Tensor for kind in kinds):
         return None
     around = [item if type(item) is slice else _ALL for item in items]
