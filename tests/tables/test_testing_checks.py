@@ -97,7 +97,7 @@ def test_operations_of_any_kind_are_checked(name, act):
 def test_writes_in_place_are_checked():
     x, out = np.decompose(np.array([1.0, 2.0])), np.zeros(2)
     broken = x[1]
-    broken.tensor.components.mul_(3)
+    broken._t.components.mul_(3)  # of what the scalar holds: its .tensor is a copy
     with np.check_completeness(), pytest.raises(CompletenessError, match=r"(?s)copy_: .*out.0. = broken"):
         out[0] = broken
 
