@@ -53,7 +53,7 @@ _SOLVED = (
 )
 _LOW_RANK = "a product with random columns, factors of it, and another, each of which the graph keeps"
 _NEAR = "the graph keeps the four directions in which each row's length changes, twice the size of the row each"
-_ROWS = "of rows shorter than the nodes of the quadrature: the weights at each node, and a matrix for each row"
+_HARD = "the largest alone beside the soft choice: each is an array that is decomposed, and so is their difference"
 _EDGES = "edges made from the data: an element has three contributions, and the comparison with each edge as well"
 _CENTRED = "four products of two centred rows: the midpoints of both and the graph of each are as large as the rows"
 _STEPS = (
@@ -81,8 +81,8 @@ BEYOND: dict[str, str] = {
     **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
     **dict.fromkeys("torch.cosine_similarity torch.nn.functional.cosine_similarity torch.nn.functional.normalize "
                     "torch.norm_except_dim torch.nn.functional.local_response_norm".split(), _NEAR),
-    **dict.fromkeys("torch.nn.functional.gumbel_softmax torch.nn.functional.softmax torch.nn.functional.softmin "
-                    "torch.nn.functional.cross_entropy".split(), _ROWS),
+    "torch.nn.functional.gumbel_softmax": _HARD,
+    "torch.nn.functional.cross_entropy": _ONE_MORE,
     **dict.fromkeys("np.histogram np.histogram2d np.histogramdd".split(), _EDGES),
     **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),
     **dict.fromkeys("torch.pow torch.float_power torch.xlogy torch.Tensor.pow torch.Tensor.float_power "
