@@ -145,11 +145,11 @@ class BlockSparse(Sparse):
         """Of the blocks alone, where no row goes through them and nothing broadcasts."""
         shape = torch.Size(self.shape[1:])
         alone = leading >= len(shape)
-        fits = not alone or all(t is None or torch.broadcast_shapes(t.shape, shape) == shape for t in others)
+        fits = not alone or all(t is None or t.shape == shape or _is_within(t.shape, shape) for t in others)
         if self.axis >= leading or not fits:
             given = self.entries() if has_many(len(self)) and alone else None
             return super().each_row(function, leading, *others) if given is None else given.each(function, *others)
-        wide = [t.expand(shape) if alone and t is not None else t for t in others]
+        wide = [t.expand(shape) if alone and t is not None and t.shape != shape else t for t in others]
         seen = [None if t is None else self.layout.seen(t, self.axis) for t in wide]
         return self.like(function(self.parts[None], *seen).squeeze(0))  # each block is one more row
 
@@ -239,6 +239,11 @@ class BlockSparse(Sparse):
     def added_to(self, components: torch.Tensor) -> torch.Tensor:
         """The sum with other components, which stay as they are."""
         return self.layout.add(components.clone(), self.parts, self.axis)
+
+
+def _is_within(shape: Sequence[int], other: torch.Size) -> bool:
+    """Whether what has the one shape broadcasts to the other."""
+    return torch.broadcast_shapes(shape, other) == other
 
 
 def _as_blocks(entries: Entries) -> BlockSparse | None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Flag, auto
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 
@@ -22,13 +21,13 @@ __all__ = ["Components", "LinearCall", "Source", "Sparse", "Use", "total"]
 Function = Callable[..., Any]
 
 
-class Use(Flag):
+class Use:
     """What a rule does with components that it asks for."""
 
-    LINEAR = auto()  # gives them to linear functions (npdec._decomposed.batching)
-    LAW = auto()  # scales, adds and looks at them, as the methods below
-    FILES = auto()  # puts them into pickles and deep copies: the kind has __reduce__, and is `pickling.safe`
-    SUMS = auto()  # adds them up, measures, merges or hands them on
+    LINEAR: Final = 1 << 0  # gives them to linear functions (npdec._decomposed.batching)
+    LAW: Final = 1 << 1  # scales, adds and looks at them, as the methods below
+    FILES: Final = 1 << 2  # puts them into pickles and deep copies: the kind has __reduce__, and is `pickling.safe`
+    SUMS: Final = 1 << 3  # adds them up, measures, merges or hands them on
 
 
 @dataclass(slots=True)
@@ -93,7 +92,7 @@ class Components:
 
     __slots__ = ()
 
-    uses = Use(0)
+    uses = 0
     source: Any = None  # the decomposed tensor of whose components they are a view
 
     # -- what each kind says -------------------------------------------------------------------------------------------

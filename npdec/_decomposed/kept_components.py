@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def kept(tensor: Decomposed, use: Use = Use.LAW) -> Components | None:
+def kept(tensor: Decomposed, use: int = Use.LAW) -> Components | None:
     """What stands for the tensor's components and is good for the use, if it is true yet."""
     found = None if tracing() else tensor.kept  # on which no graph is to depend
     if found is None or not found.uses & use:
@@ -32,7 +32,7 @@ def kept(tensor: Decomposed, use: Use = Use.LAW) -> Components | None:
     return found
 
 
-def stand_in(tensor: Decomposed, use: Use = Use.LAW) -> Components | None:
+def stand_in(tensor: Decomposed, use: int = Use.LAW) -> Components | None:
     """The same in the form that is best to compute with."""
     given = kept(tensor, use)
     if given is None:

@@ -105,7 +105,7 @@ def _is_in_tensors(item: Any, reverse: bool) -> bool:
     if type(item) is not DecomposedTensor or item.reverse is not reverse:
         return False
     found: Any = None if "components" in vars(item) else item.kept
-    return reverse or (found is not None and Use.LAW in found.uses and found.tensors() is not None)
+    return reverse or (found is not None and bool(found.uses & Use.LAW) and found.tensors() is not None)
 
 
 def _together(

@@ -323,14 +323,14 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     return full.index_copy(0, index, components)
 
 
-def align(parts: Sequence[DecomposedTensor], use: Use | None = None) -> tuple[Labels, list[Any]]:
+def align(parts: Sequence[DecomposedTensor], use: int | None = None) -> tuple[Labels, list[Any]]:
     """The union of the labels, and the components of each tensor under it: tensors, or what stands for them if that is
     good for the use."""
     labels = parts[0].labels if len(parts) == 1 else union(parts)
     return labels, [_under(part, labels, use) for part in parts]
 
 
-def _under(part: DecomposedTensor, labels: Labels, use: Use | None) -> Any:
+def _under(part: DecomposedTensor, labels: Labels, use: int | None) -> Any:
     equal = _are_equal(part.labels, labels)
     found = None
     if use is not None and part.kept is not None and (equal or has_many(len(labels))):
