@@ -27,6 +27,13 @@ def stands_for(obj: Any) -> Any:
 def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor over the memory that an array is of in the end, and where each element of the array lies there."""
     tensor, copy = plain(array), stands_for(array)
+    if copy is None and (whole := _whole_of(array)) is not None:
+        held, at = places(whole)
+        memory, start = plain(whole), tensor.storage_offset()
+        shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(at)
+        steps = [step // 2 for step in tensor.stride()]
+        shown = shown.as_strided(tensor.shape, steps, start // 2 - memory.storage_offset())
+        return torch.view_as_real(held), 2 * shown + start % 2
     if copy is None:
         at = torch.full((), int(tensor.storage_offset()))
         for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
@@ -36,6 +43,15 @@ def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
     held, at = places(source)
     shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(again(at).reshape(memory.shape))
     return held, shown.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset() - memory.storage_offset())
+
+
+def _whole_of(array: Any) -> Any:
+    """The copy that stands for a reversed view of complex numbers, of which the array is the real or imaginary parts."""
+    origin = getattr(getattr(array, "_m", None), "origin", None)
+    copy = None if origin is None else origin()
+    if copy is None or copy._src[1] is None or not copy._d.is_complex or copy._d.to_real() is not array._d:
+        return None
+    return copy if is_aligned(array) and all(step % 2 == 0 for step in array._t.stride()) else None
 
 
 def follow_each_other(array: Any, order: str = "C") -> bool:

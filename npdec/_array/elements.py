@@ -282,8 +282,6 @@ class ElementAccess(NDArrayBase):
                         break
                 else:
                     place, count = key, len(key)
-            elif key is Ellipsis or key is None:
-                return _by_mask(self, key)
             else:
                 place, count = _place(key)
             if place is not None and not _tracing():

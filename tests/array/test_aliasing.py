@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import operator
 import warnings
 
@@ -448,3 +449,36 @@ def test_bits_are_written_while_the_error_of_another_write_is_kept():
     assert back.components.tolist() == [[0, 5], [6, 0]]
     assert bits.tolist() == numpy.array([6.0, 5.0]).view("int64").tolist()
     del kept
+
+
+LOOKS = {
+    "reversed": lambda x: x[::-1],
+    "columns reversed": lambda x: x[:, ::-1],
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "T": lambda x: x.T,
+    "rest": lambda x: x[1:],
+    "every other column": lambda x: x[:, ::2],
+    "every other row backwards": lambda x: x[::-2],
+}
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+@pytest.mark.parametrize("first", LOOKS)
+def test_views_of_views_share_memory_and_writes(first, decomposed):
+    for rest in itertools.product(LOOKS.values(), repeat=2):
+        numbers = numpy.arange(12).reshape(3, 4) * (1 + 2j)
+        theirs, ours = [numbers], [np.array(numbers)]
+        if decomposed:
+            ours = [np.decompose(ours[0], axis=0)]
+        for look in (LOOKS[first], *rest):
+            theirs.append(look(theirs[-1]))
+            ours.append(look(ours[-1]))
+        if not theirs[-1].flags.writeable:  # the imaginary part of real numbers
+            continue
+        for i, j in itertools.combinations(range(4), 2):
+            assert np.shares_memory(ours[i], ours[j]) == numpy.shares_memory(theirs[i], theirs[j]), (rest, i, j)
+        theirs[-1][...] = 9
+        ours[-1][...] = 9
+        for a, b in zip(ours, theirs, strict=True):
+            numpy.testing.assert_array_equal(numpy.asarray(getattr(a, "value", a)), b)
