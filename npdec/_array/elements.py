@@ -233,6 +233,8 @@ class ElementAccess(NDArrayBase):
                             break
                     else:
                         place, count = key, len(key)
+                elif key is Ellipsis or key is None:
+                    return _by_mask(self, key)
                 else:
                     place, count = _place(key)
                 if place is None:

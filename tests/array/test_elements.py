@@ -275,3 +275,11 @@ def test_memory_of_arrays_that_are_gone() -> None:
     for n in range(4):
         row[n] = n
     assert row.tolist() == [row[n] for n in range(4)] == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("key", [..., None, slice(None), (..., 0), (None, 1), np.array([True, False, True])])
+def test_whole_arrays_are_written_by_keys_of_all_kinds(key):
+    ours, theirs = np.zeros((3, 2)), numpy.zeros((3, 2))
+    ours[key] = 7.0
+    theirs[numpy.asarray(key) if isinstance(key, np.ndarray) else key] = 7.0
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
