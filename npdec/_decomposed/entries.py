@@ -135,8 +135,10 @@ class Entries(Sparse):
         if leading < self.ndim - 1:
             return super().each_row(function, leading, *others)
         numbers = lead(self.numbers, leading)
-        size = math.prod(torch.broadcast_shapes(numbers.shape[1:], *[t.shape for t in others if t is not None]))
-        check_pairs(len(numbers) * size, self.made() + size)
+        shapes = {t.shape for t in others if t is not None} - {numbers.shape[1:]}
+        if shapes:
+            size = math.prod(torch.broadcast_shapes(numbers.shape[1:], *shapes))
+            check_pairs(len(numbers) * size, self.made() + size)
         return self.like(function(numbers, *others))
 
     def each_column(self, function: Callable[..., Any], *others: torch.Tensor) -> Entries:
