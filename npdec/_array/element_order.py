@@ -46,7 +46,7 @@ def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _whole_of(array: Any) -> Any:
-    """The copy that stands for a reversed view of complex numbers, of which the array is the real or imaginary parts."""
+    """The copy that stands for a reversed view of complex numbers, if the array is the real or imaginary parts of it."""
     origin = getattr(getattr(array, "_m", None), "origin", None)
     copy = None if origin is None else origin()
     if copy is None or copy._src[1] is None or not copy._d.is_complex or copy._d.to_real() is not array._d:
