@@ -33,7 +33,7 @@ def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
         shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(at)
         steps = [step // 2 for step in tensor.stride()]
         shown = shown.as_strided(tensor.shape, steps, start // 2 - memory.storage_offset())
-        return torch.view_as_real(held), 2 * shown + start % 2
+        return torch.view_as_real(held), 2 * shown + int(start) % 2
     if copy is None:
         at = torch.full((), int(tensor.storage_offset()))
         for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
@@ -46,7 +46,7 @@ def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _whole_of(array: Any) -> Any:
-    """The copy that stands for a reversed view of complex numbers, if the array is the real or imaginary parts of it."""
+    """The copy that stands for a reversed view of complex numbers, if the array is of real or imaginary parts of it."""
     origin = getattr(getattr(array, "_m", None), "origin", None)
     copy = None if origin is None else origin()
     if copy is None or copy._src[1] is None or not copy._d.is_complex or copy._d.to_real() is not array._d:

@@ -96,7 +96,8 @@ class _Memories:
         memory = self.made[key].untyped_storage()
         there = torch.empty(0, dtype=tensor.dtype).set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())
         made = there.numpy()
-        if isinstance(given, NDArrayBase) and not given.flags.writeable:  # type: ignore[attr-defined]
+        flags = getattr(given, "flags", None)
+        if flags is not None and not flags.writeable:
             made.flags.writeable = False
         return made
 

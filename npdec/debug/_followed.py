@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 import npdec as np
-from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.base import ArrayBase
 from npdec.debug._calls import Call
 from npdec.debug._differences import Difference, departure, difference_of, in_words
 from npdec.debug._steps import version_of
@@ -29,10 +29,11 @@ _RANDOM = ("Generator", "RandomState", "random.")
 def to_single(array: Any) -> Any:
     """The array with half of the digits, if it has those of float64; in any case a copy."""
     if isinstance(array, ArrayBase):
-        dtype = _NARROW.get(array._d)
-        if not isinstance(array, NDArrayBase):
-            return array if dtype is None else array.astype(np.dtype(dtype))  # type: ignore[attr-defined]
-        return array.copy() if dtype is None else array.astype(np.dtype(dtype))  # type: ignore[attr-defined]
+        numbers: Any = array
+        dtype = _NARROW.get(numbers._d)
+        if dtype is not None:
+            return numbers.astype(np.dtype(dtype))
+        return numbers.copy() if type(array) is np.ndarray else numbers
     if isinstance(array, torch.Tensor):
         return array.detach().clone().to(_NARROW.get(array.dtype, array.dtype))
     return array.astype({"float64": "float32", "complex128": "complex64"}.get(array.dtype.name, array.dtype))

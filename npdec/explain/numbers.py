@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Format", "affixes", "found_format", "is_date", "resembles_number"]
 
@@ -31,6 +31,8 @@ class Format:
 
     decimal: str = "."
     grouped: bool = False
+    _plain: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _grouped: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         mark, other = re.escape(self.decimal), "," if self.decimal == "." else "."
@@ -42,14 +44,14 @@ class Format:
     def number(self, text: str) -> float | None:
         """The number that a cell holds; NaN for a missing value, None for text."""
         text = text.strip()
-        if self._plain.fullmatch(text):  # type: ignore[attr-defined]
+        if self._plain.fullmatch(text):
             return float(text if self.decimal == "." else text.replace(",", "."))
         word = text.lower()
         if word in MISSING:
             return math.nan
         if word.lstrip("+-") in {"inf", "infinity"}:
             return -math.inf if text.startswith("-") else math.inf
-        if found := self._grouped.fullmatch(text):  # type: ignore[attr-defined]
+        if found := self._grouped.fullmatch(text):
             return float(text.replace(found[1], "").replace(self.decimal, "."))
         return _TRUTH.get(word)
 
