@@ -704,6 +704,7 @@ NO_SAMPLE = {
     **dict.fromkeys(["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"], "npdec's own: test_func.py"),
     "decompose": "npdec's own: tests of the law",
     "attribute": "npdec's own: tests of the law",
+    "attribute_text": "npdec's own: of language models",
     "completeness": "npdec's own: tests of its checks",
     "check_completeness": "npdec's own: tests of its checks",
     "rule": "npdec's own: tests of the rules",
