@@ -291,7 +291,7 @@ class TaggedRule(Rule):
             self.tags[p.name] = p.tag
             if p.default is None:
                 self.optional |= {i, p.name}
-        tags = LAW_TAGS & set(self.tags.values())
+        tags = {tag for tag in self.tags.values() if tag in LAW_TAGS}  # torch.compile traces no `&` of keys
         self.elementwise = bool(tags) and tags <= {"Pointwise", "Stepwise"}
 
     @classmethod
