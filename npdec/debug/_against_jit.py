@@ -16,7 +16,7 @@ from npdec._jit.recorder import copied
 from npdec._torch.tracing import recording
 from npdec.debug._calls import Call
 from npdec.debug._differences import Difference, departure, difference_of, in_words
-from npdec.debug._followed import UNWRITTEN
+from npdec.debug._followed import UNSPECIFIED
 from npdec.debug._looking import looking_on
 from npdec.debug._places import Place
 from npdec.debug._steps import version_of
@@ -59,7 +59,7 @@ class _Keeper:
 
     def after(self, call: Call, result: Any) -> None:
         given = call.notes.pop(self)
-        if call.attribute in UNWRITTEN:
+        if call.attribute in UNSPECIFIED:
             return
         arrays = [*arrays_in(result), *(array for array, version in given if version_of(array) != version)]
         arrays = [array for array in arrays if isinstance(array, (ArrayBase, torch.Tensor))]

@@ -17,7 +17,7 @@ from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec.debug._calls import Call
 from npdec.debug._differences import Difference, departure, difference_of, in_words, unlike
-from npdec.debug._followed import UNWRITTEN
+from npdec.debug._followed import UNSPECIFIED
 from npdec.debug._values import Unknown, arrays_in, is_array, rebuilt, shown, value_of
 
 __all__ = ["NumPyBeside", "numpy_of"]
@@ -206,7 +206,7 @@ class NumPyBeside:
         elif tuple(ours.shape) != tuple(theirs.shape):
             self.difference = difference_of(call, "shape", shown(ours), f"{shown(theirs)} in NumPy")
             return
-        found = None if call.attribute in UNWRITTEN else unlike(ours, theirs, self.rtol)
+        found = None if call.attribute in UNSPECIFIED else unlike(ours, theirs, self.rtol)
         if found is None or (again is not None and found[0] <= self.of_rounding(call, theirs, *again)):
             return
         absolute, relative, index = found

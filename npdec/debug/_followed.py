@@ -21,7 +21,9 @@ from npdec.debug._values import Unknown, arrays_in, is_array, rebuilt, shown
 
 __all__ = ["Follower", "on_device", "to_single"]
 
-UNWRITTEN = frozenset({"empty", "empty_like"})  # whose numbers are whatever was there before
+# Results that are not all said: memory that is not written, the order within the parts, which NumPy takes from the
+# processor's vector code.
+UNSPECIFIED = frozenset({"empty", "empty_like", "partition", "argpartition"})
 _NARROW = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 _RANDOM = ("Generator", "RandomState", "random.")
 
@@ -116,7 +118,7 @@ class Follower:
             self.difference = difference_of(call, "raises", shown(result), theirs, before=before)
             return
         written = [array for array, version in given if version_of(array) != version]
-        if call.attribute in UNWRITTEN:
+        if call.attribute in UNSPECIFIED:
             self.pair(result, self.convert(result))
             return
         self.pair(result, made)
