@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore", module="sphinx_gallery")
 project = "npdec"
 author = "The npdec developers"
 copyright = "the npdec developers"
-version = release = npdec.__version__
+version = release = str(npdec.version)
 
 extensions = [
     "myst_parser",

@@ -12,7 +12,7 @@ import sys as _sys
 from typing import Any as _Any
 
 from npdec._core import interrupted_start as _interrupted_start  # isort: skip (before torch, whose import takes seconds)
-from npdec import exceptions, extend
+from npdec import exceptions, extend, version
 from npdec._array import collate as _collate
 from npdec._array import wrap as _wrap
 from npdec._array.array_api import __array_api_version__, __array_namespace_info__
@@ -26,15 +26,16 @@ from npdec._array.ndarray import Composition
 from npdec._array.printing import *
 from npdec._array.scalars import *
 from npdec._array.scalars import bool_ as bool
+from npdec._core import door as _door
 from npdec._decomposed import tensor as _tensor
 from npdec._decomposed.completeness import check_completeness
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype
 from npdec._dtypes.limits import *
 from npdec._functions import absent as _absent
-from npdec._functions import host_only as _host_only
 from npdec._functions.complex_parts import imag, real
 from npdec._functions.creation import *
+from npdec._functions.dlpack import from_dlpack
 from npdec._functions.dtype_functions import *
 from npdec._functions.einsum import einsum, einsum_path
 from npdec._functions.examples import test
@@ -49,12 +50,14 @@ from npdec._functions.radix import *
 from npdec._functions.shares_memory import *
 from npdec._functions.text_files import *
 from npdec._functions.vectorize import vectorize
+from npdec._guests import array as _guest_array
+from npdec._guests import kinds as _guests
 from npdec._law.named_rules import register_rule, rule
 from npdec._normalizer import namespace as _namespace
 from npdec._normalizer.ufunc import ufunc
 from npdec.exceptions import DecompositionWarning
 
-__version__ = "0.1.0"
+__version__ = version.version  # of NumPy's API, with npdec's own as the local part
 
 ndarray = Composition
 newaxis = None
@@ -63,14 +66,16 @@ inf, nan = _math.inf, _math.nan
 
 globals().update(_namespace.functions.ufuncs)
 _wrap.NAMESPACE.fill(_sys.modules[__name__])
+_door.behind.fill(lambda: _importlib.import_module("npdec._guests.calls"))
+_guest_array.methods.fill(lambda: _importlib.import_module("npdec._guests.methods"))
 _tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
 # Imported when first used, which keeps the import of npdec short.
 _LAZY = (
-    "attribution", "char", "debug", "dtypes", "emath", "func", "lib", "overrides", "polynomial", "pydec", "strings",
-    "testing", "typing",
+    "attribution", "char", "core", "ctypeslib", "debug", "dtypes", "emath", "f2py", "func", "lib", "ma", "overrides",
+    "polynomial", "pydec", "rec", "strings", "testing", "typing",
 )  # fmt: skip
 _MEMBERS = {
     **dict.fromkeys(("Attribution", "attribute", "attribute_text"), "attribution"),
@@ -85,18 +90,22 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module(f"npdec.{name}")
     if name in _MEMBERS:
         return globals().setdefault(name, getattr(_importlib.import_module(f"npdec.{_MEMBERS[name]}"), name))
-    if name in _host_only.HOSTED:
-        return _host_only.hosted_class(name)
+    if name in _guests.NAMES:
+        found = _importlib.import_module("npdec._guests.names").guest_name(name)
+        if found is not None:
+            return globals().setdefault(name, found)
     if name in _absent.ABSENT:
         raise _absent.absent(name)
     raise exceptions.MissingNameError("npdec", name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_namespace.functions, *_LAZY, *_MEMBERS, *_host_only.HOSTED})
+    return sorted({*globals(), *_namespace.functions, *_LAZY, *_MEMBERS, *_guests.NAMES})
 
 
 del annotations
 __all__ = [
-    name for name in {**globals(), **dict.fromkeys((*_namespace.functions, *_MEMBERS))} if not name.startswith("_")
+    name
+    for name in {**globals(), **dict.fromkeys((*_namespace.functions, *_MEMBERS, *_guests.TABLES))}
+    if not name.startswith("_")
 ]

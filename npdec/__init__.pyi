@@ -8,22 +8,28 @@ import torch
 
 from npdec import attribution as attribution
 from npdec import char as char
+from npdec import core as core
+from npdec import ctypeslib as ctypeslib
 from npdec import debug as debug
 from npdec import dtypes as dtypes
 from npdec import emath as emath
 from npdec import exceptions as exceptions
 from npdec import extend as extend
+from npdec import f2py as f2py
 from npdec import fft as fft
 from npdec import func as func
 from npdec import lib as lib
 from npdec import linalg as linalg
+from npdec import ma as ma
 from npdec import overrides as overrides
 from npdec import polynomial as polynomial
 from npdec import pydec as pydec
 from npdec import random as random
+from npdec import rec as rec
 from npdec import strings as strings
 from npdec import testing as testing
 from npdec import typing as typing
+from npdec import version as version
 from npdec._array.broadcast import broadcast as broadcast
 from npdec._array.decompose import completeness as completeness
 from npdec._array.default_device import set_default_device as set_default_device
@@ -45,8 +51,6 @@ from npdec._array.printing import format_float_scientific as format_float_scient
 from npdec._array.printing import get_printoptions as get_printoptions
 from npdec._array.printing import printoptions as printoptions
 from npdec._array.printing import set_printoptions as set_printoptions
-from npdec._array.scalars import character as character
-from npdec._array.scalars import flexible as flexible
 from npdec._array.scalars import isscalar as isscalar
 from npdec._decomposed.completeness import check_completeness as check_completeness
 from npdec._decomposed.tensor import DecomposedTensor as DecomposedTensor
@@ -910,7 +914,9 @@ class generic:
     def view(self, /, dtype: Any = ..., type: Any = ...) -> Any: ...
 
 class bool_(generic): ...
+class flexible(generic): ...
 class number(generic): ...
+class character(flexible): ...
 class inexact(number): ...
 
 class complexfloating(inexact):

@@ -1,25 +1,12 @@
-"""`np.char`: functions of text, element by element, which the installed NumPy computes on the host.
+"""`np.char`: functions of text, element by element, comparing after stripping white space at the end.
 
-Arrays of text are NumPy's own, as torch has none; numbers and booleans among the results become npdec's. The module
-compares after stripping white space at the end, as NumPy's older functions of text do.
+What torch cannot hold is NumPy's own; what it can hold comes back as npdec's. Raises ImportError without NumPy.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from npdec._guests.modules import facade
 
-from npdec._functions.strings import names, text_function
-from npdec.exceptions import MissingNameError
+DELEGATES_TO_NUMPY = True
 
-
-def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return names("char")
-    if name.startswith("_") or name not in names("char"):
-        raise MissingNameError("npdec.char", name)
-    function = globals()[name] = text_function("char", name)
-    return function
-
-
-def __dir__() -> list[str]:
-    return sorted(names("char"))
+__getattr__, __dir__ = facade("char")

@@ -1,6 +1,6 @@
 """`np.dtypes`: the class of each dtype object. `type(np.dtype("f8")) is np.dtypes.Float64DType`, a subclass of dtype.
 
-Called without an argument, a class gives its only instance. The classes of what torch cannot hold are absent.
+Called without an argument, a class gives its only instance. The classes of what torch cannot hold are NumPy's own.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._dtypes.dtype import DTYPE_CLASSES
+from npdec._guests.kinds import numpy_or_none
 from npdec.exceptions import AbsentNameError, MissingNameError
 
 __all__ = [
@@ -42,5 +43,8 @@ _ABSENT = {
 
 def __getattr__(name: str) -> Any:
     if name in _ABSENT:
+        numpy = numpy_or_none()
+        if numpy is not None:
+            return getattr(numpy.dtypes, name)
         raise AbsentNameError(f"npdec has no dtypes.{name}: torch has no {_ABSENT[name]}")
     raise MissingNameError("npdec.dtypes", name)

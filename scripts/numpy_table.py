@@ -141,6 +141,8 @@ def declared(module: str, name: str) -> bool:
 
 def is_delegated(owner: Any, name: str, item: Any) -> bool:
     homes = [base.__module__ for base in item.__mro__] if isinstance(item, type) else [home(item)]
+    if isinstance(item, types.ModuleType):
+        homes = [item.__name__]
     if homes[0].partition(".")[0] == "numpy":
         return True
     if isinstance(owner, types.ModuleType):
@@ -228,7 +230,7 @@ def stale() -> list[str]:
     found = []
     for module_name, module in sorted(sys.modules.items()):
         said = getattr(module, "DELEGATES_TO_NUMPY", ())
-        if module_name.startswith("npdec") and not isinstance(said, bool):
+        if module_name.startswith("npdec") and isinstance(said, (set, frozenset, tuple)):
             members_of = {name for item in vars(module).values() if isinstance(item, type) for name in vars(item)}
             found += [
                 f"{module_name}.{name} is declared as delegated, and does not exist"

@@ -371,7 +371,7 @@ class Stub:
         if isinstance(item, type) and item in CLASSES:
             if CLASSES[item] != name:
                 self.lines.append(f"{name} = {CLASSES[item]}")
-        elif isinstance(item, types.ModuleType):
+        elif isinstance(item, types.ModuleType) or (isinstance(item, str) and f"npdec.{name}" in sys.modules):
             self.imports.add(("npdec", name, True))
         elif isinstance(item, (type, types.FunctionType)):
             self.imports.add((item.__module__ if item.__module__ != "npdec" else _home(name, item), name, True))

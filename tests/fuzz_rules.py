@@ -64,18 +64,6 @@ def excuse(difference: Difference) -> str | None:
     return next((rule.reason for rule in RULES if rule.applies(difference)), None)
 
 
-_UNHELD = re.compile(r"None|'|object\(\)|\{|2\*\*70|slice|Ellipsis|\bint\b|\[\[1\], \[1, 2\]\]")
-
-
-@rule(
-    "what torch cannot hold is refused, also where NumPy does something with objects or text",
-    "shape",
-    "pass\nr = np.shape('abc')",
-)
-def _absent(d: Difference) -> bool:
-    return isinstance(d.got, npdec.exceptions.AbsentError) and bool(_UNHELD.search(d.program.call))
-
-
 @rule(
     "NumPy makes objects of integers that no dtype holds",
     "tril_indices_from",
@@ -184,19 +172,6 @@ _STRICT = re.compile(
 )
 def _stricter(d: Difference) -> bool:
     return isinstance(d.want, TypeError) and isinstance(d.got, (dict, ValueError)) and bool(_STRICT.search(str(d.want)))
-
-
-@rule(
-    "what is no array is no operand, whatever else is wrong",
-    "ndarray.@",
-    "a = np.array(0.0)\nr = a @ None",
-)
-def _no_operand(d: Difference) -> bool:
-    return (
-        isinstance(d.got, Exception)
-        and isinstance(d.want, Exception)
-        and "unsupported operand type" in str(d.got) + str(d.want)
-    )
 
 
 @rule(

@@ -42,7 +42,7 @@ def _parts(obj: Any) -> tuple[Any, ...]:
     """The parts of an array or tensor as bytes, with what else tells of it."""
     if isinstance(obj, numpy.ndarray):
         return ("numpy", obj.tobytes())
-    held = obj._t if isinstance(obj, np.ndarray) else obj
+    held = obj._t if type(obj) is np.ndarray else obj
     parts = [held]
     labels: Any = None
     if isinstance(held, DecomposedTensor):
@@ -50,14 +50,14 @@ def _parts(obj: Any) -> tuple[Any, ...]:
         parts = [held.value, held.residual, held.components + 0]
         labels = held.labels, held.reverse
     texts = [part.detach().resolve_conj().resolve_neg().contiguous().numpy().tobytes() for part in parts]
-    own = obj._d if isinstance(obj, np.ndarray) else None
+    own = obj._d if type(obj) is np.ndarray else None
     return (type(held) is DecomposedTensor, tuple(held.shape), held.dtype, own, repr(labels), *texts)
 
 
 def _state(case: Case) -> list[Any]:
     found: list[Any] = [_parts(obj) for obj in case.watched]
     if case.carriers:  # and what goes back through the graph
-        held = [obj._t if isinstance(obj, np.ndarray) else obj for obj in case.watched]
+        held = [obj._t if type(obj) is np.ndarray else obj for obj in case.watched]
         for one in held:
             if isinstance(one, DecomposedTensor) and one.components.requires_grad:
                 weights = torch.arange(1, one.components.numel() + 1, dtype=one.components.real.dtype)
@@ -77,7 +77,7 @@ def _slopes(total: torch.Tensor, carriers: list[torch.Tensor]) -> list[bytes | N
 
 def _check_law(case: Case) -> None:
     for obj in case.watched:
-        held = obj._t if isinstance(obj, np.ndarray) else obj
+        held = obj._t if type(obj) is np.ndarray else obj
         if isinstance(held, DecomposedTensor):
             found = held.residual + held.components.sum(0)
             value = held.value.to(found.dtype)  # integers carry real contributions

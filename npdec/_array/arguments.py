@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import as_elements, as_tensor
 from npdec._core.base import ArrayBase
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_flag", "as_inexact", "as_mask", "as_sequence", "as_value"]
 
@@ -54,7 +55,10 @@ def as_value(value: Any, dtype: torch.dtype) -> torch.Tensor:
         return as_tensor(value)
     numpy = sys.modules.get("numpy")
     if isinstance(value, torch.Tensor) or (numpy and isinstance(value, (numpy.ndarray, numpy.generic))):
-        return as_tensor(value)
+        try:
+            return as_elements(value)
+        except AbsentDTypeError:  # cast, if that can be
+            return as_elements(value, dtype)
     return as_tensor(value, dtype)
 
 

@@ -20,13 +20,15 @@ from npdec._array.flags import Flags
 from npdec._array.host_numpy import host_array, numpy_for
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
+from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.door import hand_over_method, open_method_to_guests
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
-from npdec.exceptions import DecompositionWarning
+from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
-__all__ = ["ArrayBuffer", "BufferMethods", "alias", "bytes_of", "reduced", "reinterpreted", "seen"]
+__all__ = ["ArrayBuffer", "BufferMethods", "alias", "reduced"]
 
 DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
 
@@ -52,52 +54,6 @@ def restored(buffer: Any, *about: Any) -> Any:
     if memoryview(buffer).readonly:
         _memory.freeze(array, "it was pickled as one that is read-only")
     return array
-
-
-# --- tensors ----------------------------------------------------------------------------------------------------------
-
-
-def bytes_of(tensor: torch.Tensor) -> bytes:
-    """The bytes of the elements of a tensor in row-major order."""
-    flat = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    return ctypes.string_at(flat.data_ptr(), flat.numel() * flat.element_size()) if flat.numel() else b""
-
-
-def seen(
-    tensor: torch.Tensor, dtype: torch.dtype, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The memory from byte `offset` after the tensor's begin on, as elements of a dtype in a shape with steps in bytes.
-
-    Where torch cannot alias it there it is a copy, and the second is a view of the bytes, those of an element along the
-    last axis.
-    """
-    tensor = tensor.detach()
-    start, size = tensor.storage_offset() * tensor.element_size() + offset, dtype.itemsize
-    storage = tensor.untyped_storage()
-    if start % size == 0 and all(step % size == 0 for step in steps):
-        seen = torch.empty(0, dtype=dtype, device=tensor.device)
-        return seen.set_(storage, start // size, shape, tuple(step // size for step in steps)), None
-    raw = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-    raw = raw.set_(storage, start, (*shape, size), (*steps, 1))
-    return raw.clone(memory_format=torch.contiguous_format).view(dtype).reshape(shape), raw
-
-
-def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The tensor's memory as another dtype; where the sizes differ, the last axis shrinks or grows. See `seen`."""
-    old, new = tensor.element_size(), dtype.itemsize
-    if old == new:
-        return tensor.view(dtype), None
-    if not tensor.dim():
-        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
-    shape, steps = tuple(tensor.shape), tuple(step * old for step in tensor.stride())
-    if shape[-1] != 1 and tensor.numel() and steps[-1] != old:
-        raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
-    if shape[-1] * old % new:
-        raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
-            "of the array."
-        )
-    return seen(tensor, dtype, 0, (*shape[:-1], shape[-1] * old // new), (*steps[:-1], new))
 
 
 def alias(array: Any, look: Any) -> Any:
@@ -255,6 +211,7 @@ class BufferMethods(ArrayBase):
         write("byteswap", check_writeable("byteswap", self), swapped)
         return self
 
+    @open_method_to_guests
     def getfield(self, /, dtype: Any, offset: int = 0) -> Any:
         """A view of a part of every element: the bytes from `offset` on, read as a dtype.
 
@@ -282,7 +239,13 @@ class BufferMethods(ArrayBase):
             if wrap.ARRAY in getattr(type, "__mro__", ()):
                 as_dtype(type)  # which says that there are no subclasses
             raise ValueError("Type must be a sub-type of ndarray type")
-        target = self._d if dtype is None else as_dtype(dtype)
+        absent = None
+        try:
+            target = self._d if dtype is None else as_dtype(dtype)
+        except AbsentDTypeError as error:
+            absent = error
+        if absent is not None:
+            return hand_over_method("view", self, (dtype,), {} if type is None else {"type": type}, absent)
         tensor = self._t
         if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
             if type is None and self.__class__ is wrap.ARRAY:

@@ -10,9 +10,10 @@ import torch
 
 from npdec._array import memory as _memory
 from npdec._array import wrap
-from npdec._array.buffers import alias, seen
+from npdec._array.buffers import alias
 from npdec._array.convert import as_dtype
 from npdec._array.shapes import as_shape
+from npdec._array.tensor_bytes import seen
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate

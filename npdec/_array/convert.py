@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from npdec._array import fp_state
+from npdec._array.convert_errors import IntegerTooLarge, inhomogeneous, layout_refused, no_numbers, too_deep
 from npdec._array.packing import packed
 from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
@@ -26,7 +28,7 @@ from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["SPELLINGS", "as_dtype", "as_tensor", "dtype_name"]
+__all__ = ["SPELLINGS", "as_dtype", "as_elements", "as_tensor", "dtype_name"]
 
 _HOST = torch.device("cpu")
 MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that contains itself, or a mistake
@@ -60,7 +62,7 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return obj._t if dtype is None else cast(obj._t, dtype)
     if isinstance(obj, torch.Tensor):
         if type(obj) is not DecomposedTensor and (obj.layout is not torch.strided or obj.is_quantized or obj.is_nested):
-            _refuse_layout(obj)
+            raise layout_refused(obj)
         return obj if dtype is None else cast(obj, dtype)
     kind = type(obj)
     if kind in _NUMBERS:
@@ -72,10 +74,20 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         return _from_sequence(obj, dtype)
     if isinstance(obj, Poly1dBase):
         return as_tensor(obj.coeffs, dtype)
-    tensor = from_exporter(obj)
+    tensor = from_exporter(obj, dtype)
     if tensor is not None:
         return tensor if dtype is None else cast(tensor, dtype)
     return _from_object(obj, dtype)
+
+
+def as_elements(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The same of what becomes elements of an array, or names some: of a matrix, a masked array or another subclass of
+    NumPy's arrays nothing but its elements counts there."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, numpy.ndarray) and not getattr(type(obj), "_is_guest", False):
+        masked = not obj.ndim and obj.dtype.names is None and getattr(obj, "mask", False)
+        obj = float(obj) if masked else numpy.asarray(obj)  # nan, of which NumPy warns
+    return as_tensor(obj, dtype)
 
 
 def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -83,16 +95,6 @@ def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
     if dtype is torch.uint64 and number > _INT64_MAX:
         return torch.tensor(number, dtype=dtype, device=_HOST)
     return torch.scalar_tensor(number, dtype=dtype, device=_HOST)
-
-
-def _refuse_layout(tensor: torch.Tensor) -> None:
-    if tensor.is_nested:
-        kind, way = "a nested tensor is rows of different lengths", "torch.nested.to_padded_tensor(t, 0.0)"
-    elif tensor.is_quantized:
-        kind, way = f"a quantized tensor ({tensor.dtype}) stands for other numbers", ".dequantize()"
-    else:
-        kind, way = f"a tensor of the layout {tensor.layout} has no element for each index", ".to_dense()"
-    raise TypeError(f"{kind}, which an array cannot share: convert it with {way}")
 
 
 def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype | None) -> torch.Tensor:
@@ -117,10 +119,6 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
     return _to_default_device(made) if _devices.used else made
 
 
-class _IntegerTooLarge(AbsentDTypeError, OverflowError):
-    """NumPy holds such an integer as an object."""
-
-
 def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
     """The dtype that NumPy gives to a list of Python numbers."""
     if int in kinds:
@@ -128,7 +126,7 @@ def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
         low, high = min(integers), max(integers)
         if low < _INT64_MIN or high > _INT64_MAX:
             if low < _INT64_MIN or high > 2 * _INT64_MAX + 1:
-                raise _IntegerTooLarge(
+                raise IntegerTooLarge(
                     f"Python integer {low if low < _INT64_MIN else high} fits neither int64 nor uint64: NumPy would "
                     "make an object array, which torch cannot hold; give dtype=float, or pass floats"
                 )
@@ -149,7 +147,7 @@ def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.
     while kinds and kinds <= _SEQUENCES:
         lengths = set(map(len, level))
         if len(lengths) > 1:
-            raise _inhomogeneous(shape)
+            raise inhomogeneous(shape)
         shape += (lengths.pop(),)
         if len(shape) > MAX_NDIM:
             raise too_deep(MAX_NDIM)
@@ -166,10 +164,10 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
     if dtype in SIGNED:
         for item in level:
             check_scalar(item, dtype)
-    items = [as_tensor(item, dtype) for item in level]
+    items = [as_elements(item, dtype) for item in level]
     if len({item.shape for item in items}) > 1:
         common = itertools.takewhile(lambda sizes: len(set(sizes)) == 1, zip(*(item.shape for item in items)))
-        raise _inhomogeneous(shape + tuple(sizes[0] for sizes in common))
+        raise inhomogeneous(shape + tuple(sizes[0] for sizes in common))
     if len(devices := {item.device for item in items}) > 1:  # Python numbers join the tensors on their device
         home = [item.device for item, source in zip(items, level) if isinstance(source, (ArrayBase, torch.Tensor))]
         devices = set(home) or devices
@@ -214,6 +212,8 @@ def check_scalar(value: Any, dtype: torch.dtype) -> None:
         numpy = sys.modules.get("numpy")
         if numpy is None or not isinstance(value, numpy.number):
             return
+        if value.dtype.kind == "m" or value.dtype.char in "gG":
+            return
         value = _from_numpy(value)
     elif hasattr(value, "__setitem__"):
         return
@@ -228,26 +228,12 @@ def check_scalar(value: Any, dtype: torch.dtype) -> None:
     dtypes_impl.check_fits(int(number.real), dtype)
 
 
-def too_deep(most: int) -> ValueError:
-    """The error for sequences that are nested deeper than an array has dimensions."""
-    return ValueError(
-        "setting an array element with a sequence. The requested array would exceed the maximum number of dimension of "
-        f"{most}."
-    )
-
-
-def _inhomogeneous(shape: tuple[int, ...]) -> ValueError:
-    return ValueError(
-        "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
-        f"{len(shape)} dimensions. The detected shape was {shape} + inhomogeneous part."
-    )
-
-
-def from_exporter(obj: Any) -> torch.Tensor | None:
-    """The tensor of an object that exports its memory by some protocol, shared if possible; None if it has none."""
+def from_exporter(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor | None:
+    """The tensor of an object that exports its memory by some protocol, shared if possible; None if it has none. What
+    NumPy holds and torch does not is cast by NumPy, if a dtype is given."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, (numpy.ndarray, numpy.generic)):
-        return _from_numpy(obj)
+        return _from_numpy(obj, dtype)
     if isinstance(obj, (str, bytes, type)):
         return None
     if isinstance(obj, range):
@@ -304,11 +290,28 @@ def _from_range(numbers: range) -> torch.Tensor:
     return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64, device=device)
 
 
-def _from_numpy(data: Any) -> torch.Tensor:
-    """A NumPy array or scalar. Its memory is shared unless torch cannot address it, or must not write to it."""
+def _from_numpy(data: Any, target: torch.dtype | None = None) -> torch.Tensor:
+    """A NumPy array or scalar. Its memory is shared unless torch cannot address it, or must not write to it.
+
+    With a target, elements that torch cannot hold are cast: objects one by one, so that those that carry contributions
+    keep them. Raises AbsentDTypeError for them without one, and for a matrix, a masked array or another subclass, which
+    is more than its elements.
+    """
     import numpy
 
+    kind = type(data)
+    if isinstance(data, numpy.ndarray) and not (
+        kind is numpy.ndarray or kind is numpy.memmap or getattr(kind, "_is_guest", False)
+    ):
+        raise AbsentDTypeError(f"torch holds no {kind.__module__}.{kind.__name__}; convert with np.asarray(x)")
     dtype = data.dtype
+    if target is not None and (dtype.kind not in "biufc" or dtype.char in "gG"):
+        return _cast_by_numpy(data, target)
+    if target is None and not dtype.isnative and getattr(kind, "_is_guest", False):
+        raise AbsentDTypeError(
+            f"torch holds no {dtype!r}, numbers in this machine's byte order only; convert with "
+            f".astype({dtype.newbyteorder('=').str!r})"
+        )
     if not dtype.isnative and dtype.kind in "iufc":
         data = data.astype(dtype.newbyteorder("="))
     elif dtype.char in "qQ":  # C's long long, which torch.from_numpy does not know beside int64 and uint64
@@ -322,6 +325,19 @@ def _from_numpy(data: Any) -> torch.Tensor:
     else:
         tensor = torch.from_numpy(data)
     return _to_default_device(tensor)
+
+
+def _cast_by_numpy(data: Any, target: torch.dtype) -> torch.Tensor:
+    """NumPy's elements of a dtype that torch does not have, in one that it has."""
+    import numpy
+
+    if data.dtype.kind == "O":
+        flat = _from_sequence(list(data.flat), target) if data.size else torch.empty(0, dtype=target)
+        return flat.reshape(data.shape)
+    near = torch.float32 if target is torch.bfloat16 else target
+    with fp_state.of_numpy(numpy):
+        made = numpy.array(data, dtype_name(near))  # a scalar casts less than an array
+    return cast(_from_numpy(made), target)
 
 
 def _from_buffer(view: memoryview) -> torch.Tensor | None:
@@ -358,7 +374,7 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     if not text_or_none and hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys"):
         return as_tensor(list(obj), dtype)
     if dtype is None or not (text_or_none or hasattr(type(obj), "__float__")):
-        raise _no_numbers(obj)
+        raise no_numbers(obj)
     if dtype is torch.bool:
         return as_tensor(bool(obj), dtype)
     convert = complex if dtype.is_complex else float if dtype.is_floating_point else int
@@ -367,24 +383,5 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     try:
         number = convert(obj)
     except TypeError:
-        raise _no_numbers(obj) from None
+        raise no_numbers(obj) from None
     return as_tensor(number, dtype)
-
-
-def _no_numbers(obj: Any) -> AbsentDTypeError:
-    shown = repr(obj)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    if isinstance(obj, (str, bytes)):
-        hint = "give a numeric dtype to parse it (dtype=float), or keep text in a list"
-    elif hasattr(obj, "__next__"):
-        hint = "pass list(...), or use np.fromiter"
-    elif hasattr(obj, "__iter__"):
-        hint = "pass list(...) of its numbers"
-    elif hasattr(type(obj), "__float__"):
-        hint = "give a dtype (dtype=float)"
-    else:
-        hint = "pass numbers, arrays, or nested lists of them"
-    return AbsentDTypeError(
-        f"cannot make an array of {shown} of type {type(obj).__name__!r}: NumPy would make an array of objects or "
-        f"text, and torch holds numbers and booleans only; {hint}"
-    )

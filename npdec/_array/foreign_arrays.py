@@ -10,6 +10,7 @@ import torch
 
 from npdec._array.convert import asks_array, from_exporter, produced
 from npdec._core.base import ArrayBase, Poly1dBase
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_copy", "copy_modes", "exports_memory", "given"]
 
@@ -42,16 +43,22 @@ def exports_memory(obj: Any) -> bool:
     return hasattr(obj, "__array_interface__")
 
 
-def given(obj: Any, copy: bool | None) -> tuple[Any, bool | None]:
+def given(obj: Any, copy: bool | None, cast: bool = False) -> tuple[Any, bool | None]:
     """What an object gives for an array by a protocol (itself, if it has none), and whether that is still to be copied.
 
     `__array__` is asked for a copy where one is wanted, and is trusted to have made it. An implementation without
-    that argument is deprecated, as in NumPy: it is copied here.
+    that argument is deprecated, as in NumPy: it is copied here. What NumPy's arrays hold and torch does not is left for
+    who casts it.
     """
     if type(obj) in _COPIED or isinstance(obj, (ArrayBase, torch.Tensor, Poly1dBase, list, tuple, type)):
         return obj, copy
     if not asks_array(obj):
-        tensor = from_exporter(obj)
+        try:
+            tensor = from_exporter(obj)
+        except AbsentDTypeError:
+            if not cast:
+                raise
+            return obj, copy
         return (obj if tensor is None else tensor), copy
     if copy is None:
         return produced(obj.__array__()), None

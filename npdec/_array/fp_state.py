@@ -17,7 +17,7 @@ import torch
 
 from npdec._impl import _util
 
-__all__ = ["KINDS", "State", "current", "guarded", "ignored", "report"]
+__all__ = ["KINDS", "State", "current", "guarded", "ignored", "of_numpy", "report"]
 
 # The kinds in the order in which they are reported: NumPy's words, and the bit that a callback is given.
 KINDS = {
@@ -58,6 +58,12 @@ def ignored() -> Iterator[None]:
         yield
     finally:
         STATE.reset(token)
+
+
+def of_numpy(numpy: Any) -> Any:
+    """NumPy's own state, while it computes for npdec: what npdec's says."""
+    state = current()
+    return numpy.errstate(**state.modes, call=state.call)
 
 
 watching = False  # whether a state that checks is alive anywhere

@@ -10,6 +10,7 @@ which is never written. It is of a class of its own, which passes for the public
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any, ClassVar
 
@@ -37,6 +38,12 @@ _OWN = frozenset({bool, int, float, complex, str, bytes, types.NoneType})
 _OF = {torch.bool: bool, torch.float64: float, torch.complex128: complex}
 
 
+def _is_numpys(cls: Any) -> bool:
+    """Whether a class is a scalar type of the installed NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and numpy.generic in getattr(cls, "__mro__", ())
+
+
 class ScalarType(type):
     """The type of scalar types: it tells the installed NumPy which of its dtypes a scalar type means."""
 
@@ -49,8 +56,20 @@ class ScalarType(type):
             raise AttributeError(f"{cls.__name__} is an abstract type")
         return numpy_dtype(cls._torch_dtype)
 
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        numpy = sys.modules.get("numpy")
+        return numpy is not None and isinstance(instance, numpy.generic) and issubclass(type(instance), cls)
+
     def __subclasscheck__(cls, other: type) -> bool:
-        return super().__subclasscheck__(getattr(other, "_stands_for", other))
+        if type.__subclasscheck__(cls, getattr(other, "_stands_for", other)):
+            return True
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not _is_numpys(other):
+            return False
+        theirs = getattr(numpy, cls.__name__, None)  # NumPy's own scalars are of the kinds that NumPy says
+        return theirs is not None and issubclass(other, theirs)
 
     def __subclasses__(cls) -> list[Any]:
         found: list[Any] = type.__subclasses__(cls)
@@ -90,7 +109,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
                 return wrap.on_host(cls, x)
             tensor = as_tensor(x, cls._torch_dtype)
             if tensor.dim():
-                same = isinstance(x, wrap.ARRAY) and tensor is x._t
+                same = type(x) is wrap.ARRAY and tensor is x._t
                 return x if same else wrap.wrap_array(tensor)
             # Whatever else a 0-d tensor came from may be written later.
             return wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())

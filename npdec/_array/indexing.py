@@ -9,13 +9,14 @@ import torch
 
 from npdec._array import memory, ordinary, wrap
 from npdec._array.arguments import as_value
-from npdec._array.convert import SIGNED, as_tensor, check_scalar
+from npdec._array.convert import SIGNED, as_elements, check_scalar
 from npdec._array.output import check_writeable, prepare, write
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import getitem_impl, setitem_impl
+from npdec.exceptions import AbsentDTypeError
 
 _ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
 _AXES = 64  # the most that an array of NumPy's has
@@ -46,7 +47,10 @@ def _item(item: Any) -> Any:
     if isinstance(item, ArrayBase):
         tensor = chosen("an index", item._t)
     elif isinstance(item, (torch.Tensor, list, tuple, range)) or hasattr(item, "__array__"):
-        tensor = as_tensor(item)
+        try:
+            tensor = as_elements(item)
+        except AbsentDTypeError:  # objects, text
+            raise IndexError("arrays used as indices must be of integer (or boolean) type") from None
         if not tensor.numel() and isinstance(item, (list, tuple)):
             tensor = tensor.to(torch.int64)  # an empty list selects nothing
     elif isinstance(item, str) or not hasattr(item, "__index__"):

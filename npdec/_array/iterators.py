@@ -9,10 +9,12 @@ from typing import Any
 import torch
 
 from npdec._array import memory, wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import as_elements, as_tensor
 from npdec._array.indexing import normalize_key
 from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over
 from npdec._impl import _util
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["flatiter", "iterable", "ndenumerate", "ndindex"]
 
@@ -140,7 +142,7 @@ class flatiter(ArrayBase):
                 raise ValueError("Error setting single item of array.")
             self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)
             return
-        source = as_tensor(value, self._array._d)
+        source = as_elements(value, self._array._d)
         if not source.numel():
             return
         positions = torch.arange(self._array.size)
@@ -238,7 +240,7 @@ def _too_many(count: int) -> IndexError:
 def flat(array: Any, base: Any = None) -> flatiter:
     """The iterator `array.flat`; of an array broadcast to another shape, `base` is what it says to iterate over."""
     made = object.__new__(flatiter)
-    if not isinstance(array, wrap.ARRAY):  # a scalar, which nothing writes to
+    if type(array) is not wrap.ARRAY:  # a scalar, which nothing writes to
         array = wrap.wrap_array(as_tensor(array).clone())
     made._array, made._at, made._seen, made._row = array_of(array), 0, None, None
     made._base = made._array if base is None else base
@@ -254,8 +256,17 @@ class ndenumerate:
 
     __module__ = "npdec"
 
-    def __init__(self, arr: Any) -> None:
-        self.iter = flat(arr)
+    iter: Any
+
+    def __new__(cls, arr: Any) -> Any:
+        self = object.__new__(cls)
+        try:
+            self.iter = flat(arr)
+        except AbsentDTypeError as error:
+            absent = error
+        else:
+            return self
+        return hand_over("ndenumerate", (arr,), {}, absent)
 
     def __next__(self) -> tuple[tuple[int, ...], Any]:
         return self.iter.coords, next(self.iter)

@@ -17,10 +17,12 @@ from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
+from npdec._core.door import hand_over_method
 from npdec._core.tracebacks import ended
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
 
@@ -171,7 +173,14 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         try:
-            target = as_dtype(dtype)
+            absent = None
+            try:
+                target = as_dtype(dtype)
+            except AbsentDTypeError as error:
+                absent = error
+            if absent is not None:
+                options = {"order": order, "casting": casting, "subok": subok, "copy": copy}
+                return hand_over_method("astype", self, (dtype,), options, absent)
             tensor = self._t
             plain = type(tensor) is torch.Tensor and type(self) is wrap.ARRAY
             if plain and order == "K" and casting == "unsafe" and copy is True and tensor.is_contiguous():

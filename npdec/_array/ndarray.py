@@ -18,6 +18,7 @@ import torch
 
 from npdec._array import construct, memory, ordinary, printing, wrap
 from npdec._array.arguments import as_value
+from npdec._array.array_type import ArrayType
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
 from npdec._array.elements import ElementAccess
@@ -26,6 +27,7 @@ from npdec._array.methods import ArrayMethods
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
+from npdec._core.door import hand_over
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
@@ -33,13 +35,14 @@ from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["Composition"]
 
 _new, _Tensor = object.__new__, torch.Tensor
 
 
-class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
+class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metaclass=ArrayType):
     """An array over a torch tensor. Make one with `np.array`, `np.zeros`, ...; this constructor is the low-level one.
 
     `np.ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)` gives an array of the shape,
@@ -62,10 +65,14 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         offset: int = 0,
         strides: Any = None,
         order: str | None = None,
-    ) -> Composition:
+    ) -> Any:
         if cls is not Composition:
             raise TypeError(f"{cls.__name__}: npdec's arrays have no subclasses; keep an array in an attribute")
-        return construct.construct(shape, dtype, buffer, offset, strides, order)
+        try:
+            return construct.construct(shape, dtype, buffer, offset, strides, order)
+        except AbsentDTypeError as error:
+            absent = error
+        return hand_over("ndarray", (shape, dtype, buffer, offset, strides, order), {}, absent)
 
     def __class_getitem__(cls, item: Any, /) -> Any:
         return subscripted(cls, item, 2)
@@ -94,8 +101,8 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
             if source is None:
                 root = None if owner is self else self._t._base
                 return None if root is None else memory.view(self, root)
-        base = source.base if isinstance(source, Composition) else None
-        return base if isinstance(base, Composition) else source
+        base = source.base if type(source) is Composition else None
+        return base if type(base) is Composition else source
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -280,7 +287,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase):
         elif write:
             reason, base = getattr(self, "_ro", None), self.base
             if reason is not None and (
-                not reason.startswith("setflags") or (isinstance(base, Composition) and not base.flags.writeable)
+                not reason.startswith("setflags") or (type(base) is Composition and not base.flags.writeable)
             ):
                 raise ValueError("cannot set WRITEABLE flag to True of this array")
             self._ro = None

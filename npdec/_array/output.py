@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,19 +17,27 @@ from npdec._dtypes.spelling import dtype_name
 from npdec._impl import _util, dtypes_impl
 from npdec._torch.functorch import is_transformed
 from npdec._torch.interrupts import each
-from npdec.exceptions import DecompositionWarning
+from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
-__all__ = ["check_writeable", "dtype_of_out", "write", "write_out", "writeable_tensor"]
+__all__ = ["check_writeable", "dtype_of_out", "refuse_numpys", "write", "write_out", "writeable_tensor"]
 
 
 def check_writeable(name: str, array: Any) -> Any:
     """The array, if it is one and may be written. Raises TypeError or ValueError."""
     if type(array) is not wrap.ARRAY:
+        refuse_numpys(array)
         raise TypeError(f"{name}: the array to write must be an npdec array, not {type(array).__name__}")
     reason = getattr(array, "_ro", None)
     if reason is not None:
         raise ValueError(f"assignment destination is read-only: {reason}")
     return array
+
+
+def refuse_numpys(array: Any) -> None:
+    """Raise for an array of NumPy's: what is written to one is NumPy's to compute."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(array, numpy.ndarray):
+        raise AbsentDTypeError(f"npdec cannot write to an array of NumPy's (of {array.dtype!r})")
 
 
 def prepare(name: str, array: NDArrayBase, value: Any, written: Iterable[Any]) -> torch.Tensor:
@@ -177,6 +186,7 @@ def dtype_of_out(out: Any, dtype: Any) -> torch.dtype:
     if dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     if type(out) is not wrap.ARRAY:
+        refuse_numpys(out)
         raise TypeError("'out' must be an array")
     return out._d
 
@@ -195,6 +205,7 @@ def write_out(name: str, out: Any, result: Any, casting: str = "same_kind", broa
     if not isinstance(result, torch.Tensor):
         raise TypeError(f"{name}: out= needs a tuple of {len(result)} arrays")
     if type(out) is not wrap.ARRAY:
+        refuse_numpys(out)
         raise TypeError(f"{name}: return arrays must be of ArrayType, an npdec array, not {type(out).__name__}")
     check_writeable(name, out)
     if broadcasts:

@@ -16,6 +16,7 @@ import torch
 
 from npdec._array.convert import as_tensor, dtype_name
 from npdec._core.base import ArrayBase
+from npdec._core.door import open_to_guests
 from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._show import summary
@@ -54,6 +55,7 @@ def _host(tensor: torch.Tensor) -> Any:
     return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
 
 
+@open_to_guests
 def array_repr(
     arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
@@ -89,6 +91,7 @@ def array_repr(
     return text
 
 
+@open_to_guests
 def array_str(
     a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
@@ -108,6 +111,7 @@ def array_str(
     return numpy.array_str(values, max_line_width, precision, suppress_small)
 
 
+@open_to_guests
 def array2string(
     a: Any,
     max_line_width: int | None = None,

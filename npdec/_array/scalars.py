@@ -13,7 +13,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import SPELLINGS, as_tensor
-from npdec._array.generic import ScalarType, generic
+from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.pickling import safe
@@ -149,20 +149,7 @@ class complexfloating(inexact):
         return super().__new__(cls, torch.complex(as_tensor(real, dtype), as_tensor(imag, dtype)))
 
 
-class _OfText(ScalarType):
-    """The type of the abstract types above NumPy's scalars of text and bytes, of which npdec has none of its own."""
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        if super().__subclasscheck__(other):
-            return True
-        numpy = sys.modules.get("numpy")
-        return numpy is not None and issubclass(other, getattr(numpy, cls.__name__))
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return cls.__subclasscheck__(type(instance))
-
-
-class flexible(generic, metaclass=_OfText):
+class flexible(generic):
     """Anything without a fixed size: text, bytes, records. npdec has none; NumPy's count as such."""
 
     __slots__ = ()

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import os
 import sysconfig
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import FrameType, TracebackType
+from typing import Any
 
 import torch
 
-__all__ = ["OWN", "PASSED", "THEIRS", "ended", "ending", "full", "owner_of"]
+__all__ = ["OWN", "PASSED", "THEIRS", "ended", "ending", "ends", "full", "owner_of", "standing_for"]
 
 # Whether tracebacks have all frames here.
 full: ContextVar[bool] = ContextVar("npdec.tracebacks", default=False)
@@ -83,3 +85,21 @@ def ending(source: str) -> str:
     head, _, body = source.strip("\n").partition(":\n")
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     return f"{head}:\n    try:\n{indented}    except Exception as _error: raise _ended(_error)\n"
+
+
+def ends(function: Callable[..., Any]) -> Any:
+    """The function, whose errors end so: for those that are not called often enough to have it written out."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    return standing_for(call, function)
+
+
+def standing_for(call: Any, function: Callable[..., Any]) -> Any:
+    """The call under the name of the function, which tracebacks have too."""
+    call.__code__ = call.__code__.replace(co_name=function.__name__)
+    return functools.update_wrapper(call, function)

@@ -10,13 +10,14 @@ from typing import Any, TypeAlias
 import torch
 
 from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._decomposed.pickling import safe
 from npdec._dtypes.spelling import SPELLINGS, as_dtype, dtype_name
 from npdec._impl import dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["dtype"]
+__all__ = ["dtype", "is_own"]
 
 
 class _Scalars(dict[torch.dtype, Any]):
@@ -57,14 +58,13 @@ _ORDERS |= {"<": "little", "l": "little", "little": "little", ">": "big", "b": "
 
 
 def _refuse(options: dict[_Text, Any]) -> None:
-    """Raise for options of a dtype: `metadata`, which there is none of, and names that NumPy has not either."""
+    """Raise for options of a dtype: `metadata` that is none, and names that NumPy has not either."""
     for name, value in options.items():
         if name != "metadata":
             raise TypeError(f"{name!r} is an invalid keyword argument for dtype()")
         if not isinstance(value, dict):
             what = "None" if value is None else type(value).__name__
             raise TypeError(f"dtype() argument 4 must be dict, not {what}")
-    raise TypeError("dtype: metadata= is not supported, as there is one object per dtype")
 
 
 def subscripted(cls: Any, item: Any, most: int) -> Any:
@@ -75,13 +75,30 @@ def subscripted(cls: Any, item: Any, most: int) -> Any:
     return types.GenericAlias(cls, item)
 
 
+class _DType(type):
+    """The type of `np.dtype` and its subclasses: NumPy's dtypes, of what torch cannot hold, are dtypes too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        numpy = sys.modules.get("numpy")
+        return numpy is not None and isinstance(instance, numpy.dtype) and cls is dtype
+
+    def __subclasscheck__(cls, other: Any) -> bool:
+        if type.__subclasscheck__(cls, other):
+            return True
+        numpy = sys.modules.get("numpy")
+        return numpy is not None and cls is dtype and issubclass(other, numpy.dtype)
+
+
 @safe
-class dtype:
+class dtype(metaclass=_DType):
     """The type of an array's elements. There is one object per type, so `is` works as well as `==`.
 
     `dtype(obj)` takes what NumPy takes for numbers and booleans: type names and characters (`"float32"`, `"f4"`,
-    `"?"`), Python and scalar types, NumPy's and torch's dtypes. `align` and `copy` say nothing about such types.
-    Raises TypeError for everything else: text, dates, objects, records, and bytes in the other order.
+    `"?"`), Python and scalar types, NumPy's and torch's dtypes. `align` and `copy` say nothing about such types. For
+    everything else, text, dates, objects, records, and bytes in the other order, it gives NumPy's own dtype. Raises
+    TypeError for what is no dtype; without NumPy, for these others as well.
     `torch_dtype` is the torch dtype. bfloat16 is a dtype like the others.
 
     >>> np.dtype("f4") is np.dtype(np.float32), np.dtype("f4") == torch.float32
@@ -114,12 +131,18 @@ class dtype:
         try:
             if kwargs:
                 _refuse(kwargs)
+            else:
+                try:
+                    return INTERNED[dtype]
+                except (KeyError, TypeError):
+                    pass
             try:
-                return INTERNED[dtype]
-            except (KeyError, TypeError):
-                pass
-            del align, copy  # no records to align; a dtype cannot change, so it is its own copy
-            return INTERNED[as_dtype(dtype)]
+                if kwargs:
+                    raise AbsentDTypeError("dtype: metadata= is not supported, as there is one object per dtype")
+                return INTERNED[as_dtype(dtype)]  # a dtype cannot change, so it is its own copy, and is always aligned
+            except AbsentDTypeError as error:
+                absent = error
+            return hand_over("dtype", (dtype, align, copy), kwargs, absent)
         except Exception as error:
             raise ended(error)  # noqa: B904
 
@@ -147,13 +170,13 @@ class dtype:
         return self != other and self <= other
 
     def __le__(self, other: Any) -> bool:
-        return dtypes_impl.can_cast(self.torch_dtype, as_dtype(other))
+        return _can_cast(self, other)
 
     def __gt__(self, other: Any) -> bool:
         return self != other and self >= other
 
     def __ge__(self, other: Any) -> bool:
-        return dtypes_impl.can_cast(as_dtype(other), self.torch_dtype)
+        return _can_cast(other, self)
 
     def __bool__(self) -> bool:
         return True
@@ -213,8 +236,8 @@ class dtype:
         """NumPy's own dtype, for code that uses the installed NumPy. Raises TypeError for bfloat16."""
         return numpy_dtype(self.torch_dtype)
 
-    def newbyteorder(self, new_order: Any = "S", /) -> dtype:
-        """The dtype in the given byte order, which can only be the one it has. Raises TypeError for the other.
+    def newbyteorder(self, new_order: Any = "S", /) -> Any:
+        """The dtype in the given byte order: in the other, NumPy's. Without NumPy, that raises TypeError.
 
         >>> np.dtype("f8").newbyteorder("=")
         dtype('float64')
@@ -224,7 +247,22 @@ class dtype:
             raise ValueError(f"byteorder not recognized (got {new_order!r})")
         if order in ("=", sys.byteorder) or self.itemsize == 1:
             return self
-        raise AbsentDTypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
+        absent = AbsentDTypeError(f"newbyteorder({new_order!r}): torch holds numbers in this machine's byte order only")
+        return hand_over("dtype.newbyteorder", (self, new_order), {}, absent)
+
+
+def is_own(obj: Any) -> bool:
+    """Whether an object is a dtype of npdec's, and none of NumPy's."""
+    return type.__instancecheck__(dtype, obj)
+
+
+def _can_cast(source: Any, target: Any) -> bool:
+    """Whether every value of a dtype is one of another."""
+    try:
+        return dtypes_impl.can_cast(as_dtype(source), as_dtype(target))
+    except AbsentDTypeError as error:
+        absent = error
+    return hand_over("can_cast", (dtype(source), dtype(target)), {}, absent)
 
 
 # The class of each dtype object, by its name in `npdec.dtypes`.
@@ -242,7 +280,7 @@ def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
     name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
     signature = inspect.Signature()
     body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes", "__signature__": signature}
-    DTYPE_CLASSES[name] = type(name, (dtype,), body)
+    DTYPE_CLASSES[name] = _DType(name, (dtype,), body)  # type: ignore[assignment]
     return DTYPE_CLASSES[name]
 
 

@@ -14,10 +14,12 @@ from typing import Any
 import torch
 
 from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._dtypes.spelling import as_dtype
 from npdec._impl import dtypes_impl
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["finfo", "iinfo"]
 
@@ -91,8 +93,14 @@ class finfo:
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
-    def __new__(cls, dtype: Any) -> finfo:
-        torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))
+    def __new__(cls, dtype: Any) -> Any:
+        absent = None
+        try:
+            torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))
+        except AbsentDTypeError as error:
+            absent = error
+        if absent is not None:  # of extended precision
+            return hand_over("finfo", (dtype,), {}, absent)
         if torch_dtype not in _FLOATS:
             raise ValueError(f"data type {SCALARS[torch_dtype]} not inexact")
         return _finfo(torch_dtype)
@@ -156,7 +164,14 @@ class iinfo:
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __init__(self, int_type: Any) -> None:
-        self.dtype = dtype_class(_dtype_of(int_type))
+        absent = None
+        try:
+            self.dtype = dtype_class(_dtype_of(int_type))
+        except AbsentDTypeError as error:
+            absent = error
+        if absent is not None:  # of the other byte order; NumPy refuses all others
+            theirs = hand_over("iinfo", (int_type,), {}, absent)
+            self.dtype = dtype_class(f"{theirs.kind}{theirs.bits // 8}")
         self.kind = self.dtype.kind
         if self.kind not in "iu":
             raise ValueError(f"Invalid integer data type {self.kind!r}.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ended
-from npdec._functions.creation import asarray
+from npdec._functions.creation import asanyarray
 
 __all__ = ["imag", "real"]
 
@@ -20,7 +20,7 @@ def real(val: Any) -> Any:
     (array([1.]), 3.0)
     """
     try:
-        return val.real if isinstance(val, _WITH_PARTS) else asarray(val).real
+        return val.real if isinstance(val, _WITH_PARTS) else asanyarray(val).real
     except Exception as error:
         raise ended(error)  # noqa: B904
 
@@ -32,6 +32,6 @@ def imag(val: Any) -> Any:
     (array([2.]), 0.0)
     """
     try:
-        return val.imag if isinstance(val, _WITH_PARTS) else asarray(val).imag
+        return val.imag if isinstance(val, _WITH_PARTS) else asanyarray(val).imag
     except Exception as error:
         raise ended(error)  # noqa: B904

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +11,24 @@ import torch
 
 from npdec._array import element_order, memory, wrap
 from npdec._array.construct import over_buffer
-from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor, too_deep
+from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
+from npdec._array.convert_errors import too_deep
 from npdec._array.foreign_arrays import as_copy, exports_memory, given
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import ended
 from npdec._impl import _storage, _util, creation_impl
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.torch_errors import refusal
+from npdec.exceptions import AbsentDTypeError
 
 if TYPE_CHECKING:
     from npdec._array.ndarray import Composition
 
 __all__ = [
-    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "from_dlpack",
-    "frombuffer", "fromfunction", "fromiter", "isfortran", "require",
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "frombuffer",
+    "fromfunction", "fromiter", "isfortran", "require",
 ]  # fmt: skip
 
 _ROW_MAJOR = ("K", "C", None)  # of what is made of a list
@@ -97,44 +99,58 @@ def array(
             return handed_on(
                 array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
             )
-        if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
-            tensor = _copied(object, dtype)
-            if tensor is not None:
-                return wrap.wrap_array(tensor)
-        _check("array", order)
-        if ndmin or ndmax:
-            _check_depth(ndmin, ndmax)
-        if copy is not True and copy is not None:
-            copy = as_copy(copy)
-        maker = object
-        if type(object) is not list:
-            object, copy = given(object, copy)
-        source = object if isinstance(object, torch.Tensor) else object._t if type(object) is wrap.ARRAY else None
-        if copy is False and source is None:
-            raise _unavoidable()
         try:
-            tensor = _laid_out(_converted(object, dtype, None), order, object)
-        except RuntimeError as error:
-            raise refusal("array", error) from None
-        if ndmax and source is None and tensor.dim() > ndmax:
-            raise too_deep(ndmax)
-        shared = source is not None and memory.shares_storage(tensor, source)
-        if copy is False and not shared:
-            raise _unavoidable()
-        if source is None and isinstance(object, ArrayBase) and tensor is object._t:
-            tensor = tensor.clone()  # the memory of a scalar is never written
-        if copy and shared:
-            try:
-                tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
-            except RuntimeError as error:
-                raise refusal("array", error) from None
-        for _ in range(ndmin - tensor.dim()):
-            tensor = tensor.unsqueeze(0)
-        if shared and not copy:
-            return _shared(maker, object, source, tensor)
-        return wrap.wrap_array(tensor)
+            if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
+                tensor = _copied(object, dtype)
+                if tensor is not None:
+                    return wrap.wrap_array(tensor)
+            return _array(object, dtype, copy, order, ndmin, ndmax)
+        except AbsentDTypeError as error:
+            absent = error
+        options: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
+        if ndmax:
+            options["ndmax"] = ndmax
+        if dtype is not None:
+            options["dtype"] = dtype
+        return hand_over("array", (object,), options, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
+
+
+def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = 0) -> Composition:
+    """`array` of what torch can hold."""
+    _check("array", order)
+    if ndmin or ndmax:
+        _check_depth(ndmin, ndmax)
+    if copy is not True and copy is not None:
+        copy = as_copy(copy)
+    maker = object
+    if type(object) is not list:
+        object, copy = given(object, copy, dtype is not None and copy is not False)
+    source = object if isinstance(object, torch.Tensor) else object._t if type(object) is wrap.ARRAY else None
+    if copy is False and source is None:
+        raise _unavoidable()
+    try:
+        tensor = _laid_out(_converted(object, dtype, None), order, object)
+    except RuntimeError as error:
+        raise refusal("array", error) from None
+    if ndmax and source is None and tensor.dim() > ndmax:
+        raise too_deep(ndmax)
+    shared = source is not None and memory.shares_storage(tensor, source)
+    if copy is False and not shared:
+        raise _unavoidable()
+    if source is None and isinstance(object, ArrayBase) and tensor is object._t:
+        tensor = tensor.clone()  # the memory of a scalar is never written
+    if copy and shared:
+        try:
+            tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+        except RuntimeError as error:
+            raise refusal("array", error) from None
+    for _ in range(ndmin - tensor.dim()):
+        tensor = tensor.unsqueeze(0)
+    if shared and not copy:
+        return _shared(maker, object, source, tensor)
+    return wrap.wrap_array(tensor)
 
 
 _COPIED = frozenset({list, int, float, bool, wrap.ARRAY})
@@ -189,31 +205,48 @@ def asarray(
     try:
         if like is not None:
             return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
-        if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
-            try:
-                return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
-            except RuntimeError:
-                pass
-        _check("asarray", order)
-        if copy is not None:
-            there = a if device is None else wrap.wrap_array(_converted(a, None, device))
-            return array(there, dtype, copy=copy, order=order or "K")
-        if type(a) is wrap.ARRAY and dtype is None and order is None and device is None:
+        if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
             return a
-        maker = a
-        if type(a) is not list:
-            a, _ = given(a, None)
-        tensor = _laid_out(_converted(a, dtype, device), order, a)
-        if isinstance(a, ArrayBase):
-            if tensor is a._t:
-                return a if type(a) is wrap.ARRAY else wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
-        elif tensor is a:
-            return memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
-        return wrap.wrap_array(tensor)
+        try:
+            if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
+                try:
+                    return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
+                except RuntimeError:
+                    pass
+            return _asarray(a, dtype, order, device, copy)
+        except AbsentDTypeError as error:
+            absent = error
+        options = {"dtype": dtype, "order": order, "device": device, "copy": copy}
+        return hand_over("asarray", (a,), {name: x for name, x in options.items() if x is not None}, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
 
 
+def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = None, copy: Any = None) -> Composition:
+    """`asarray` of what torch can hold."""
+    _check("asarray", order)
+    if copy is not None:
+        return _array(
+            a if device is None else wrap.wrap_array(_converted(a, None, device)),
+            dtype,
+            copy=copy,
+            order=order or "K",
+        )
+    if type(a) is wrap.ARRAY and dtype is None and order is None and device is None:
+        return a
+    maker = a
+    if type(a) is not list:
+        a, _ = given(a, None, dtype is not None)
+    tensor = _laid_out(_converted(a, dtype, device), order, a)
+    if isinstance(a, ArrayBase):
+        if tensor is a._t:
+            return a if type(a) is wrap.ARRAY else wrap.wrap_array(tensor.clone())  # type: ignore[return-value]
+    elif tensor is a:
+        return memory.over(tensor) if maker is a else _shared(maker, a, a, tensor)
+    return wrap.wrap_array(tensor)
+
+
+@open_to_guests
 def asanyarray(
     a: Any,
     dtype: Any = None,
@@ -223,47 +256,42 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Composition:
-    """The same as `asarray`: arrays have no subclasses.
+    """The same as `asarray`, but for subclasses of NumPy's arrays (a matrix, a masked array), which stay what they are.
 
     >>> np.asanyarray([1, 2])
     array([1, 2])
     """
-    try:
-        if like is not None:
-            return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
-        return asarray(a, dtype, order, device=device, copy=copy)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    if like is not None:
+        return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
+    if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
+        return a
+    return _asarray(a, dtype, order, device, copy)
 
 
+@open_to_guests
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, contiguous in row-major order.
 
     >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    try:
-        if like is not None:
-            return handed_on(ascontiguousarray, like, a, dtype)
-        result = asarray(a, dtype, "C")
-        return result if result.ndim else result.reshape(1)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    if like is not None:
+        return handed_on(ascontiguousarray, like, a, dtype)
+    result = _asarray(a, dtype, "C")
+    return result if result.ndim else result.reshape(1)
 
 
+@open_to_guests
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, laid out in column-major order.
 
     >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
     True
     """
-    try:
-        if like is not None:
-            return handed_on(asfortranarray, like, a, dtype)
-        result = asarray(a, dtype, "F")
-        return result if result.ndim else result.reshape(1)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    if like is not None:
+        return handed_on(asfortranarray, like, a, dtype)
+    result = _asarray(a, dtype, "F")
+    return result if result.ndim else result.reshape(1)
 
 
 def isfortran(a: Any) -> bool:
@@ -275,6 +303,7 @@ def isfortran(a: Any) -> bool:
     return (wrap.wrap_array(a) if isinstance(a, torch.Tensor) else a).flags.fnc
 
 
+@open_to_guests
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Composition:
     """The input as an array; raises ValueError if it holds NaN or infinity.
 
@@ -282,16 +311,13 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Co
     Traceback (most recent call last):
     ValueError: array must not contain infs or NaNs
     """
-    try:
-        result = asarray(a, dtype, order)
-        tensor = as_tensor(result.value)
-        if tensor.is_floating_point() and _util.are_numbers(tensor) and math.isfinite(torch.sum(tensor).item()):
-            return result  # a sum that is not finite may be one of finite numbers
-        if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
-            raise ValueError("array must not contain infs or NaNs")
-        return result
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    result = _asarray(a, dtype, order)
+    tensor = as_tensor(result.value)
+    if tensor.is_floating_point() and _util.are_numbers(tensor) and math.isfinite(torch.sum(tensor).item()):
+        return result  # a sum that is not finite may be one of finite numbers
+    if (tensor.is_floating_point() or tensor.is_complex()) and not bool(torch.isfinite(tensor).all()):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
 
 
 _REQUIREMENTS = {
@@ -301,6 +327,7 @@ _REQUIREMENTS = {
 }  # fmt: skip
 
 
+@open_to_guests
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Composition:
     """The input as an array that meets requirements: "C", "F" (order), "A" (aligned), "W" (writeable), "O" (owns).
 
@@ -309,21 +336,19 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> np.require(np.ones((2, 3)).T, requirements=["C"]).flags["C"]
     True
     """
-    try:
-        if like is not None:
-            return handed_on(require, like, a, dtype, requirements)
-        wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
-        if {"C", "F"} <= wanted:
-            raise ValueError('Cannot specify both "C" and "F" order')
-        order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
-        result = asarray(a, dtype, order)
-        if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
-            result = result.copy(order or "A")
-        return result
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    if like is not None:
+        return handed_on(require, like, a, dtype, requirements)
+    wanted = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "C" if "C" in wanted else "F" if "F" in wanted else "A" if wanted else None
+    result = _asarray(a, dtype, order)
+    if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
+        result = result.copy(order or "A")
+    return result
 
 
+@open_to_guests
 def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
     """A 1-d array over the memory of an object with the buffer protocol, of float64 unless `dtype` is given. A buffer
     that is read-only is copied, and the array is read-only too. Raises ValueError where the sizes do not fit.
@@ -336,6 +361,7 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
     return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
 
 
+@open_to_guests
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Composition:
     """A 1-d array of the items of an iterable; `count` of them, or all. Raises ValueError if there are fewer.
 
@@ -354,6 +380,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     return wrap.wrap_array(as_tensor(items, as_dtype(dtype)))
 
 
+@open_to_guests
 def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -367,31 +394,3 @@ def fromfunction(
         return handed_on(fromfunction, like, function, shape, dtype=dtype, **kwargs)
     grids = creation_impl.indices(as_shape(shape), as_dtype(dtype))
     return function(*[wrap.wrap_array(grid) for grid in grids], **kwargs)
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
-    """An array over the memory of any object with the DLPack protocol; of an npdec array a view, contributions and all.
-
-    It is read-only where it looks at an array of NumPy's that is. What torch cannot look at (another device, NumPy's
-    negative strides) is copied; with `copy=False` that raises ValueError. AttributeError without the protocol.
-
-    >>> np.from_dlpack(torch.ones(2))
-    array([1., 1.], dtype=float32)
-    """
-    numpy, maker, read_only = sys.modules.get("numpy"), x, False
-    if numpy is not None and isinstance(x, numpy.ndarray):
-        read_only = not x.flags.writeable
-        if any(step < 0 for step in x.strides):
-            x = x.copy()  # torch ends the process over one
-    elif not isinstance(x, (ArrayBase, torch.Tensor)) and not hasattr(x, "__dlpack__"):
-        raise AttributeError(f"from_dlpack: {type(x).__name__!r} has no __dlpack__, by which arrays are exchanged")
-    tensor = x._t if isinstance(x, ArrayBase) else torch.from_dlpack(x)
-    moved = tensor if device is None else tensor.to(creation_impl.as_device(device))
-    if copy is False and (moved is not tensor or x is not maker):
-        raise ValueError("from_dlpack: another device, or negative strides, need a copy")
-    if copy:
-        return wrap.wrap_array(moved.clone() if moved is tensor else moved)
-    made = memory.view(x, moved) if isinstance(x, ArrayBase) else memory.over(moved)
-    if read_only and x is maker and moved is tensor:
-        memory.freeze(made, "it looks at a read-only array of NumPy's")
-    return made

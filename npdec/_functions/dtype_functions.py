@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from npdec._array import memory, scalars
-from npdec._array.convert import SPELLINGS, as_dtype, as_tensor
+from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
@@ -21,7 +22,6 @@ from npdec._impl import dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
-    "ScalarType",
     "astype",
     "can_cast",
     "common_type",
@@ -32,35 +32,10 @@ __all__ = [
     "mintypecode",
     "promote_types",
     "result_type",
-    "sctypeDict",
-    "typecodes",
     "typename",
 ]
 
 little_endian = sys.byteorder == "little"
-
-# All types whose instances are scalars.
-ScalarType = (int, float, complex, bool, bytes, str, memoryview, *scalars.CONCRETE)
-
-# The type characters of each kind that torch has.
-typecodes = {
-    "Character": "",
-    "Integer": "bhilqnp",
-    "UnsignedInteger": "BHILQNP",
-    "Float": "efd",
-    "Complex": "FD",
-    "AllInteger": "bBhHiIlLqQnNpP",
-    "AllFloat": "efdFD",
-    "Datetime": "",
-    "All": "?bhilqnpBHILQNPefdFD",
-}
-
-# The scalar type of each type name.
-sctypeDict = {
-    name: SCALARS[torch_dtype]
-    for name, torch_dtype in SPELLINGS.items()
-    if isinstance(name, str) and len(name) > 2 and name.isidentifier() and name != "c16"
-}
 
 
 def _array_dtype(obj: Any) -> torch.dtype | None:
@@ -92,21 +67,23 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
                 "it meets; use np.result_type, or a NumPy scalar"
             )
         source = _array_dtype(from_)
-        return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)
+        try:
+            return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)
+        except AbsentDTypeError as error:
+            absent = error
+        return hand_over("can_cast", (from_, to, casting), {}, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
 
 
+@open_to_guests
 def promote_types(type1: Any, type2: Any, /) -> dtype_class:
     """The smallest dtype to which both dtypes can be cast safely. It is symmetric. Raises TypeError for no dtype.
 
     >>> np.promote_types("i4", "f4"), np.promote_types("i8", "u8")
     (dtype('float64'), dtype('float64'))
     """
-    try:
-        return dtype_class(dtypes_impl.promote_types(as_dtype(type1), as_dtype(type2)))
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    return dtype_class(dtypes_impl.promote_types(as_dtype(type1), as_dtype(type2)))
 
 
 def result_type(*arrays_and_dtypes: Any) -> dtype_class:
@@ -120,16 +97,21 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_class:
     """
     try:
         operands = []
-        for obj in arrays_and_dtypes:
-            operand: Any = _array_dtype(obj)
-            if operand is None:
-                operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
-            operands.append(operand)
-        return dtype_class(dtypes_impl.result_type(*operands))
+        try:
+            for obj in arrays_and_dtypes:
+                operand: Any = _array_dtype(obj)
+                if operand is None:
+                    operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
+                operands.append(operand)
+            return dtype_class(dtypes_impl.result_type(*operands))
+        except AbsentDTypeError as error:
+            absent = error
+        return hand_over("result_type", arrays_and_dtypes, {}, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
 
 
+@open_to_guests
 def min_scalar_type(a: Any, /) -> dtype_class:
     """For a scalar (or a 0-d array) the smallest dtype of its kind that holds its value; for an array its dtype.
 
@@ -138,23 +120,20 @@ def min_scalar_type(a: Any, /) -> dtype_class:
     >>> np.min_scalar_type(10), np.min_scalar_type(-260), np.min_scalar_type(1e50)
     (dtype('uint8'), dtype('int16'), dtype('float64'))
     """
-    try:
-        tensor = as_tensor(a)
-        if tensor.dim() or tensor.dtype in (torch.bool, torch.bfloat16):
-            return dtype_class(tensor.dtype)
-        number = (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
-        if isinstance(number, int):
-            kinds = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
-            if number < 0:
-                kinds = (torch.int8, torch.int16, torch.int32, torch.int64)
-            return dtype_class(next(d for d in kinds if dtypes_impl.fits(number, d)))
-        if isinstance(number, complex):
-            return dtype_class(torch.complex64 if _within(number.real) and _within(number.imag) else torch.complex128)
-        if not math.isfinite(number) or abs(number) < 65000:
-            return dtype_class(torch.float16)
-        return dtype_class(torch.float32 if _within(number) else torch.float64)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    tensor = as_tensor(a)
+    if tensor.dim() or tensor.dtype in (torch.bool, torch.bfloat16):
+        return dtype_class(tensor.dtype)
+    number = (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
+    if isinstance(number, int):
+        kinds = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+        if number < 0:
+            kinds = (torch.int8, torch.int16, torch.int32, torch.int64)
+        return dtype_class(next(d for d in kinds if dtypes_impl.fits(number, d)))
+    if isinstance(number, complex):
+        return dtype_class(torch.complex64 if _within(number.real) and _within(number.imag) else torch.complex128)
+    if not math.isfinite(number) or abs(number) < 65000:
+        return dtype_class(torch.float16)
+    return dtype_class(torch.float32 if _within(number) else torch.float64)
 
 
 def _within(x: float) -> bool:
@@ -171,12 +150,8 @@ def _scalar_type(obj: Any) -> type:
         abstract = getattr(scalars, obj.__name__, None)  # numpy.floating means ours
         if abstract is not None:
             return abstract
-    try:
-        return SCALARS[as_dtype(obj)]
-    except AbsentDTypeError:
-        if numpy is None:
-            raise
-        return numpy.dtype(obj).type
+    found: type = dtype_class(obj).type
+    return found
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
@@ -191,6 +166,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return second is generic or issubclass(first, second)  # NumPy's own scalar types are below generic too
 
 
+@open_to_guests
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API standard, or is another dtype, or either of those in a tuple.
 
@@ -231,6 +207,7 @@ def _strict_dtype(obj: Any) -> torch.dtype | None:
     return as_dtype(obj) if known else None
 
 
+@open_to_guests
 def common_type(*arrays: Any) -> type[generic]:
     """The scalar type, float16 at least, that all numeric arrays convert to; integers count as float64.
 
@@ -239,21 +216,19 @@ def common_type(*arrays: Any) -> type[generic]:
     >>> np.common_type(np.ones(2, dtype="f4"), np.ones(2, dtype="c8")) is np.complex64
     True
     """
-    try:
-        common = torch.float16
-        for obj in arrays:
-            found = _array_dtype(obj)
-            if found is None:
-                raise TypeError(f"common_type: arrays are needed, not {type(obj).__name__}")
-            kind = dtypes_impl.kind(found)
-            if kind == "b":
-                raise TypeError("can't get common type for non-numeric array")
-            common = dtypes_impl.promote_types(common, torch.float64 if kind in "iu" else found)
-        return SCALARS[common]
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    common = torch.float16
+    for obj in arrays:
+        found = _array_dtype(obj)
+        if found is None:
+            raise TypeError(f"common_type: arrays are needed, not {type(obj).__name__}")
+        kind = dtypes_impl.kind(found)
+        if kind == "b":
+            raise TypeError("can't get common type for non-numeric array")
+        common = dtypes_impl.promote_types(common, torch.float64 if kind in "iu" else found)
+    return SCALARS[common]
 
 
+@open_to_guests
 def mintypecode(typechars: Iterable[Any], typeset: Any = "GDFgdf", default: str = "d") -> str:
     """The character of the smallest type in `typeset` that holds all the given types, `default` if none is in it.
 
@@ -295,6 +270,7 @@ def typename(char: str) -> str:
     return _TYPE_NAMES[char]
 
 
+@open_to_guests
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """An array or scalar converted to a dtype, and moved to a device if one is given; see `np.ndarray.astype`.
 

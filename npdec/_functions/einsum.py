@@ -8,7 +8,7 @@ from typing import Any
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import write_out
-from npdec._core.tracebacks import ended
+from npdec._core.door import open_to_guests
 from npdec._impl import dtypes_impl, einsum_impl
 from npdec._normalizer.results import wrap_view
 
@@ -35,6 +35,7 @@ def _read(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return subscripts, operands[: 2 * pairs : 2]
 
 
+@open_to_guests
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Sum of products of the operands, their axes named by letters: "ij,jk->ik" is the product of two matrices.
 
@@ -53,29 +54,27 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     >>> np.einsum(a, [0, 1], [1])
     array([3, 5, 7])
     """
-    try:
-        dtype, casting, order = kwargs.pop("dtype", None), kwargs.pop("casting", "safe"), kwargs.pop("order", "K")
-        if kwargs:
-            raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
-        subscripts, arrays = _read(operands)
-        tensors = [as_tensor(array) for array in arrays]
-        computed = None if dtype is None else as_dtype(dtype)
-        if computed is None and optimize is False and type(out) is wrap.ARRAY:  # which takes part in promotion
-            computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)
-        result = einsum_impl.contract(subscripts, tensors, optimize, computed, casting, order)
-        if out is not None:
-            if optimize is not False and len(arrays) > 1:
-                terms, output = einsum_impl.parse(subscripts, [tuple(x.shape) for x in tensors])
-                if {label for term in terms for label in term} != set(output):
-                    casting = "unsafe"  # as in NumPy, where a product of matrices is made first and then assigned
-            return write_out("einsum", out, result, casting)
-        if len(arrays) == 1 and result.ndim and memory.shares_storage(result, tensors[0]):
-            return wrap_view(arrays[0], result)
-        return wrap.wrap(result)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    dtype, casting, order = kwargs.pop("dtype", None), kwargs.pop("casting", "safe"), kwargs.pop("order", "K")
+    if kwargs:
+        raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
+    subscripts, arrays = _read(operands)
+    tensors = [as_tensor(array) for array in arrays]
+    computed = None if dtype is None else as_dtype(dtype)
+    if computed is None and optimize is False and type(out) is wrap.ARRAY:  # which takes part in promotion
+        computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)
+    result = einsum_impl.contract(subscripts, tensors, optimize, computed, casting, order)
+    if out is not None:
+        if optimize is not False and len(arrays) > 1:
+            terms, output = einsum_impl.parse(subscripts, [tuple(x.shape) for x in tensors])
+            if {label for term in terms for label in term} != set(output):
+                casting = "unsafe"  # as in NumPy, where a product of matrices is made first and then assigned
+        return write_out("einsum", out, result, casting)
+    if len(arrays) == 1 and result.ndim and memory.shares_storage(result, tensors[0]):
+        return wrap_view(arrays[0], result)
+    return wrap.wrap(result)
 
 
+@open_to_guests
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> tuple[list[Any], str]:
     """A good order in which `einsum` contracts the operands, and a text that says what it costs.
 
@@ -87,13 +86,10 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     >>> np.einsum_path("ij,jk,kl->il", a, b, c, optimize="optimal")[0]
     ['einsum_path', (0, 1), (0, 1)]
     """
-    try:
-        if einsum_call:
-            raise NotImplementedError("einsum_path: einsum_call=True is internal to NumPy's own einsum; leave it out")
-        subscripts, arrays = _read(operands)
-        shapes = [tuple(as_tensor(array).shape) for array in arrays]
-        terms, output = einsum_impl.parse(subscripts, shapes)
-        path = einsum_impl.contraction_path(terms, output, shapes, optimize)
-        return ["einsum_path", *path], einsum_impl.describe(terms, output, shapes, path)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    if einsum_call:
+        raise NotImplementedError("einsum_path: einsum_call=True is internal to NumPy's own einsum; leave it out")
+    subscripts, arrays = _read(operands)
+    shapes = [tuple(as_tensor(array).shape) for array in arrays]
+    terms, output = einsum_impl.parse(subscripts, shapes)
+    path = einsum_impl.contraction_path(terms, output, shapes, optimize)
+    return ["einsum_path", *path], einsum_impl.describe(terms, output, shapes, path)

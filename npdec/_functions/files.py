@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from npdec._array.host_numpy import numpy_for, result, storable, to_numpy_dtype
+from npdec._array.host_numpy import numpy_for, to_numpy_dtype
+from npdec._guests.exchange import received, storable
+from npdec._guests.kinds import holds
 from npdec._normalizer.like import handed_on
-from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["fromfile", "load", "save", "savez", "savez_compressed"]
 
@@ -81,7 +82,7 @@ def load(
     are read when they are asked for: close it, or use it in a `with` block.
 
     Pickled objects are read with `allow_pickle=True` only (they can run any code): ValueError without. Text and records
-    raise AbsentDTypeError. `mmap_mode` maps the file to memory instead of reading it: "r" read-only, "r+" writing to
+    are NumPy's own arrays. `mmap_mode` maps the file to memory instead of reading it: "r" read-only, "r+" writing to
     the file, "c" keeping what is written in memory; the result is an array like others.
 
     >>> import io
@@ -99,10 +100,12 @@ def load(
     found = numpy.load(file, mode, allow_pickle, fix_imports, encoding, max_header_size=limit)
     if isinstance(found, numpy.lib.npyio.NpzFile):
         return NpzFile(found)
-    mapped = isinstance(found, numpy.memmap)
-    if mapped and not found.dtype.isnative:
-        raise AbsentDTypeError(f"load: torch cannot map {found.dtype!r}, whose bytes are in foreign order, to memory")
-    made = result("load", found)
+    mapped = isinstance(found, numpy.memmap) and holds(found.dtype)
+    if mapped:
+        found = found.view(numpy.ndarray)
+    elif type(found) is numpy.ndarray and not found.dtype.isnative and found.dtype.kind in "iufc":
+        found = found.astype(found.dtype.newbyteorder("="))
+    made = received(found)
     if mapped and mmap_mode == "r":
         made.setflags(write=False)
     return made
@@ -151,7 +154,7 @@ class NpzFile(Mapping[str, Any]):
         return self._source.pickle_kwargs
 
     def __getitem__(self, key: str) -> Any:
-        return result("load", self._source[key])
+        return received(self._source[key])
 
     def __contains__(self, key: object) -> bool:
         return key in self._source
@@ -209,4 +212,4 @@ def fromfile(file: Any, dtype: Any = None, count: int = -1, sep: str = "", offse
     if like is not None:
         return handed_on(fromfile, like, **{name: value for name, value in locals().items() if name != "like"})
     read = numpy_for("fromfile").fromfile(file, to_numpy_dtype(dtype), operator.index(count), sep, offset)
-    return result("fromfile", read)
+    return received(read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable
@@ -13,13 +14,30 @@ from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import check_writeable, write, write_out
 from npdec._array.shapes import as_axis
+from npdec._core.door import hand_over
 from npdec._core.tags import NoValue
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
 from npdec._normalizer import call_options
 from npdec._normalizer.ufunc import ufunc
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["frompyfunc"]
+
+
+def _open(method: Callable[..., Any]) -> Any:
+    """The method, whose calls go to NumPy's ufunc of the same function where they meet what torch cannot hold."""
+
+    def call(self: PythonUfunc, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except AbsentDTypeError as error:
+            absent = error
+        known = {} if self.identity is None else {"identity": self.identity}
+        theirs = hand_over("frompyfunc", (self._function, self.nin, self.nout), known, absent)
+        return hand_over(f"ufunc.{method.__name__}", (theirs, *args), kwargs, absent)
+
+    return functools.update_wrapper(call, method)
 
 
 class PythonUfunc(ufunc):
@@ -52,6 +70,7 @@ class PythonUfunc(ufunc):
     def __reduce__(self) -> Any:
         return frompyfunc, (self._function, self.nin, self.nout)
 
+    @_open
     def __call__(self, *args: Any, out: Any = NoValue, **options: Any) -> Any:
         if not self.nin <= len(args) <= self.nargs:
             raise TypeError(
@@ -95,6 +114,7 @@ class PythonUfunc(ufunc):
     def _combine(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         return self._apply((left, right))[0]
 
+    @_open
     def reduce(
         self,
         array: Any,
@@ -132,6 +152,7 @@ class PythonUfunc(ufunc):
             result = _util.restore_axes(result, axes)
         return wrap.wrap(result.clone()) if out is None else write_out(self.__name__, out, result)
 
+    @_open
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """The results of all the partial reductions along an axis."""
         self._check_binary("accumulate")
@@ -145,6 +166,7 @@ class PythonUfunc(ufunc):
         result = _stacked(rows, dim) if rows else a.clone()
         return wrap.wrap_array(result) if out is None else write_out(self.__name__, out, result)
 
+    @_open
     def reduceat(self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Reduce the slices that begin at each of the indices and end at the next."""
         self._check_binary("reduceat")
@@ -163,12 +185,14 @@ class PythonUfunc(ufunc):
         made = _stacked(results, dim) if results else a.narrow(dim, 0, 0)
         return wrap.wrap_array(made) if out is None else write_out(self.__name__, out, made)
 
+    @_open
     def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
         """The function of all pairs (one element of `a`, one of `b`): shape `a.shape + b.shape`."""
         self._check_binary("outer")
         left, right = as_tensor(a), as_tensor(b)
         return self(left.reshape(tuple(left.shape) + (1,) * right.ndim), right, **options)
 
+    @_open
     def at(self, a: Any, indices: Any, b: Any = NoValue, /) -> None:
         """Apply the function in place at the indices; an index that occurs several times counts each time."""
         array = check_writeable(f"{self.__name__}.at", a)
@@ -209,7 +233,8 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) 
 
     The function takes `nin` numbers and returns `nout` of them (a tuple, unless it is one): Python numbers, or scalars
     where these carry contributions or are part of a graph. The results are in their common dtype, not objects as
-    NumPy's; what is no number raises AbsentDTypeError. For operands without dimensions it is the function itself.
+    NumPy's, unless one is no number: then NumPy calls the function. For operands without dimensions it is the function
+    itself.
     `identity=` is the value of a reduction over nothing, and allows those over several axes.
 
     >>> clipped = np.frompyfunc(lambda x, most: min(x, most), 2, 1)

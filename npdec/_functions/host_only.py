@@ -10,9 +10,11 @@ import sys
 from typing import Any
 
 from npdec._array import wrap
-from npdec._array.host_numpy import arguments, numpy_for, result
+from npdec._array.convert import as_tensor
+from npdec._array.host_numpy import numpy_for
 from npdec._array.output import check_writeable, write_out
 from npdec._core.base import ArrayBase
+from npdec._guests.exchange import arguments, received
 
 __all__ = [
     "busday_count", "busday_offset", "datetime_as_string", "datetime_data", "get_include", "getbufsize", "info",
@@ -20,14 +22,6 @@ __all__ = [
 ]  # fmt: skip
 
 DELEGATES_TO_NUMPY = True
-
-HOSTED = ("busdaycalendar", "bytes_", "str_")  # classes of NumPy itself, which have no numbers
-
-
-def hosted_class(name: str) -> Any:
-    """NumPy's own class of a name in `HOSTED`."""
-    return getattr(numpy_for(name), name)
-
 
 # --- help -------------------------------------------------------------------------------------------------------------
 
@@ -138,7 +132,7 @@ def datetime_as_string(arr: Any, unit: str | None = None, timezone: Any = "naive
     '2024-02-29'
     """
     numpy = numpy_for("datetime_as_string")
-    return numpy.datetime_as_string(arguments("datetime_as_string", arr), unit, timezone, casting)
+    return received(numpy.datetime_as_string(arguments("datetime_as_string", arr), unit, timezone, casting))
 
 
 _WEEK = "1111100"
@@ -157,10 +151,10 @@ def _worked(name: str, *arguments_: Any, weekmask: Any, holidays: Any, busdaycal
     given = [arguments(name, x) for x in arguments_]
     if isinstance(out, ArrayBase):
         check_writeable(name, out)
-        return write_out(name, out, result(name, function(*given, **options))._t)
+        return write_out(name, out, as_tensor(function(*given, **options)))
     if out is not None:
         return function(*given, **options, out=out)
-    return result(name, function(*given, **options), keep=True)
+    return received(function(*given, **options))
 
 
 def busday_count(

@@ -5,17 +5,23 @@ what stands between the brackets.
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from typing import Any, NamedTuple
 
 import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._array.generic import generic
+from npdec._array.host_numpy import numpy_for
+from npdec._array.scalars import complexfloating
+from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over
 from npdec._decomposed.choices import chosen
 from npdec._functions.absent import absent
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
 from npdec._impl._devices import as_device
+from npdec.exceptions import AbsentError
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 
@@ -28,7 +34,7 @@ def _operand(item: Any) -> Any:
 
 
 def _is_complex(step: Any) -> bool:
-    return isinstance(step, complex) or (isinstance(step, generic) and step._d.is_complex)
+    return isinstance(step, (complex, complexfloating))
 
 
 def _linear(key: slice) -> torch.Tensor:
@@ -40,6 +46,23 @@ def _linear(key: slice) -> torch.Tensor:
     return creation_ranges_impl.arange(_operand(start), stop, _operand(step))
 
 
+class _Options(NamedTuple):
+    """What NumPy's way to join looks up: it is called with this in the place of the object."""
+
+    axis: int
+    matrix: bool
+    ndmin: int
+    trans1d: int
+
+    @staticmethod
+    def concatenate(*args: Any, **kwargs: Any) -> Any:
+        return numpy_for("r_").concatenate(*args, **kwargs)
+
+    @staticmethod
+    def makemat(*args: Any, **kwargs: Any) -> Any:
+        return numpy_for("r_").matrix(*args, **kwargs)
+
+
 class AxisConcatenator:
     """Joins what is indexed with: arrays, numbers, and slices that stand for ranges."""
 
@@ -47,14 +70,25 @@ class AxisConcatenator:
     __slots__ = ("axis", "matrix", "ndmin", "trans1d")
 
     def __init__(self, axis: int = 0, matrix: bool = False, ndmin: int = 1, trans1d: int = -1) -> None:
-        if matrix:
-            raise absent("matrix")
         self.axis, self.matrix, self.ndmin, self.trans1d = axis, matrix, ndmin, trans1d
 
     def __getitem__(self, key: Any) -> Any:
+        try:
+            return self._joined(key)
+        except AbsentError as error:
+            missing = error
+        if isinstance(key, str):  # a matrix of the caller's variables
+            caller = sys._getframe(1)
+            return hand_over("bmat", (key, caller.f_locals, caller.f_globals), {}, missing)
+        options = (self.axis, self.matrix, self.ndmin, self.trans1d)
+        return hand_over("lib._index_tricks_impl.AxisConcatenator.__getitem__", (_Options(*options), key), {}, missing)
+
+    def _joined(self, key: Any) -> Any:
         if isinstance(key, str):
             raise absent("bmat")
         items = list(key) if isinstance(key, tuple) else [key]
+        if self.matrix:
+            raise absent("matrix")
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = _directive(items.pop(0), axis, ndmin, trans1d)
@@ -122,7 +156,7 @@ class RClass(AxisConcatenator):
 
     `start:stop:step` stands for `np.arange(start, stop, step)`, with an imaginary step `nj` for n numbers from start
     to stop, both included. The text names the axis, the least number of axes, and the place of an array's own axes
-    among them. Matrices ("r", "c", and text alone) raise AbsentNameError.
+    among them; "r", "c", and text alone ask for a matrix of NumPy's.
 
     >>> np.r_[np.array([1, 2]), 0, 5:8]
     array([1, 2, 0, 5, 6, 7])
@@ -231,7 +265,7 @@ def _line(key: Any) -> torch.Tensor:
 
 
 def _plain(number: Any) -> Any:
-    return chosen("a complex step", number._t).item() if isinstance(number, (generic, wrap.ARRAY)) else number
+    return chosen("a complex step", number._t).item() if isinstance(number, ArrayBase) else number
 
 
 r_ = RClass()

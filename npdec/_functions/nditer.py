@@ -18,6 +18,7 @@ from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import nditer_options
 from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted
 from npdec._functions.nditer_walk import Walk
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nditer"]
 
@@ -44,8 +45,8 @@ class nditer(Walk):
 
     __module__ = "npdec"
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         op: Any,
         flags: Sequence[str] | None = None,
         op_flags: Any = None,
@@ -55,7 +56,20 @@ class nditer(Walk):
         op_axes: Any = None,
         itershape: Any = None,
         buffersize: int = 0,
+    ) -> Any:
+        self, given = object.__new__(cls), (flags, op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize)
+        try:
+            self._begin(op, *given)
+        except AbsentDTypeError as error:
+            absent = error
+        else:
+            return self
+        return nditer_options.by_numpy(absent, op, *given)
+
+    def _begin(
+        self, op: Any, flags: Any, op_flags: Any, op_dtypes: Any, order: Any, casting: Any, op_axes: Any, *sizes: Any
     ) -> None:
+        itershape, buffersize = sizes
         options = Options(op, flags, op_flags, order, casting)
         self._flags = options.flags
         given = [as_array(item) for item in options.operands]
@@ -342,24 +356,9 @@ class nditer(Walk):
         return tuple(views)
 
     @property
-    def has_index(self) -> bool:
-        """Whether an index is tracked."""
-        return bool(self._flags & {"c_index", "f_index"})
-
-    @property
-    def has_multi_index(self) -> bool:
-        """Whether a multi-index is tracked."""
-        return "multi_index" in self._flags
-
-    @property
     def has_delayed_bufalloc(self) -> bool:
         """Whether `reset()` must be called first."""
         return self._delayed
-
-    @property
-    def iterationneedsapi(self) -> bool:
-        """Whether elements are Python objects: never."""
-        return False
 
     # -- changing it ---------------------------------------------------------------------------------------------------
 

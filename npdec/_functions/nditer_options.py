@@ -11,6 +11,8 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.ndarray import Composition
+from npdec._core.base import ArrayBase
+from npdec._core.door import hand_over
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
@@ -35,6 +37,18 @@ EXTERNAL_LOOP = "Iterator flag EXTERNAL_LOOP cannot be used if an index or multi
 
 # For each axis of the iteration: which axis of the operand it is, or None where the operand is repeated along it.
 Place = list["int | None"]
+
+
+def by_numpy(absent: Exception, op: Any, flags: Any, op_flags: Any, *options: Any) -> Any:
+    """NumPy's iterator, where an operand or a dtype is a guest. Raises the error if it would write into an array of
+    npdec's."""
+    operands = op if isinstance(op, (list, tuple)) else (op,)
+    writes = "write" in str(op_flags) or any(operand is None for operand in operands)
+    if writes and any(isinstance(operand, ArrayBase) for operand in operands):
+        raise absent.with_traceback(None) from None
+    names = ("flags", "op_flags", "op_dtypes", "order", "casting", "op_axes", "itershape", "buffersize")
+    named = {name: x for name, x in zip(names, (flags, op_flags, *options), strict=True) if x is not None}
+    return hand_over("nditer", (op,), named, absent)
 
 
 class Options:

@@ -100,3 +100,18 @@ class Walk:
         """The lengths of the axes as they are walked, joined ones as one."""
         lengths = iter(self._lengths)
         return tuple(math.prod(itertools.islice(lengths, count)) for count in self._joined())
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is tracked."""
+        return bool(self._flags & {"c_index", "f_index"})
+
+    @property
+    def has_multi_index(self) -> bool:
+        """Whether a multi-index is tracked."""
+        return "multi_index" in self._flags
+
+    @property
+    def iterationneedsapi(self) -> bool:
+        """Whether elements are Python objects: never."""
+        return False

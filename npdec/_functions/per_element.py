@@ -22,7 +22,7 @@ def operand(obj: Any) -> Any:
     try:
         return as_tensor(obj)
     except AbsentDTypeError:
-        if isinstance(obj, (list, tuple)):
+        if isinstance(obj, (list, tuple)) or hasattr(obj, "__array__"):
             raise
         return obj
 

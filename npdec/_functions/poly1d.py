@@ -88,7 +88,7 @@ class poly1d(Poly1dBase):
     # --- as an array --------------------------------------------------------------------------------------------------
 
     def __array__(self, t: Any = None, copy: bool | None = None) -> Any:
-        return self._coefficients.__array__(t, copy)
+        return self._coefficients.__array__(t, copy=copy)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._coefficients)

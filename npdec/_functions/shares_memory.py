@@ -11,7 +11,7 @@ import torch
 
 from npdec._array.convert import as_tensor
 from npdec._array.element_order import is_aligned, places, stands_for
-from npdec._core.tracebacks import ended
+from npdec._core.door import open_to_guests
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost
 from npdec.exceptions import TooHardError
@@ -55,6 +55,7 @@ def _plain(obj: Any) -> torch.Tensor:
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 
+@open_to_guests
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     """Whether the spans of memory of two arrays overlap. With `max_work`, see `shares_memory`; what it cannot answer
     counts as yes.
@@ -67,10 +68,9 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
         return _overlap(a, b, max_work, 0)
     except TooHardError:
         return True
-    except Exception as error:
-        raise ended(error)  # noqa: B904
 
 
+@open_to_guests
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays have an element in common.
 
@@ -81,10 +81,7 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     >>> np.shares_memory(x[::2], x[1::2])
     False
     """
-    try:
-        return _overlap(a, b, max_work, -1)
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+    return _overlap(a, b, max_work, -1)
 
 
 def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:

@@ -11,6 +11,7 @@ from npdec._array import memory, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.ndarray import Composition
 from npdec._array.shapes import as_axis, as_shape
+from npdec._core.door import open_to_guests_as
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
 from npdec._impl import _util
 from npdec._rules.inplace_views import is_laid_out_alike, restrided
@@ -22,6 +23,7 @@ def _array(x: Any) -> Composition:
     return x if type(x) is Composition else wrap.wrap_array(as_tensor(x))
 
 
+@open_to_guests_as("lib.stride_tricks.as_strided")
 def as_strided(
     x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
 ) -> Composition:
@@ -130,6 +132,7 @@ def _offsets(size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:
     return offsets
 
 
+@open_to_guests_as("lib.stride_tricks.sliding_window_view")
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Composition:

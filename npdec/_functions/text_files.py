@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from npdec._array.host_numpy import arguments, numpy_for, result, storable, to_numpy_dtype
+from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._core.base import ArrayBase
+from npdec._guests.exchange import arguments, received, storable
 from npdec._normalizer.like import handed_on
-from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["fromstring", "genfromtxt", "loadtxt", "savetxt"]
 
@@ -36,7 +36,7 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "
     """
     if like is not None:
         return handed_on(fromstring, like, **{name: value for name, value in locals().items() if name != "like"})
-    return result("fromstring", numpy_for("fromstring").fromstring(string, to_numpy_dtype(dtype), count, sep=sep))
+    return received(numpy_for("fromstring").fromstring(string, to_numpy_dtype(dtype), count, sep=sep))
 
 
 def _converters(converters: Any) -> Any:
@@ -95,7 +95,7 @@ def loadtxt(
 
     `comments` begins a comment, `delimiter` separates columns (white space unless given), `converters` maps columns to
     functions of their text, `usecols` chooses columns, `unpack` gives the transpose, `ndmin` the least dimension.
-    Raises ValueError where rows differ in length or text is no number, AbsentDTypeError for a dtype of text or records.
+    Raises ValueError where rows differ in length or text is no number.
 
     >>> np.loadtxt(["1 2  # a comment", "3 4.5"])
     array([[1. , 2. ],
@@ -105,7 +105,7 @@ def loadtxt(
         return handed_on(loadtxt, like, **{name: value for name, value in locals().items() if name != "like"})
     table = numpy_for("loadtxt").loadtxt(
         fname,
-        float if dtype is None else to_numpy_dtype(dtype),
+        float if dtype is None else arguments("loadtxt", dtype),
         comments,
         delimiter,
         _converters(converters),
@@ -117,7 +117,7 @@ def loadtxt(
         max_rows,
         quotechar=quotechar,
     )
-    return result("loadtxt", table)
+    return received(table)
 
 
 def genfromtxt(
@@ -153,7 +153,7 @@ def genfromtxt(
 
     Fields may have a fixed width (`delimiter` gives the widths), `missing_values` are the words for nothing, and names
     in the first line can choose columns (`usecols`). A table whose columns differ in kind, or have `names`, is one of
-    records, which torch cannot hold: AbsentDTypeError. So is a masked one (`usemask=True`).
+    records, and a masked one (`usemask=True`) a masked array: these are NumPy's own.
 
     >>> np.genfromtxt(["1,2", "3,"], delimiter=",")
     array([[ 1.,  2.],
@@ -161,11 +161,9 @@ def genfromtxt(
     """
     if like is not None:
         return handed_on(genfromtxt, like, **{name: value for name, value in locals().items() if name != "like"})
-    if usemask:
-        raise AbsentDTypeError("genfromtxt: torch has no masked arrays; leave usemask out, and look for NaN")
     table = numpy_for("genfromtxt").genfromtxt(
         fname,
-        to_numpy_dtype(dtype),
+        arguments("genfromtxt", dtype),
         comments,
         delimiter,
         skip_header,
@@ -189,7 +187,7 @@ def genfromtxt(
         encoding,
         ndmin=ndmin,
     )
-    return result("genfromtxt", table)
+    return received(table)
 
 
 def savetxt(

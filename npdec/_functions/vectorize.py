@@ -12,10 +12,12 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.iterators import ndindex
+from npdec._core.door import hand_over
 from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["vectorize"]
 
@@ -34,8 +36,8 @@ class vectorize:
     `cache` keeps the result, tells them. `excluded` names arguments (or counts positions) that are passed on as they
     are. With a `signature` as `"(n),(n)->()"` the function takes and gives arrays of these dimensions, and the others
     are looped over. Elements are Python numbers, or scalars where these carry contributions or are part of a graph.
-    Raises ValueError for arguments without elements unless `otypes` is given, and AbsentDTypeError for results that are
-    no numbers.
+    Arguments and results that are no numbers are left to NumPy, which calls the function then once more for the first
+    elements. Raises ValueError for arguments without elements unless `otypes` is given.
 
     >>> @np.vectorize
     ... def distance(a, b):
@@ -104,6 +106,16 @@ class vectorize:
         return self._run(function, [args[i] for i in positions] + [kwargs[name] for name in names])
 
     def _run(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """The results for the varying arguments: NumPy's, where one of them or of the results is no number."""
+        try:
+            return self._computed(function, args)
+        except AbsentDTypeError as error:
+            absent = error
+        options = {"otypes": self.otypes, "cache": self.cache, "signature": self.signature}
+        theirs = hand_over("vectorize", (function,), options, absent)
+        return hand_over("vectorize.__call__", (theirs, *args), {}, absent)
+
+    def _computed(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         if self._cores is not None:
             return self._loop(function, args)
         if not args:

@@ -159,8 +159,13 @@ def _together(operands: Sequence[torch.Tensor], terms: Sequence[Term], output: T
     equation = _spelled(terms, output)
     if operands[0].device.type != "cpu" and not (operands[0].is_floating_point() or operands[0].is_complex()):
         return _products_summed(operands, terms, output)
-    # A sum of integers has the dtype int64 in torch.
-    return widened(lambda *xs: torch.einsum(equation, *xs).to(xs[0].dtype), *operands)
+    # A sum of integers has the dtype int64 in torch, which its own product of that and narrower ones then refuses.
+    dtype = operands[0].dtype
+    wide = [x.to(torch.int64) for x in operands] if dtype in _NARROW else operands
+    return widened(lambda *xs: torch.einsum(equation, *xs).to(xs[0].dtype), *wide).to(dtype)
+
+
+_NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
 
 
 def _products_summed(operands: Sequence[torch.Tensor], terms: Sequence[Term], output: Term) -> torch.Tensor:

@@ -20,7 +20,7 @@ from npdec._core.tags import (
     out_casting,
     public,
 )
-from npdec._impl import _flags, _order, _reduce, _util, nan_impl, reduction_impl
+from npdec._impl import _flags, _order, _reduce, _util, dtypes_impl, nan_impl, reduction_impl
 from npdec._impl._by_elements import by_elements
 from npdec._impl._quantile_definitions import DEFINITIONS, WHOLE, located
 from npdec._impl.dtypes_impl import result_type
@@ -161,8 +161,8 @@ def _weighted(rows: torch.Tensor, weights: torch.Tensor, q: torch.Tensor) -> tor
     """The quantiles of rows by the inverse of their weighted distribution function, along a new last axis."""
     order = _order.argsort(rows.detach(), -1)
     rows = _order.pick(rows, order, -1)
-    weights = torch.gather(weights.expand(rows.shape), -1, order)
-    share = torch.cumsum(weights.to(torch.float64), -1)
+    weights = torch.gather(weights.to(torch.float64).expand(rows.shape), -1, order)
+    share = torch.cumsum(weights, -1)
     share = share / share[..., -1:]
     if _util.is_known_true(torch.any(torch.isnan(share[..., -1]))):
         raise ValueError("Weights included NaN, inf or were all zero.")
@@ -198,7 +198,7 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         weights = _reduce.weights_for(weights, a, axis)
-        if _util.is_known_true(torch.any(weights < 0)):
+        if dtypes_impl.kind(weights.dtype) != "u" and _util.is_known_true(torch.any(weights < 0)):
             raise ValueError("Weights must be non-negative.")
     return q, weights
 

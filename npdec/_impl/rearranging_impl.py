@@ -358,7 +358,7 @@ def trim_zeros(filt: object, trim: str = "fb", axis: AxisLike | None = None):
     """
     x = _host.as_tensor(filt)
     array = _host.as_array(x)
-    source: Any = filt if isinstance(filt, (Sequence, type(array))) else array
+    source: Any = filt if isinstance(filt, Sequence) or type(filt) is type(array) else array
     letters = trim.lower()
     if letters not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")

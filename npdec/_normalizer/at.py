@@ -10,10 +10,9 @@ from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.indexing import normalize_key
 from npdec._array.ordinary import is_free
-from npdec._array.output import check_writeable, write
+from npdec._array.output import check_writeable, refuse_numpys, write
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
-from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
 from npdec._impl._storage import has_overlap
@@ -43,43 +42,41 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     >>> x
     array([2., 0., 1.])
     """
+    name = self.__name__
+    if self.signature is not None:
+        raise TypeError(
+            f"{name}.at does not support ufunc with non-trivial signature: {name} has signature {self.signature}."
+        )
+    if self.nin > 2:
+        raise ValueError("Only unary and binary ufuncs supported at this time")
+    if self.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if (b is None or b is NoValue) != (self.nin == 1):
+        raise ValueError(
+            "second operand needed for ufunc" if self.nin == 2 else "second operand provided when ufunc is unary"
+        )
+    if type(a) is not wrap.ARRAY:
+        refuse_numpys(a)
+        raise TypeError("first operand must be array")
+    array = check_writeable(f"{name}.at", a)
+    if not fp_state.watching and _at_once(self, array, indices, b):
+        return
+    positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
+    values = as_tensor(b) if self.nin == 2 else None
     try:
-        name = self.__name__
-        if self.signature is not None:
-            raise TypeError(
-                f"{name}.at does not support ufunc with non-trivial signature: {name} has signature {self.signature}."
-            )
-        if self.nin > 2:
-            raise ValueError("Only unary and binary ufuncs supported at this time")
-        if self.nout != 1:
-            raise ValueError("Only single output ufuncs supported at this time")
-        if (b is None or b is NoValue) != (self.nin == 1):
-            raise ValueError(
-                "second operand needed for ufunc" if self.nin == 2 else "second operand provided when ufunc is unary"
-            )
-        if type(a) is not wrap.ARRAY:
-            raise TypeError("first operand must be array")
-        array = check_writeable(f"{name}.at", a)
-        if not fp_state.watching and _at_once(self, array, indices, b):
-            return
-        positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
-        values = as_tensor(b) if self.nin == 2 else None
-        try:
-            chosen = getitem_impl.getitem(positions, normalize_key(indices))
-            if values is not None:
-                values = _broadcast(values, chosen.shape)
-        except (IndexError, ValueError):
-            none = [x.reshape(-1)[:0] for x in (array._t, values) if x is not None]
-            self.compute(tuple(none))  # a dtype is refused before indices and shapes
-            raise
-        found: set[str] | None = set() if fp_state.watching else None
-        result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
-        write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
-        if found:
-            same = values is not None and array.ndim == 1 and values.dtype is array._d
-            fp_state.report(found, name if same and self._flags is not None else "at")
-    except Exception as error:
-        raise ended(error)  # noqa: B904
+        chosen = getitem_impl.getitem(positions, normalize_key(indices))
+        if values is not None:
+            values = _broadcast(values, chosen.shape)
+    except (IndexError, ValueError):
+        none = [x.reshape(-1)[:0] for x in (array._t, values) if x is not None]
+        self.compute(tuple(none))  # a dtype is refused before indices and shapes
+        raise
+    found: set[str] | None = set() if fp_state.watching else None
+    result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
+    write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
+    if found:
+        same = values is not None and array.ndim == 1 and values.dtype is array._d
+        fp_state.report(found, name if same and self._flags is not None else "at")
 
 
 def _broadcast(values: torch.Tensor, shape: torch.Size) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
-from npdec._array.output import check_writeable, write
+from npdec._array.output import check_writeable, refuse_numpys, write
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._impl import _util, dtypes_impl
@@ -49,6 +49,7 @@ def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:
             raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
         if item is not None:
             if type(item) is not wrap.ARRAY:
+                refuse_numpys(item)
                 raise TypeError("return arrays must be of ArrayType")
             check_writeable(function.__name__, item)
     return None if all(item is None for item in out) else out

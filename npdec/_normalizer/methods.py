@@ -5,7 +5,6 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +17,12 @@ from npdec._array.output import write
 from npdec._array.shapes import as_axis
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
+from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
+from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, read_out
+from npdec._normalizer.open_calls import open_ufunc_method
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
@@ -199,9 +201,31 @@ def reduce(
     >>> np.multiply.reduce(np.array([2, 3, 5]))
     np.int64(30)
     """
-    plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
-    if plain and self.reduction is not None and (type(axis) is int or axis is None):
-        return self.reduction(array, axis)
+    try:
+        plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
+        if plain and type(array) is not wrap.ARRAY and hasattr(type(array), "__array_finalize__"):
+            plain = False  # NumPy's classes have sums of their own
+        if plain and self.reduction is not None and (type(axis) is int or axis is None):
+            return self.reduction(array, axis)
+        more: dict[str, Any] = {} if initial is NoValue else {"initial": initial}
+        if where is not True:
+            more["where"] = where
+        return _reduce(self, array, axis, dtype, out, keepdims, **more)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
+
+
+@open_ufunc_method
+def _reduce(
+    self: UfuncBase,
+    array: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any = NoValue,
+    where: Any = True,
+) -> Any:
     _check_binary(self, "reduce")
     outs = read_out(self, out)
     a = source = as_tensor(array)
@@ -248,6 +272,7 @@ def _number(value: Any) -> Any:
     return tensor.value if type(tensor) is DecomposedTensor else tensor
 
 
+@open_ufunc_method
 def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """The results of all the partial reductions along an axis.
 
@@ -255,7 +280,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     array([1, 3, 3, 5])
     """
     if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is None and not fp_state.watching:
-        made = _added_up(self, array)
+        made = running.of_vector(self, array)
         if made is not None:
             return wrap.wrap_array(made)
     _check_binary(self, "accumulate")
@@ -264,7 +289,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
-    result = _running(self, a, dim, found)
+    result = running.along(self, a, dim, found)
     if result is None:
         rows = list(torch.unbind(a, dim))
         for i in range(1, len(rows)):
@@ -273,53 +298,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     return _finish(self, "accumulate", result, out, source, found)
 
 
-def _added_up(function: UfuncBase, array: Any) -> torch.Tensor | None:
-    """Running sums and products of a vector by torch's own functions; None where there is more to look at."""
-    running = _RUNNING.get(function.__name__)
-    if running is None or array._d not in _STEPWISE or not _util.are_numbers(array._t) or len(array._t.shape) != 1:
-        return None
-    if running is torch.cumsum and array._d is torch.float64:
-        first = float(array[0]) if len(array) else -0.0  # no name holds the tensor, or it would not come from memory
-        if not first and math.copysign(1.0, first) < 0:  # torch begins with 0.0, to which it adds
-            return None
-    return running(array._t, 0)
-
-
-_RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
-_EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
-# In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
-_STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
-_TINY = 2.0**-1022
-
-
-def _has_negative_zero(a: torch.Tensor) -> bool:
-    negative = torch.signbit(a)
-    return bool(negative.any()) and bool(((a == 0) & negative).any())
-
-
-def _running(function: UfuncBase, a: torch.Tensor, dim: int, found: set[str] | None) -> torch.Tensor | None:
-    """Running sums, products and extremes by torch's own functions; None for other ufuncs, where steps differ, and
-    where there are floating-point errors to be told from one another."""
-    name, plain = function.__name__, _util.are_numbers(a)
-    if not a.numel() or not (plain or type(a) is DecomposedTensor):
-        return None
-    numbers = _util.numbers(a)
-    if name in _RUNNING and a.dtype in _STEPWISE:
-        if name == "add" and a.is_floating_point() and _has_negative_zero(numbers.select(dim, 0)):
-            return None  # torch begins with 0.0, to which it adds
-        result = _RUNNING[name](a, dim, dtype=a.dtype)
-        if found is None or not a.is_floating_point():
-            return result
-        size = _util.numbers(result).abs()
-        least = _TINY if name == "multiply" else 0.0
-        return result if _util.is_known_true(((size < math.inf) & (size >= least)).all()) else None
-    if plain and found is None and name in _EXTREMES and (a.dtype in _STEPWISE or a.dtype is torch.float32):
-        if a.is_floating_point() and _has_negative_zero(a):
-            return None  # which of two zeros is the greater one, torch's functions see otherwise
-        return _EXTREMES[name](a, dim)[0]
-    return None
-
-
+@open_ufunc_method
 def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """Reduce the slices that begin at each of the indices and end at the next.
 
@@ -372,6 +351,7 @@ def _fold_alike(
     return _storage.seen_as(result, a.dtype)
 
 
+@open_ufunc_method
 def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
     """The ufunc of all pairs (one element of `A`, one of `B`): shape `A.shape + B.shape`. Options are those of a call.
 

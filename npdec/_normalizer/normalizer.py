@@ -26,9 +26,10 @@ from npdec._core.tracebacks import ended, ending
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
-from npdec._normalizer import direct_calls, results
+from npdec._normalizer import direct_calls, open_calls, results
 from npdec._normalizer.call_options import choose, deliver_stacks
 from npdec._normalizer.like import handed_on
+from npdec._normalizer.open_calls import open_body
 from npdec._normalizer.torch_errors import refusal
 from npdec._normalizer.ufunc import make_gufunc, make_ufunc, ufunc
 
@@ -89,6 +90,7 @@ class _Source:
             "_written": memory.written,
             "_ended": ended,
             "_writeable": writeable_tensor,
+            **open_calls.NAMES,
         }
 
     # -- the def line ---------------------------------------------------------------------------------------------
@@ -328,6 +330,8 @@ class _Source:
             self.namespace["_chosen"] = choose
             header = f"_self, {header}"
             lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
+        where = name if method else f"{module}.{name}".removeprefix("npdec.")
+        lines = open_body(lines, self.parameters, where, method, bool(self.spec.signature))
         text = ending(f"def {name}({header}):\n    " + "\n    ".join(lines))
         exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
         if self.spec.errors is not None:

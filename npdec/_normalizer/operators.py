@@ -26,6 +26,7 @@ from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
+from npdec._normalizer.beside import apart, beside, into, leaves_it_to
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.sources import SOURCES
 from npdec._normalizer.ufunc import ufunc
@@ -44,7 +45,6 @@ _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _Tensor, _product = torch.Tensor, torch.matmul
-_SCALAR_PRIORITY = -1000000.0
 _NONE_EQ = type(None).__eq__
 
 
@@ -58,22 +58,11 @@ def _accepts(array: Any, other: Any) -> bool:
     kind = type(other)
     if kind in _PYTHON_SCALARS or isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
         return True
-    if isinstance(other, str) or other is None or _leaves_it_to(array, other):
+    if isinstance(other, str) or other is None or leaves_it_to(array, other):
         return False
     return (
         hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
     )
-
-
-def _leaves_it_to(array: Any, other: Any) -> bool:
-    """Whether the other operand asks for the operation: `__array_ufunc__ = None`, or an `__array_priority__` above that
-    of arrays (0) or scalars."""
-    asks = getattr(type(other), "__array_ufunc__", 0)
-    if asks != 0:
-        return asks is None
-    priority = getattr(other, "__array_priority__", None)
-    least = 0.0 if type(array) is Composition else _SCALAR_PRIORITY
-    return isinstance(priority, (int, float)) and priority > least
 
 
 def _accepts_factor(array: Any, other: Any) -> bool:
@@ -86,7 +75,7 @@ def _is_unlike(array: Any, other: Any) -> bool:
     that is equal to itself only. A scalar leaves these to Python."""
     if isinstance(other, (str, bytes)):
         return True
-    if type(array) is not Composition or _leaves_it_to(array, other):
+    if type(array) is not Composition or leaves_it_to(array, other):
         return False
     return isinstance(other, (dict, set, frozenset, slice)) or type(other).__eq__ in (object.__eq__, _NONE_EQ)
 
@@ -97,6 +86,9 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_function": function,
         "_accepts": _accepts,
         "_is_unlike": _is_unlike,
+        "_apart": apart,
+        "_beside": beside,
+        "_into": into,
         "_wrap": wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
@@ -287,13 +279,13 @@ def attach_matmul(matmul: Callable[..., Any]) -> None:
                     except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found below
                         return matmul(self, other)
                     return wrap.wrap_array(made) if made.dim() else wrap.wrap_scalar(made)
-            return matmul(self, other) if _accepts(self, other) else NotImplemented
+            return matmul(self, other) if _accepts(self, other) else beside(matmul, self, other)
         except Exception as error:
             raise ended(error)  # noqa: B904
 
     def __rmatmul__(self: Any, other: Any) -> Any:
         try:
-            return matmul(other, self) if _accepts(self, other) else NotImplemented
+            return matmul(other, self) if _accepts(self, other) else beside(matmul, self, other, True)
         except Exception as error:
             raise ended(error)  # noqa: B904
 

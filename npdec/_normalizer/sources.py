@@ -88,27 +88,30 @@ def operator(self):
 """,
     "binary": """
 def operator(self, other):
-    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+    return _function._operate((self, other)) if _accepts(self, other) else _beside(_function, self, other)
 """,
     # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
     "power": """
 def operator(self, other):
     if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
         self = self.astype(_int8)
-    return _function._operate((self, other)) if _accepts(self, other) else NotImplemented
+    return _function._operate((self, other)) if _accepts(self, other) else _beside(_function, self, other)
 """,
     "reflected": """
 def operator(self, other):
-    return _function._operate((other, self)) if _accepts(self, other) else NotImplemented
+    return _function._operate((other, self)) if _accepts(self, other) else _beside(_function, self, other, True)
 """,
     # Whatever is no number is unequal to every element.
     "comparison": """
 def operator(self, other):
     if _accepts(self, other):
-        return _function._general((self, other))
+        try:
+            return _function._general((self, other))
+        except TypeError as error:
+            return _apart(self, other, _unlike, error)
     if _unlike is not None and _is_unlike(self, other):
         return _wrap(_full(tuple(self._t.shape), _unlike, device=self._t.device))
-    return NotImplemented
+    return _beside(_function, self, other)
 """,
     "in place": """
 def operator(self, other):
@@ -117,7 +120,7 @@ def operator(self, other):
             raise TypeError(
                 f"operand '{type(other).__name__}' does not support ufuncs (__array_ufunc__=None)"
             )
-        return NotImplemented
+        return _into(_function, self, other)
     return _function._general((self, other), self)
 """,
     # As without writing: torch raises to a number in another way than to a tensor that holds it.

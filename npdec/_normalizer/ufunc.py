@@ -16,6 +16,7 @@ import torch
 
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.convert import as_tensor
+from npdec._core import door
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._core.tags import NoValue, Spec
@@ -29,8 +30,10 @@ from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, ordinary_calls
+from npdec._normalizer.open_calls import open_ufunc_method
 from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS
 from npdec._torch.tracing import tracing
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["make_ufunc", "ufunc"]
 
@@ -182,21 +185,26 @@ class ufunc(UfuncBase):
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but {count} "
                 f"{'was' if count == 1 else 'were'} given"
             )
-        if options or more or (out is not NoValue and out is not None):
-            if not options and not more and ordinary_calls.written(self, inputs, out):
-                return out
-            return self._with_options(inputs, out, more, options or {})
-        result = ordinary_calls.computed(self, inputs)
-        if result is not NoValue:
-            return result
-        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
-        if fp_state.watching:
-            found: set[str] = set()
-            result = self.compute(operands, found=found)
-            fp_state.report(found, self.__name__)
-        else:
-            result = self.compute(operands)
-        return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+        try:
+            if options or more or (out is not NoValue and out is not None):
+                if not options and not more and ordinary_calls.written(self, inputs, out):
+                    return out
+                return self._with_options(inputs, out, more, options or {})
+            result = ordinary_calls.computed(self, inputs)
+            if result is not NoValue:
+                return result
+            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            if fp_state.watching:
+                found: set[str] = set()
+                result = self.compute(operands, found=found)
+                fp_state.report(found, self.__name__)
+            else:
+                result = self.compute(operands)
+            return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+        except AbsentDTypeError as error:
+            absent = error
+        given = {} if out is NoValue else {"out": (out, *more) if more else out}
+        return door.hand_over_ufunc(self, "__call__", inputs, {**given, **(options or {})}, absent)
 
     def _operate(self, inputs: tuple[Any, ...]) -> Any:
         """The call that an operator stands for: between scalars its errors are those of scalars, whose integers
@@ -206,7 +214,7 @@ class ufunc(UfuncBase):
             for x in inputs
         ):
             return self._general(inputs)
-        found: set[str] = set()
+        found: set[str] = set()  # scalars hold numbers: none of them is a guest
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
         result = self.compute(operands, found=found, scalar=True)
         fp_state.report(found, f"scalar {self.__name__}")
@@ -231,7 +239,7 @@ class ufunc(UfuncBase):
     accumulate = methods.accumulate
     reduceat = methods.reduceat
     outer = methods.outer
-    at = _at.at
+    at = open_ufunc_method(_at.at)
     resolve_dtypes = loops.resolve_dtypes
 
 

@@ -18,6 +18,7 @@ from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["chosen", "filled", "permutation", "shuffle"]
 
@@ -32,8 +33,25 @@ def as_count(x: Any) -> int | None:
         return None
 
 
-def selected(x: torch.Tensor, indices: Any, axis: int) -> Any:
-    """The elements of a tensor along an axis at an index, or at an array of indices that replaces the axis."""
+def _elements_of(x: Any) -> Any:
+    """The tensor of an array-like; of what torch cannot hold, the guest."""
+    try:
+        return as_tensor(x)
+    except AbsentDTypeError:
+        made = wrap.NAMESPACE.value.asarray(x)
+        return made._t if type(made) is wrap.ARRAY else made
+
+
+def selected(x: Any, indices: Any, axis: int) -> Any:
+    """The elements of a tensor (or a guest) along an axis at an index, or at an array of indices that replaces the
+    axis."""
+    if not isinstance(x, torch.Tensor):
+        found = x.take(indices, axis)
+        if isinstance(indices, int) or indices.ndim or x.ndim > 1:
+            return found
+        made = wrap.NAMESPACE.value.empty((), x.dtype)
+        made[()] = found
+        return made
     if isinstance(indices, int):
         return wrap.wrap(torch.select(x, axis, indices).clone())
     places = indices._t.to(x.device)
@@ -48,7 +66,7 @@ def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | No
         return stream.choice(n, size, replace, p, **options)
     if isinstance(a, (list, tuple)) and size is None and any(isinstance(item, str) for item in a):
         return a[stream.choice(len(a), None, replace, p, **options)]  # one word; arrays of text there are not
-    x = as_tensor(a)
+    x = _elements_of(a)
     if x.ndim != 1 and (axis is None or not x.ndim):
         raise ValueError("a must be 1-dimensional or an integer" if not x.ndim else "a must be 1-dimensional")
     axis = normalize_axis(axis or 0, x.ndim)
@@ -62,11 +80,11 @@ def permutation(stream: Any, x: Any, axis: int) -> Any:
     n = as_count(x)
     if n is not None:
         return wrap.wrap_array(stream.permutation(n))
-    x = as_tensor(x)
+    x = _elements_of(x)
     if not x.ndim:
         raise IndexError("x must be an integer or at least 1-dimensional")
     axis = normalize_axis(axis, x.ndim)
-    return wrap.wrap_array(torch.index_select(x, axis, stream.permutation(x.shape[axis]).to(x.device)))
+    return selected(x, wrap.wrap_array(stream.permutation(x.shape[axis])), axis)
 
 
 def shuffle(stream: Any, x: Any, axis: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from npdec._functions import absent as _absent
+from npdec._guests.kinds import has_numpy
+from npdec._guests.modules import published
 from npdec.exceptions import MissingNameError as _MissingNameError
 from npdec.lib import array_utils, format, introspect, mixins, npyio, scimath, stride_tricks
 from npdec.lib._arrayterator import Arrayterator
@@ -23,7 +26,19 @@ __all__ = [
 ]
 
 
+_NUMPYS = (
+    "add_docstring",
+    "add_newdoc",
+    "tracemalloc_domain",
+    "user_array",
+)  # of its own C, and what it advises against
+
+
 def __getattr__(name: str) -> Any:
+    if name == "recfunctions":
+        return importlib.import_module("npdec.lib.recfunctions")
+    if name in _NUMPYS and has_numpy():
+        return published("lib", name)
     if f"lib.{name}" in _absent.ABSENT:
         raise _absent.absent(f"lib.{name}")
     raise _MissingNameError("npdec.lib", name)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._array.host_numpy import arguments, numpy_for, result, to_numpy_dtype
+from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._array.ndarray import Composition
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import absent
+from npdec._guests.exchange import arguments, received
 from npdec.exceptions import MissingNameError
 
 __all__ = [
@@ -62,7 +63,7 @@ def write_array(
 def read_array(
     fp: Any, allow_pickle: bool = False, pickle_kwargs: dict[str, Any] | None = None, *, max_header_size: int = 10000
 ) -> Composition:
-    """Read an array in the .npy format from a file. AbsentDTypeError for what torch cannot hold.
+    """Read an array in the .npy format from a file.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -74,7 +75,7 @@ def read_array(
     """
     numpy = numpy_for("lib.format.read_array")
     found = numpy.lib.format.read_array(fp, allow_pickle, pickle_kwargs, max_header_size=max_header_size)
-    return result("read_array", found)
+    return received(found)
 
 
 def header_data_from_array_1_0(array: Any) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def dtype_to_descr(dtype: Any) -> Any:
 
 
 def descr_to_dtype(descr: Any) -> dtype_class:
-    """The dtype that a header says. AbsentDTypeError for one that torch does not have.
+    """The dtype that a header says.
 
     >>> np.lib.format.descr_to_dtype("<f8")
     dtype('float64')

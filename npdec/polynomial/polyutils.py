@@ -31,8 +31,8 @@ def trimseq(seq: Any) -> Any:
 def as_series(alist: Sequence[Any], trim: bool = True) -> list[Any]:
     """The coefficients as vectors of one inexact dtype, copies without the zeros at the end (with them if not `trim`).
 
-    Raises ValueError if one is empty, has more than one dimension, or holds no numbers (bool, text); AbsentDTypeError
-    for objects such as fractions.
+    Raises ValueError if one is empty, has more than one dimension, or holds no numbers (bool, text). Objects such as
+    fractions stay objects.
 
     >>> np.polynomial.polyutils.as_series([[1, 2, 0], 3.5])
     [array([1., 2.]), array([3.5])]
@@ -49,6 +49,8 @@ def as_series(alist: Sequence[Any], trim: bool = True) -> list[Any]:
         raise ValueError("Coefficient array is not 1-d")
     if trim:
         arrays = [trimseq(a) for a in arrays]
+    if any(a.dtype.kind == "O" for a in arrays):  # fractions and the like: each as it is
+        return [np.array(a, dtype=object) for a in arrays]
     try:
         common = np.common_type(*arrays)
     except TypeError as error:

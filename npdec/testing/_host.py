@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._dtypes.dtype import numpy_dtype
+from npdec._dtypes.dtype import is_own, numpy_dtype
+from npdec._guests.array import as_plain
+from npdec._guests.exchange import received
 
 __all__ = ["from_host", "host", "numpy_testing"]
 
@@ -37,7 +37,9 @@ def host(item: Any) -> Any:
         return values if type(item) is wrap.ARRAY else values[()]
     if isinstance(item, torch.Tensor):
         return _values(item)
-    if isinstance(item, dtype_class):
+    if getattr(type(item), "_is_guest", False):
+        return as_plain(item)
+    if is_own(item):
         return item if item.torch_dtype is torch.bfloat16 else numpy_dtype(item.torch_dtype)
     if isinstance(item, type) and issubclass(item, generic):
         return _scalar_type(item)
@@ -71,10 +73,4 @@ def _scalar_type(cls: type[generic]) -> Any:
 
 def from_host(result: Any) -> Any:
     """An array or scalar of NumPy as npdec's."""
-    import numpy
-
-    if isinstance(result, numpy.ndarray):
-        return wrap.wrap_array(as_tensor(result))
-    if isinstance(result, numpy.generic):
-        return wrap.wrap_scalar(as_tensor(result))
-    return result
+    return received(result)

@@ -12,7 +12,6 @@ import numpy
 import pytest
 
 import npdec as np
-from npdec.exceptions import AbsentDTypeError, AbsentNameError
 
 BOTH = pytest.mark.parametrize("lib", [np, numpy], ids=["npdec", "numpy"])
 
@@ -171,8 +170,7 @@ def test_classes_of_dtypes(name):
     except TypeError:
         held = False
     if not held:
-        with pytest.raises(AbsentNameError, match=name):
-            getattr(np.dtypes, name)
+        assert getattr(np.dtypes, name) is theirs
         return
     ours = getattr(np.dtypes, name)
     made = ours()
@@ -235,10 +233,11 @@ def test_dtypes_named_otherwise(lib):
             lib.dtype(obj)
 
 
+@pytest.mark.filterwarnings("ignore:A builtin ctypes object")
 def test_types_of_ctypes_that_torch_cannot_hold():
     for obj in (ctypes.c_char, ctypes.py_object, ctypes.c_longdouble, ctypes.c_int * 3, ctypes.c_ushort.__ctype_be__):
-        with pytest.raises(AbsentDTypeError):
-            np.dtype(obj)
+        assert isinstance(np.dtype(obj), numpy.dtype)
+        assert np.dtype(obj) == numpy.dtype(obj)
 
 
 @BOTH
@@ -285,7 +284,7 @@ def test_exceptions_have_numpys_bases(name):
 
 def test_what_numpy_warns_of_is_a_warning_of_npdec():
     warns = pytest.warns(np.exceptions.VisibleDeprecationWarning, match="encoding")
-    with warns, pytest.raises(AbsentDTypeError, match="genfromtxt"):
+    with warns:
         np.genfromtxt(["a 1"], dtype=None, encoding="bytes")
     assert issubclass(numpy.exceptions.ComplexWarning, np.exceptions.ComplexWarning)
     assert not issubclass(UserWarning, np.exceptions.VisibleDeprecationWarning)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 import npdec as np
-from npdec.exceptions import AbsentNameError
 from outcomes import same
 
 TEXTS = """
@@ -51,7 +51,15 @@ def test_contributions_are_joined():
         assert spaced.components.tolist() == [[0.0, 0.0, 0.0], [0.0, 2.0, 4.0]]
 
 
-@pytest.mark.parametrize("key", [("r", 1, 2), ("c", [1]), "1 2; 3 4"], ids=str)
-def test_matrices_are_absent(key):
-    with pytest.raises(AbsentNameError):
-        np.r_[key]
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("key", [("r", 1, 2), ("c", [1]), "row; row", ("r", np.ones(2), 3)], ids=str)
+def test_matrices_are_numpys(key):
+    row = [[1, 2]]
+    if isinstance(key, str):
+        theirs = numpy.r_[key]
+    else:
+        theirs = numpy.r_[tuple(item.to_numpy() if isinstance(item, np.ndarray) else item for item in key)]
+    made = np.r_[key]
+    assert row
+    assert type(made) is type(theirs) is np.matrix
+    assert made.tolist() == theirs.tolist()

@@ -461,8 +461,7 @@ def test_classes_are_dtypes_of_objects_and_subclasses_of_arrays_are_none():
 
     for dtype in (list, dict, type("Some", (), {}), numpy.ndarray):
         assert numpy.dtype(dtype) == object
-        with pytest.raises(np.exceptions.AbsentDTypeError, match="Cannot interpret"):
-            np.dtype(dtype)
+        assert np.dtype(dtype).hasobject
     x = np.arange(3)
     assert x.view(np.ndarray).tolist() == x.view(type=np.ndarray).tolist() == [0, 1, 2]
     for view in (lambda: x.view(Sub), lambda: x.view(type=Sub), lambda: x.view("i4", Sub)):

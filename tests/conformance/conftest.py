@@ -17,6 +17,7 @@ import os
 import signal
 import tomllib
 import traceback
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,8 @@ class NumpyTests(pytest.Module):
     def _getobj(self) -> Any:
         import numpy_face
 
-        with same_examples():
+        with same_examples(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of matrices, and of what NumPy deprecates
             return numpy_face.load(self.path)
 
     def teardown(self) -> None:
@@ -136,6 +138,7 @@ class Conformance:
                 continue
             for category in ("PytestUnraisableExceptionWarning", "PytestDeprecationWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::pytest.{category}"))
+            item.add_marker(pytest.mark.filterwarnings("ignore:the matrix subclass is not:PendingDeprecationWarning"))
             for mark in item.iter_markers("filterwarnings"):  # a warning of NumPy's is npdec's own here
                 for filtered in mark.args:
                     if "numpy." in filtered:

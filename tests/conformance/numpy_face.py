@@ -19,12 +19,14 @@ from typing import Any
 import numpy
 
 import npdec
+from npdec._guests.exchange import arguments
 from npdec.exceptions import AbsentError
 
 PUBLIC = (
-    "char dtypes emath exceptions fft lib lib.array_utils lib.format lib.introspect lib.mixins lib.npyio lib.scimath "
-    "lib.stride_tricks linalg polynomial polynomial.chebyshev polynomial.hermite polynomial.hermite_e "
-    "polynomial.laguerre polynomial.legendre polynomial.polynomial polynomial.polyutils random strings testing typing"
+    "char core ctypeslib dtypes emath exceptions f2py fft lib lib.array_utils lib.format lib.introspect lib.mixins "
+    "lib.npyio lib.scimath lib.stride_tricks linalg polynomial polynomial.chebyshev polynomial.hermite "
+    "polynomial.hermite_e polynomial.laguerre polynomial.legendre polynomial.polynomial polynomial.polyutils random "
+    "strings testing typing ma rec lib.recfunctions"
 ).split()
 PREFIX = "npdec_conformance."
 
@@ -139,7 +141,8 @@ def translate(value: Any) -> Any:
     """npdec's object for an object of NumPy that has a public name; any other object as it is."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
         return face(value.__name__)
-    if isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._"):
+    in_c = isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._")
+    if in_c or getattr(value, "__module__", None) == "numpy.ma.testutils":
         return Helper(value)
     if id(value) in _OBJECTS:
         module_name, name = _OBJECTS[id(value)]
@@ -147,8 +150,17 @@ def translate(value: Any) -> Any:
     return value
 
 
+def _numpys(value: Any) -> Any:
+    """NumPy's array, dtype or class of a dtype for npdec's."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(_numpys, value))
+    if isinstance(value, type) and issubclass(value, npdec.dtype) and not issubclass(value, numpy.dtype):
+        return value if value is npdec.dtype else type(numpy.dtype(value().name))
+    return arguments("a helper of NumPy's tests", value)
+
+
 class Helper:
-    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays.
+    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays: it is given these.
 
     No function: as an attribute of a test class it is no method, as the helper itself is none.
     """
@@ -158,9 +170,7 @@ class Helper:
         self.__name__, self.__doc__ = helper.__name__, helper.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(value, npdec.ndarray | npdec.generic) for value in (*args, *kwargs.values())):
-            raise TypeError(f"{self.__name__}: NumPy's helpers in C read the memory of NumPy's own arrays only")
-        return self._helper(*args, **kwargs)
+        return self._helper(*map(_numpys, args), **{name: _numpys(value) for name, value in kwargs.items()})
 
 
 def face(name: str) -> Any:
@@ -170,9 +180,6 @@ def face(name: str) -> Any:
             theirs: Any = numpy.emath
         else:
             theirs = importlib.import_module(name)
-        below = name.partition(".")[2]
-        if below.partition(".")[0] in npdec._functions.absent.ABSENT:
-            return Absent(npdec._functions.absent.absent(below.partition(".")[0]))
         if ".tests." in name:
             return load(Path(theirs.__file__))
         _FACES[name] = Face(name, theirs)

@@ -4,13 +4,17 @@ import pytest
 import torch
 
 from npdec._array import wrap
+from npdec._core import door
 from npdec._core.slots import Slot
 from npdec._decomposed import tensor
+from npdec._guests import array
 from npdec._impl import _host
 
 
 @pytest.mark.parametrize(
-    "slot", [wrap.NAMESPACE, tensor.first_use, tensor.dispatch, tensor.ordinary], ids=lambda s: s.name
+    "slot",
+    [wrap.NAMESPACE, door.behind, array.methods, tensor.first_use, tensor.dispatch, tensor.ordinary],
+    ids=lambda s: s.name,
 )
 def test_a_slot_is_filled_once(slot):
     tensor.first_use.value()  # fills those of dispatch

@@ -1,0 +1,79 @@
+"""Where a call goes that meets what torch cannot hold: the one door to NumPy. It is at the bottom: any module can ask.
+
+`npdec._guests` stands behind it. Kernels and the law never see a guest; a call is handed over where the error that says
+"torch cannot hold this" arrives, so that calls without one pay nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from npdec._core.slots import Slot
+from npdec._core.tracebacks import ended, standing_for
+from npdec.exceptions import AbsentDTypeError
+
+__all__ = [
+    "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests", "open_to_guests",
+    "open_to_guests_as",
+]  # fmt: skip
+
+
+behind: Slot[Callable[[], Any]] = Slot("what stands behind the door")  # imports it when it is first asked for
+
+
+def hand_over(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What NumPy's function of this name (dotted, below `numpy`) gives for the arguments. Raises the error without
+    NumPy, and where NumPy has no such function."""
+    return behind.value().function(name, args, kwargs, error)
+
+
+def hand_over_method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What the method of NumPy's array gives, for an array of npdec's."""
+    return behind.value().method(name, array, args, kwargs, error)
+
+
+def hand_over_ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: Any, error: Exception) -> Any:
+    """What NumPy's ufunc of the same name gives: its call ("__call__") or a method of it."""
+    return behind.value().ufunc(function, method, args, kwargs or {}, error)
+
+
+def open_to_guests(function: Callable[..., Any]) -> Any:
+    """The function, whose calls go to NumPy's of the same name where they meet what torch cannot hold. Functions whose
+    calls take less than that does are open to guests themselves."""
+    return open_to_guests_as(function.__name__)(function)
+
+
+def open_to_guests_as(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator that does so for NumPy's function of a dotted name."""
+
+    def opened(function: Callable[..., Any]) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                try:
+                    return function(*args, **kwargs)
+                except AbsentDTypeError as error:
+                    absent = error
+                return hand_over(name, args, kwargs, absent)
+            except Exception as error:
+                raise ended(error)  # noqa: B904
+
+        return standing_for(call, function)
+
+    return opened
+
+
+def open_method_to_guests(function: Callable[..., Any]) -> Any:
+    """The method of arrays, in the same way."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            try:
+                return function(self, *args, **kwargs)
+            except AbsentDTypeError as error:
+                absent = error
+            return hand_over_method(function.__name__, self, args, kwargs, absent)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    return standing_for(call, function)

@@ -1,0 +1,190 @@
+"""Calls that are left to NumPy: functions, methods and ufuncs of the same name, for arguments of npdec's.
+
+What a call writes into an array of npdec's is written by npdec, so that views, copies that stand for views and
+contributions stay right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from npdec import exceptions
+from npdec._array import fp_state, wrap
+from npdec._array.convert import as_tensor
+from npdec._array.output import check_writeable, write_out
+from npdec._core.base import ArrayBase
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._guests.building import array_of_objects, holds_ours
+from npdec._guests.exchange import Hosted, Values, as_objects, received
+from npdec._guests.kinds import numpy_or_none
+
+__all__ = ["function", "method", "run", "ufunc"]
+
+
+def _found(name: str) -> Any:
+    """NumPy's function of a dotted name below `numpy`; None if there is none."""
+    owner: Any = numpy_or_none()
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
+def _refuse(error: Exception) -> Any:
+    """Raise the error that came to the door, with the frames that led there: functions of the program may be among
+    them, and of npdec's own the public function leaves the last."""
+    raise error from None
+
+
+def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What NumPy's function of a dotted name gives. Raises the error where there is none."""
+    found = _found(name)
+    if found is None:
+        return _refuse(error)
+    error.__traceback__ = None
+    if name in _WRITING:
+        return _written(name, found, args, kwargs)
+    if name in _MAKING:
+        return _made(name, found, args, kwargs)
+    return run(name, found, args, kwargs)
+
+
+def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What NumPy's method gives for an array or a scalar of npdec's."""
+    found = _found(f"ndarray.{name}")
+    if found is None:
+        return _refuse(error)
+    error.__traceback__ = None
+    if name in _OBJECT_CASTS:
+        return _cast(name, found, array, args, kwargs)
+    if type(array) is not wrap.ARRAY:
+        array = wrap.wrap_array(as_tensor(array))
+    if name in ("getfield", "view") and isinstance(array._t, DecomposedTensor):
+        raise TypeError(f"{name}: contributions cannot be read as another dtype; use .value.{name}(dtype)")
+    return run(f"ndarray.{name}", found, (array, *args), kwargs)
+
+
+def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What NumPy's ufunc of the same name gives, or a method of it."""
+    module = function.__module__.removeprefix("npdec").lstrip(".")
+    found = _found(f"{module}.{function.__name__}".lstrip("."))
+    if found is None:
+        return _refuse(error)
+    error.__traceback__ = None
+    if method == "at" and isinstance(args[0], ArrayBase):
+        return _at(function, found, args, error)
+    call = found if method == "__call__" else getattr(found, method, None)
+    return _refuse(error) if call is None else run(function.__name__, call, args, kwargs)
+
+
+def run(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of NumPy's gives. `out=` may be arrays of npdec's: they are written when all is computed."""
+    hosted = Hosted(name, args, kwargs)
+    out = kwargs.get("out")
+    outs = out if isinstance(out, tuple) else (out,)
+    if not any(isinstance(one, ArrayBase) for one in outs):
+        made = _called(found, *map(hosted, args), **{key: hosted(x) for key, x in kwargs.items()})
+        hosted.done()
+        given = out is not None and out is not Ellipsis and not isinstance(out, tuple)
+        return out if given else received(made, hosted)
+    for one in outs:
+        if isinstance(one, ArrayBase):
+            check_writeable(name, one)
+    fresh = tuple(hosted(one).copy() if isinstance(one, ArrayBase) else hosted(one) for one in outs)
+    options = {key: hosted(x) for key, x in kwargs.items() if key != "out"}
+    _called(found, *map(hosted, args), **options, out=fresh if isinstance(out, tuple) else fresh[0])
+    for one, result in zip(outs, fresh, strict=True):
+        if isinstance(one, ArrayBase):
+            write_out(name, one, as_tensor(result), "unsafe")
+    return out
+
+
+def _called(found: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What a function of NumPy's gives; its errors are npdec's of the same names."""
+    try:
+        with fp_state.of_numpy(numpy_or_none()):
+            return found(*args, **kwargs)
+    except (ValueError, TypeError, RuntimeError) as error:
+        kind = type(error)
+        ours = getattr(exceptions, kind.__name__, None)
+        if ours is None or kind.__module__.partition(".")[0] != "numpy":
+            raise
+        raise ours(str(error)) from None
+
+
+# --- arrays made of anything ------------------------------------------------------------------------------------------
+
+_MAKING = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"})
+
+
+def _made(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An array of whatever is given. Among objects, scalars and arrays of npdec's stay what they are."""
+    numpy: Any = numpy_or_none()
+    source = args[0] if args else None
+    if not isinstance(source, (list, tuple)) or not holds_ours(source):
+        return run(name, found, args, kwargs)
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    if dtype is None:
+        dtype = numpy.array(Values(name)(source)).dtype
+    if numpy.dtype(Hosted(name)(dtype)).kind != "O":
+        return run(name, found, args, kwargs)
+    rest = {key: x for key, x in kwargs.items() if key != "dtype"}
+    ndmax = {"ndmax": rest["ndmax"]} if "ndmax" in rest else {}
+    return run(name, found, (array_of_objects(source, **ndmax), *args[1:]), kwargs)
+
+
+# --- casts of npdec's arrays ------------------------------------------------------------------------------------------
+
+_OBJECT_CASTS = frozenset({"astype"})
+
+
+def _cast(name: str, found: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`x.astype(object)` and the like: a scalar gives NumPy's scalar, or the object that it is."""
+    kwargs = {key: x for key, x in kwargs.items() if not (key == "copy" and x is None)}
+    made = run(f"ndarray.{name}", found, (wrap.wrap_array(array._t), *args), kwargs)
+    if type(array) is wrap.ARRAY:
+        return made
+    return made[()]
+
+
+# --- writing into npdec's arrays --------------------------------------------------------------------------------------
+
+# Functions that write into their first argument, and which arguments are the values.
+_WRITING = {
+    "copyto": (1, "src"),
+    "put": (2, "v"),
+    "place": (2, "vals"),
+    "putmask": (2, "values"),
+    "put_along_axis": (2, "values"),
+    "fill_diagonal": (1, "val"),
+}
+
+
+def _written(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that writes into its first argument. What a guest holds for an array of npdec's is cast to its dtype
+    first, where NumPy's rule for casts allows."""
+    numpy: Any = numpy_or_none()
+    if not args or not isinstance(args[0], ArrayBase):
+        return run(name, found, args, kwargs)
+    array: Any = args[0]
+    place, key = _WRITING[name]
+    values = args[place] if len(args) > place else kwargs[key]
+    made = numpy.asarray(Hosted(name)(values))
+    casting = kwargs.get("casting", args[2] if len(args) > 2 else "same_kind") if name == "copyto" else "unsafe"
+    target = Hosted(name)(array.dtype)
+    if not numpy.can_cast(made.dtype, target, casting):
+        raise TypeError(f"Cannot cast array data from {made.dtype!r} to {target!r} according to the rule '{casting}'")
+    cast = wrap.NAMESPACE.value.array(received(made), target)
+    args = tuple(cast if i == place else x for i, x in enumerate(args))
+    kwargs = {name_: cast if name_ == key else x for name_, x in kwargs.items()}
+    return getattr(wrap.NAMESPACE.value, name)(*args, **kwargs)
+
+
+def _at(function: Any, found: Any, args: tuple[Any, ...], error: Exception) -> Any:
+    """`ufunc.at` of an array of npdec's, with a guest among the others: computed beside it, and written as a whole."""
+    array = check_writeable(f"{function.__name__}.at", args[0])
+    hosted = Hosted(f"{function.__name__}.at", args)
+    fresh = as_objects(array) if hosted.among_objects() else hosted(array).copy()
+    found.at(fresh, *map(hosted, args[1:]))
+    write_out(f"{function.__name__}.at", array, as_tensor(fresh, array._d), "unsafe")
+    return None

@@ -1,0 +1,105 @@
+"""What the class of guests does: its methods, items, and the protocols by which NumPy's functions ask it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npdec._array import fp_state, wrap
+from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.generic import generic
+from npdec._core.base import ArrayBase
+from npdec._guests import calls
+from npdec._guests.array import as_plain
+from npdec._guests.building import array_of_objects, holds_ours
+from npdec._guests.exchange import Hosted, as_objects, received
+from npdec._guests.kinds import holds, numpy_or_none
+
+__all__ = ["by_function", "by_ufunc", "contains", "converted", "given", "item", "set_item"]
+
+
+def given(name: str, guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a method of NumPy's array gives."""
+    numpy: Any = numpy_or_none()
+    return calls.run(f"ndarray.{name}", getattr(numpy.ndarray, name), (guest, *args), kwargs)
+
+
+def by_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc of NumPy's with a guest among its operands."""
+    out = kwargs.get("out")
+    if isinstance(out, tuple) and len(out) == 1:
+        kwargs = {**kwargs, "out": out[0]}
+    return calls.run(ufunc.__name__, ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+
+def by_function(func: Any, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy's with a guest among its arguments."""
+    return calls.run(func.__name__, func, tuple(args), dict(kwargs))
+
+
+def item(guest: Any, key: Any) -> Any:
+    """`guest[key]`: an object itself, a scalar, or an array, of npdec's where torch can hold it."""
+    hosted = Hosted("an index", key)
+    plain = as_plain(guest)
+    hosted.origins[id(plain)] = plain, guest
+    found = plain[hosted(key)]
+    if guest.dtype.hasobject and guest.dtype.names is None and not _is_part(found, plain):
+        return found  # whatever the object is
+    return received(found, hosted)
+
+
+def _is_part(found: Any, plain: Any) -> bool:
+    """Whether an item of an array of objects is an array of such, and not one object (which may be an array)."""
+    numpy: Any = numpy_or_none()
+    return (
+        isinstance(found, numpy.ndarray)
+        and found.dtype == plain.dtype
+        and (found.base is not None or found.flags.owndata)
+    )
+
+
+def set_item(guest: Any, key: Any, value: Any) -> None:
+    """`guest[key] = value`. Objects are put in as they are, contributions and all."""
+    hosted = Hosted("setitem", guest)
+    plain, place = hosted(guest), hosted(key)
+    if guest.dtype == object:
+        value = _as_elements(guest, place, value)
+    elif isinstance(value, (list, tuple)) and guest.dtype.hasobject:
+        pass  # the fields of a record, of which some are objects
+    else:
+        value = hosted(value)
+    with fp_state.of_numpy(numpy_or_none()):
+        plain[place] = value
+    hosted.done()
+
+
+def _as_elements(guest: Any, place: Any, value: Any) -> Any:
+    """What is assigned to elements of an array of objects: to a single one, the object itself."""
+    numpy: Any = numpy_or_none()
+    key = place if isinstance(place, tuple) else (place,)
+    if len(key) == guest.ndim and all(isinstance(i, (int, numpy.integer)) and not isinstance(i, bool) for i in key):
+        return value
+    if isinstance(value, (generic, ArrayBase)):
+        return as_objects(value)
+    if isinstance(value, (list, tuple)) and holds_ours(value):
+        return array_of_objects(value, ndmax=numpy.ndim(as_plain(guest)[place]))
+    return value if isinstance(value, (list, tuple)) else Hosted("setitem")(value)
+
+
+def contains(guest: Any, value: Any) -> Any:
+    """`value in guest`."""
+    return (as_plain(guest) == Hosted("in", guest)(value)).any()
+
+
+def converted(guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`guest.astype(dtype)`. Objects that carry contributions keep them as elements of a dtype that torch holds."""
+    numpy: Any = numpy_or_none()
+    dtype = args[0] if args else kwargs.get("dtype")
+    if guest.dtype == object and any(_carries(x) for x in guest.flat):
+        target = numpy.dtype(Hosted("astype")(dtype))
+        if holds(target):
+            return wrap.wrap_array(as_tensor(guest, as_dtype(target)))
+    return given("astype", guest, args, kwargs)
+
+
+def _carries(x: Any) -> bool:
+    return isinstance(x, ArrayBase) and not (isinstance(x, generic) and not x._carries) and not wrap.is_on_host(x._t)
