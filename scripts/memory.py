@@ -131,7 +131,9 @@ def main(words: list[str]) -> int:
             print(*found[-1], file=sys.stderr, flush=True)
     failed = 0
     for one in sorted(found, key=lambda one: (not one.said, one.times)):
-        known = memory_calls.BEYOND.get(one.case.partition("(")[0]) if options.all else None
+        name, _, rest = one.case.partition("(")
+        known = memory_calls.BEYOND.get(name) or memory_calls.CALLS_BEYOND.get((name, rest[:-1]))
+        known = known if options.all else None
         failed += one.times > options.bound and known is None
         if one.said or one.times > options.above:
             print(f"{one.times:8.1f}  {one.case}  {one.said}{f'  (known: {known})' if known else ''}".rstrip())

@@ -62,6 +62,7 @@ _STEPS = (
 _DEGREES = "as many steps as the highest degree, here the number of elements, each with an array of its own"
 _AXES = "no call: of one row torch takes each element for an axis"
 _ONE_MORE = "less than a quarter above: several arrays of the size of the result, which is that of two"
+_PRODUCTS = "an element contributes to all products after it along the axis: 25 on average where it is 50 long"
 # What takes more than the bound for some arguments, and why: by the names of `functions`.
 BEYOND: dict[str, str] = {
     **dict.fromkeys("np.dstack np.hstack np.stack np.vstack np.unstack np.select".split(), _LIST),
@@ -92,6 +93,10 @@ BEYOND: dict[str, str] = {
                     "torch.gradient torch.polar torch.quantile torch.nanquantile torch.Tensor.quantile "
                     "torch.Tensor.nanquantile".split(), _ONE_MORE),
 }  # fmt: skip
+# The same of single calls: by name and arguments.
+CALLS_BEYOND: dict[tuple[str, str], str] = dict.fromkeys(
+    [(name, "x.reshape(2, 2, 50, -1), 2") for name in ("torch.cumprod", "torch.Tensor.cumprod")], _PRODUCTS
+)
 
 
 class Function(NamedTuple):
