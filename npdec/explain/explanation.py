@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from npdec.explain.inputs import Cell
 
-__all__ = ["Contribution", "Explanation"]
+__all__ = ["Contribution", "Explanation", "OverRows", "over_rows"]
 
 _VISIBLE = 1e-9  # relative to the numbers of the bridge: what is smaller is rounding
 
@@ -87,3 +89,23 @@ class Explanation:
             for line in zip(self.names, self.inputs, self.baselines, self.contributions)
         ]
         return sorted(lines, key=lambda line: -abs(line.contribution))
+
+
+class OverRows(NamedTuple):
+    """What a column contributes to rows: the mean of the magnitudes, and mean, least and most."""
+
+    name: str
+    size: float
+    mean: float
+    least: float
+    most: float
+
+
+def over_rows(explanations: Sequence[Explanation]) -> list[OverRows]:
+    """The columns of all rows, ranked by their mean magnitude."""
+    count = len(explanations)
+    columns = []
+    for name, *moves in zip(explanations[0].names, *(item.contributions for item in explanations), strict=True):
+        size, mean = math.fsum(abs(move) / count for move in moves), math.fsum(move / count for move in moves)
+        columns.append(OverRows(name, size, mean, min(moves), max(moves)))
+    return sorted(columns, key=lambda column: -column.size)

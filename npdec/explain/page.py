@@ -9,7 +9,7 @@ from pathlib import Path
 
 from npdec._show.words import decimals, percent, visible
 from npdec.explain.errors import InputError
-from npdec.explain.explanation import Explanation
+from npdec.explain.explanation import Explanation, over_rows
 from npdec.explain.interactions import Pair
 from npdec.explain.output import check_writable, replacing
 from npdec.explain.plot import drawn
@@ -117,20 +117,13 @@ def _row(item: Explanation, top: int | None, numbers: Numbers) -> str:
 
 
 def _summary(explanations: Sequence[Explanation], top: int | None, numbers: Numbers) -> str:
-    count = len(explanations)
-    lines = []
-    for i, name in enumerate(explanations[0].names):
-        moves = [item.contributions[i] for item in explanations]
-        size = math.fsum(abs(move) / count for move in moves)
-        lines.append((name, size, math.fsum(move / count for move in moves), min(moves), max(moves)))
-    lines.sort(key=lambda line: -line[1])
-    lines = lines[: top or _COLUMNS]
+    lines = over_rows(explanations)[: top or _COLUMNS]
     places = decimals(n for line in lines for n in line[1:])
     cells = [
         [line[0], numbers.text(line[1], places), *(numbers.text(n, places, sign=True) for n in line[2:])]
         for line in lines
     ]
-    return _table(("column", "mean size", "mean", "least", "most", ""), cells, [line[1] for line in lines])
+    return _table(("column", "mean size", "mean", "least", "most", ""), cells, [line.size for line in lines])
 
 
 def _together(pairs: Sequence[Pair], top: int | None, numbers: Numbers) -> str:

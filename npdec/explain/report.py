@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from npdec._show.words import decimals, percent, visible
-from npdec.explain.explanation import Explanation
+from npdec.explain.explanation import Explanation, over_rows
 from npdec.explain.inputs import Cell
 from npdec.explain.interactions import Pair
 from npdec.explain.writing import PLAIN, Numbers, cell_text
@@ -235,13 +235,7 @@ class Report:
     def _summary(self, explanations: Sequence[Explanation], group: str) -> list[Line]:
         """The columns over all rows, or those of a group, ranked by their mean magnitude."""
         count = len(explanations)
-        columns = []
-        for i, name in enumerate(explanations[0].names):
-            moves = [item.contributions[i] for item in explanations]
-            size = math.fsum(abs(move) / count for move in moves)
-            columns.append((name, size, math.fsum(move / count for move in moves), min(moves), max(moves)))
-        columns.sort(key=lambda column: -column[1])
-        shown = columns[: self.top]
+        shown = over_rows(explanations)[: self.top]
         places = decimals(n for column in shown for n in column[1:])
         rows = [
             [
@@ -261,7 +255,7 @@ class Report:
         return [
             [(f"  {head}", _HEAD)],
             [],
-            *self._with_bars(grid, [column[1] for column in shown]),
+            *self._with_bars(grid, [column.size for column in shown]),
             [],
             [(tail, _QUIET)],
             [],
