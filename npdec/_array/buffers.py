@@ -1,7 +1,7 @@
 """The memory of an array: as Python's buffer, NumPy's array interface, a C pointer, a file; as bytes of another dtype.
 
-torch addresses elements in whole steps of their size. Where NumPy gives a view that is not aligned so, there is a copy
-here that follows the array, and whose bytes go into it when it is written.
+torch's strides and offsets count elements. Where NumPy gives a view that is not aligned so, there is a copy here that
+follows the array, and whose bytes go into it when it is written.
 """
 
 from __future__ import annotations
@@ -265,8 +265,8 @@ class BufferMethods(ArrayBase):
 
 
 def _field(tensor: torch.Tensor, target: torch.dtype, offset: int) -> tuple[torch.Tensor, torch.Tensor | None]:
-    steps = tuple(step * tensor.element_size() for step in tensor.stride())
-    return seen(tensor, target, offset, tuple(tensor.shape), steps)
+    strides = tuple(stride * tensor.element_size() for stride in tensor.stride())
+    return seen(tensor, target, offset, tuple(tensor.shape), strides)
 
 
 def _check_field(name: str, array: ArrayBase, dtype: Any, offset: int) -> torch.dtype:
@@ -339,7 +339,7 @@ def set_dtype(array: NDArrayBase, dtype: Any) -> None:
 
 
 def set_strides(array: NDArrayBase, strides: Any) -> None:
-    """`x.strides = steps`, which NumPy 2.4 deprecates."""
+    """Assign to `x.strides`, which NumPy 2.4 deprecates."""
     import warnings
 
     warnings.warn(
@@ -348,13 +348,13 @@ def set_strides(array: NDArrayBase, strides: Any) -> None:
         stacklevel=3,
     )
     tensor, size = array._t, array._d.itemsize
-    steps = as_shape(strides)
-    if len(steps) != tensor.dim():
+    strides = as_shape(strides)
+    if len(strides) != tensor.dim():
         raise ValueError(f"strides must be same length as shape ({tensor.dim()})")
-    reach = sum((n - 1) * step for n, step in zip(tensor.shape, steps, strict=True)) if tensor.numel() else 0
+    reach = sum((n - 1) * stride for n, stride in zip(tensor.shape, strides, strict=True)) if tensor.numel() else 0
     room = tensor.untyped_storage().nbytes() - tensor.storage_offset() * size - size
-    if any(step < 0 or step % size for step in steps) or reach > max(room, 0):
+    if any(stride < 0 or stride % size for stride in strides) or reach > max(room, 0):
         raise ValueError("strides is not compatible with available memory")
     if hasattr(array, "_src"):
         raise ValueError("strides: the array stands for a view that torch does not have; take .copy()")
-    _memory.seat(array, tensor.as_strided(tuple(tensor.shape), tuple(step // size for step in steps)))
+    _memory.seat(array, tensor.as_strided(tuple(tensor.shape), tuple(stride // size for stride in strides)))

@@ -23,26 +23,26 @@ __all__ = ["construct", "over_buffer"]
 _INCOMPATIBLE = "strides is incompatible with shape of requested array and size of buffer"
 
 
-def _steps(shape: tuple[int, ...], size: int, order: str | None) -> tuple[int, ...]:
-    """The steps in bytes of a contiguous array, in row-major or column-major order."""
-    steps, step = [], size
+def _contiguous(shape: tuple[int, ...], size: int, order: str | None) -> tuple[int, ...]:
+    """The strides in bytes of a contiguous array, in row-major or column-major order."""
+    strides, stride = [], size
     for length in shape if order == "F" else reversed(shape):
-        steps.append(step)
-        step *= max(length, 1)
-    return tuple(steps if order == "F" else reversed(steps))
+        strides.append(stride)
+        stride *= max(length, 1)
+    return tuple(strides if order == "F" else reversed(strides))
 
 
 def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset: int) -> tuple[int, ...]:
-    """Steps in bytes that stay within the room. Raises ValueError for others."""
-    steps = as_shape(strides)
-    if len(steps) != len(shape):
+    """Strides in bytes that stay within the room. Raises ValueError for others."""
+    strides = as_shape(strides)
+    if len(strides) != len(shape):
         raise ValueError("strides, if given, must be the same length as shape")
-    spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+    spans = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     if 0 not in shape and (sum(s for s in spans if s < 0) < -offset or sum(s for s in spans if s > 0) > room - size):
         raise ValueError(_INCOMPATIBLE)
-    if any(step % size for n, step in zip(shape, steps, strict=True) if n > 1):
-        raise ValueError(f"ndarray: torch has no elements of {size} bytes at steps of {steps} bytes")
-    return steps
+    if any(stride % size for n, stride in zip(shape, strides, strict=True) if n > 1):
+        raise ValueError(f"ndarray: torch has no elements of {size} bytes at strides of {strides} bytes")
+    return strides
 
 
 def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
@@ -61,29 +61,30 @@ def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, or
             return wrap.wrap_array(
                 duplicate(torch.empty(size, dtype=target, device=as_device(None)), "F" if order == "F" else "C")
             )
-        steps = _checked(size, target.itemsize, strides, wanted, 0)
+        strides = _checked(size, target.itemsize, strides, wanted, 0)
         flat = torch.empty(math.prod(size), dtype=target, device=as_device(None))
-        return wrap.wrap_array(flat.as_strided(size, tuple(step // target.itemsize for step in steps)))
+        return wrap.wrap_array(flat.as_strided(size, tuple(stride // target.itemsize for stride in strides)))
     room = source.nbytes - offset
     if offset < 0:
         raise ValueError(f"ndarray: offset must be non-negative, not {offset}")
     if room < (wanted if strides is None else 0):
         raise TypeError("buffer is too small for requested array")
-    steps = _steps(size, target.itemsize, order)
-    if strides is not None:
-        steps = _checked(size, target.itemsize, strides, room, offset)
-    # torch has no negative steps: the array begins at its lowest address, and is then reversed.
-    lowest = offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True) if n > 1 and step < 0)
-    forward = tuple(map(abs, steps))
+    if strides is None:
+        strides = _contiguous(size, target.itemsize, order)
+    else:
+        strides = _checked(size, target.itemsize, strides, room, offset)
+    # torch has no negative strides: the array begins at its lowest address, and is then reversed.
+    lowest = offset + sum((n - 1) * stride for n, stride in zip(size, strides, strict=True) if n > 1 and stride < 0)
+    forward = tuple(map(abs, strides))
     if isinstance(buffer, ArrayBase):
         made = alias(buffer, lambda tensor: seen(tensor, target, lowest, size, forward))
     else:
-        reach = sum((n - 1) * step for n, step in zip(size, forward, strict=True)) + target.itemsize
+        reach = sum((n - 1) * stride for n, stride in zip(size, forward, strict=True)) + target.itemsize
         flat = _flat(source, target, lowest, reach // target.itemsize if wanted else 0)
-        made = wrap.wrap_array(flat.as_strided(size, tuple(step // target.itemsize for step in forward)))
+        made = wrap.wrap_array(flat.as_strided(size, tuple(stride // target.itemsize for stride in forward)))
         _own(made, source, buffer)
-    if forward != steps:
-        made = made[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)]
+    if forward != strides:
+        made = made[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in strides)]
     return made
 
 

@@ -318,7 +318,7 @@ def _from_numpy(data: Any, target: torch.dtype | None = None) -> torch.Tensor:
         data = data.view(f"{dtype.kind}8")
     torch_dtype = as_dtype(data.dtype)
     data = numpy.asarray(data)
-    if not data.flags.writeable or any(step < 0 or step % data.itemsize for step in data.strides):
+    if not data.flags.writeable or any(stride < 0 or stride % data.itemsize for stride in data.strides):
         data = data.copy()
     if torch_dtype is torch.bfloat16:
         tensor = torch.from_numpy(data.view("i2")).view(torch.bfloat16)

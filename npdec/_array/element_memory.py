@@ -68,22 +68,22 @@ class _Pairs:
 
 
 class _Grid:
-    """Elements at steps that a memoryview does not know: those of transposed matrices, columns, 0-d arrays."""
+    """Elements at strides that a memoryview does not know: those of transposed matrices, columns, 0-d arrays."""
 
-    __slots__ = ("flat", "shape", "steps")
+    __slots__ = ("flat", "shape", "strides")
 
-    def __init__(self, flat: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
-        self.flat, self.shape, self.steps = flat, shape, steps
+    def __init__(self, flat: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.flat, self.shape, self.strides = flat, shape, strides
 
     def _place(self, key: Any) -> int:
         key = (key,) if type(key) is int else key
         place = 0
-        for index, size, step in zip(key, self.shape, self.steps, strict=True):
+        for index, size, stride in zip(key, self.shape, self.strides, strict=True):
             if index < 0:
                 index += size
             if not 0 <= index < size:
                 raise IndexError(index)
-            place += index * step
+            place += index * stride
         return place
 
     def __getitem__(self, key: Any) -> Any:
@@ -99,8 +99,8 @@ def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int)
     form, shape = FORMATS[dtype], tensor.shape
     raw = _view_memory(address, reach * dtype.itemsize, _WRITEABLE)
     if not shape or not tensor.is_contiguous():
-        if len(shape) == 1 and not dtype.is_complex and (step := tensor.stride()[0]) > 0:
-            items = raw.cast(form)[::step]
+        if len(shape) == 1 and not dtype.is_complex and (stride := tensor.stride()[0]) > 0:
+            items = raw.cast(form)[::stride]
         else:
             flat = _Pairs(raw.cast(form, (reach, 2))) if dtype.is_complex else raw.cast(form)
             return _Grid(_Halves(flat) if dtype is torch.float16 else flat, tuple(shape), tensor.stride())

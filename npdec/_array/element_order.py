@@ -12,9 +12,9 @@ from npdec._impl import _storage
 
 
 def is_regular(at: torch.Tensor) -> bool:
-    """Whether the places are at constant steps along each axis."""
-    steps = [at.diff(dim=axis) for axis in range(at.dim())]
-    return all(bool((step == step.reshape(-1)[:1]).all()) for step in steps if step.numel())
+    """Whether the places are at constant strides along each axis."""
+    strides = [at.diff(dim=axis) for axis in range(at.dim())]
+    return all(bool((stride == stride.reshape(-1)[:1]).all()) for stride in strides if stride.numel())
 
 
 def stands_for(obj: Any) -> Any:
@@ -31,13 +31,13 @@ def places(array: NDArrayBase) -> tuple[torch.Tensor, torch.Tensor]:
         held, at = places(whole)
         memory, start = plain(whole), tensor.storage_offset()
         shown = torch.empty_strided(memory.shape, memory.stride(), dtype=torch.int64).copy_(at)
-        steps = [step // 2 for step in tensor.stride()]
-        shown = shown.as_strided(tensor.shape, steps, start // 2 - memory.storage_offset())
+        strides = [stride // 2 for stride in tensor.stride()]
+        shown = shown.as_strided(tensor.shape, strides, start // 2 - memory.storage_offset())
         return torch.view_as_real(held), 2 * shown + int(start) % 2
     if copy is None:
         at = torch.full((), int(tensor.storage_offset()))
-        for axis, (n, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
-            at = at + (torch.arange(n) * step).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
+        for axis, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+            at = at + (torch.arange(n) * stride).reshape([-1 if i == axis else 1 for i in range(tensor.dim())])
         return tensor, at
     (source, again), memory = copy._src, plain(copy)
     held, at = places(source)
@@ -51,7 +51,7 @@ def _whole_of(array: Any) -> Any:
     copy = None if origin is None else origin()
     if copy is None or copy._src[1] is None or not copy._d.is_complex or copy._d.to_real() is not array._d:
         return None
-    return copy if is_aligned(array) and all(step % 2 == 0 for step in array._t.stride()) else None
+    return copy if is_aligned(array) and all(stride % 2 == 0 for stride in array._t.stride()) else None
 
 
 def follow_each_other(array: Any, order: str = "C") -> bool:
@@ -97,8 +97,8 @@ def swapped(tensor: torch.Tensor) -> torch.Tensor:
 def bytes_in(memory: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
     """For each element of a view those of `memory`, one for each byte of its storage, that are the element's."""
     size = view.element_size()
-    steps = (*(step * size for step in view.stride()), 1)
-    return memory.as_strided((*view.shape, size), steps, view.storage_offset() * size)
+    strides = (*(stride * size for stride in view.stride()), 1)
+    return memory.as_strided((*view.shape, size), strides, view.storage_offset() * size)
 
 
 def is_aligned(array: Any) -> bool:

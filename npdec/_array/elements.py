@@ -97,10 +97,10 @@ def _open(array: Any) -> tuple[Any, ...]:
 def _reach(tensor: torch.Tensor) -> int:
     """How many elements of memory lie between the first and the last one of a tensor, these included."""
     reach = 1
-    for length, step in zip(tensor.shape, tensor.stride()):
+    for length, stride in zip(tensor.shape, tensor.stride()):
         if not length:
             return 0
-        reach += (length - 1) * step
+        reach += (length - 1) * stride
     return reach
 
 

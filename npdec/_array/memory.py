@@ -95,12 +95,12 @@ def settle(source: NDArrayBase, result: NDArrayBase) -> None:
 
 
 def _goes_around(source: NDArrayBase, result: NDArrayBase) -> bool:
-    """Whether a view of a copy that stands for a view has elements which there lie at no constant steps: axes merged,
+    """Whether a view of a copy that stands for a view has elements which there lie at no constant strides: axes merged,
     of which one runs backwards. NumPy copies then."""
-    shape, steps = source._t.shape, source._t.stride()
-    for n, step in zip(result._t.shape, result._t.stride(), strict=True):
-        reach = (n - 1) * step
-        if reach > 0 and not any(s and step % s == 0 and reach <= (m - 1) * s for m, s in zip(shape, steps)):
+    shape, strides = source._t.shape, source._t.stride()
+    for n, stride in zip(result._t.shape, result._t.stride(), strict=True):
+        reach = (n - 1) * stride
+        if reach > 0 and not any(s and stride % s == 0 and reach <= (m - 1) * s for m, s in zip(shape, strides)):
             break  # an axis that was none before, nor a part of one
     else:
         return False

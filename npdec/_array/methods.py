@@ -80,8 +80,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The step along each axis, in bytes."""
-        return tuple(step * self._d.itemsize for step in self._t.stride())
+        """The stride along each axis, in bytes."""
+        return tuple(stride * self._d.itemsize for stride in self._t.stride())
 
     @property
     def device(self) -> Any:

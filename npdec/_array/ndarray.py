@@ -131,8 +131,8 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The step along each axis, in bytes. Assigning steps is deprecated, as in NumPy."""
-        return tuple(step * self._d.itemsize for step in self._t.stride())
+        """The stride along each axis, in bytes. Assigning strides is deprecated, as in NumPy."""
+        return tuple(stride * self._d.itemsize for stride in self._t.stride())
 
     @strides.setter
     def strides(self, strides: Any) -> None:

@@ -16,9 +16,9 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
 
 
 def seen(
-    tensor: torch.Tensor, dtype: torch.dtype, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]
+    tensor: torch.Tensor, dtype: torch.dtype, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The memory from byte `offset` after the tensor's begin on, as elements of a dtype in a shape with steps in bytes.
+    """The memory from byte `offset` after the tensor's begin on, as elements of a dtype; strides are in bytes.
 
     Where torch cannot alias it there it is a copy, and the second is a view of the bytes, those of an element along the
     last axis.
@@ -26,11 +26,11 @@ def seen(
     tensor = tensor.detach()
     start, size = tensor.storage_offset() * tensor.element_size() + offset, dtype.itemsize
     storage = tensor.untyped_storage()
-    if start % size == 0 and all(step % size == 0 for step in steps):
+    if start % size == 0 and all(stride % size == 0 for stride in strides):
         seen = torch.empty(0, dtype=dtype, device=tensor.device)
-        return seen.set_(storage, start // size, shape, tuple(step // size for step in steps)), None
+        return seen.set_(storage, start // size, shape, tuple(stride // size for stride in strides)), None
     raw = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-    raw = raw.set_(storage, start, (*shape, size), (*steps, 1))
+    raw = raw.set_(storage, start, (*shape, size), (*strides, 1))
     return raw.clone(memory_format=torch.contiguous_format).view(dtype).reshape(shape), raw
 
 
@@ -41,12 +41,12 @@ def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tenso
         return tensor.view(dtype), None
     if not tensor.dim():
         raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
-    shape, steps = tuple(tensor.shape), tuple(step * old for step in tensor.stride())
-    if shape[-1] != 1 and tensor.numel() and steps[-1] != old:
+    shape, strides = tuple(tensor.shape), tuple(stride * old for stride in tensor.stride())
+    if shape[-1] != 1 and tensor.numel() and strides[-1] != old:
         raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
     if shape[-1] * old % new:
         raise ValueError(
             "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
             "of the array."
         )
-    return seen(tensor, dtype, 0, (*shape[:-1], shape[-1] * old // new), (*steps[:-1], new))
+    return seen(tensor, dtype, 0, (*shape[:-1], shape[-1] * old // new), (*strides[:-1], new))

@@ -182,5 +182,5 @@ def _reach(tensor: torch.Tensor) -> int:
     """How many elements the memory has, at least, of which the tensor is a part."""
     if not tensor.numel():
         return 0
-    steps = ((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return int(tensor.storage_offset()) + sum(steps) + 1
+    strides = ((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return int(tensor.storage_offset()) + sum(strides) + 1

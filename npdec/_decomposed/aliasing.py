@@ -107,8 +107,8 @@ def _lies_like(part: torch.Tensor, value: torch.Tensor) -> bool:
     if not has_overlap(value):
         return not is_broadcast(part)
     lead = part.ndim - value.ndim
-    steps = part.stride()[lead:]
-    alike = all(n < 2 or its == step for n, its, step in zip(value.shape, value.stride(), steps, strict=True))
+    strides = part.stride()[lead:]
+    alike = all(n < 2 or its == stride for n, its, stride in zip(value.shape, value.stride(), strides, strict=True))
     return alike and all(part.stride(axis) or part.shape[axis] < 2 for axis in range(lead))
 
 

@@ -19,10 +19,10 @@ def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
 
 def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     """One of the equal rows along each of the first `ndim` axes on which the tensor is broadcast; itself if on none."""
-    steps = tensor.stride()
-    if 0 not in steps[:ndim]:
+    strides = tensor.stride()
+    if 0 not in strides[:ndim]:
         return tensor
-    return tensor[tuple([slice(0, 1) if not step else slice(None) for step in steps[:ndim]])]
+    return tensor[tuple([slice(0, 1) if not stride else slice(None) for stride in strides[:ndim]])]
 
 
 def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:

@@ -237,7 +237,7 @@ def _viewed(call: Call, place: int | str, blocks: BlockSparse, others: dict[int 
         return None
     if call.traits & Trait.INDEX and not is_basic(others[1]):
         return None
-    # A tensor that has a step along the axis alone tells where that goes.
+    # A tensor that has a stride along the axis alone tells where that goes.
     probe = layout.owner.new_empty(layout.n).as_strided(shape, [int(i == axis) for i in range(len(shape))])
     marks = call.linear_part(probe)
     axes = [_marked_axis(mark, layout.n) for mark in ((marks,) if isinstance(marks, torch.Tensor) else marks)]
@@ -251,8 +251,8 @@ def _viewed(call: Call, place: int | str, blocks: BlockSparse, others: dict[int 
 
 
 def _marked_axis(view: torch.Tensor, n: int) -> int | None:
-    """The axis of length n that alone has a step, of one."""
-    moving = [i for i, (length, step) in enumerate(zip(view.shape, view.stride(), strict=True)) if step and length > 1]
+    """The axis of length n that alone has a stride, of one."""
+    moving = [i for i, (length, s) in enumerate(zip(view.shape, view.stride(), strict=True)) if s and length > 1]
     whole = len(moving) == 1 and view.stride(moving[0]) == 1 and view.shape[moving[0]] == n
     return moving[0] if whole and not view.storage_offset() else None
 

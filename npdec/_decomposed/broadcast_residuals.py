@@ -1,7 +1,7 @@
 """Residuals whose rows are equal: one row is computed, and stands for all.
 
 A baseline of one number makes the residual of a batch the same for all its examples, and often for all positions. Such
-a residual is broadcast (steps of zero in memory) along these axes, and so is what follows from it.
+a residual is broadcast (strides of zero in memory) along these axes, and so is what follows from it.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[
     others = [a for a in others if not any(a is t for t in call.tensors)]
     equal = []
     for axis in range(-len(shape), 0):
-        steps = [0 if r.ndim < -axis or r.shape[axis] == 1 else r.stride(axis) for r in residuals]
+        strides = [0 if r.ndim < -axis or r.shape[axis] == 1 else r.stride(axis) for r in residuals]
         fixed = all(a.ndim < -axis or a.shape[axis] == 1 for a in others)
-        if fixed and not any(steps) and shape[axis] > 1:
+        if fixed and not any(strides) and shape[axis] > 1:
             equal.append(axis)
     if not equal:
         return None

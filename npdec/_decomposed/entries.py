@@ -161,7 +161,7 @@ class Entries(Sparse):
 
     def made(self) -> int:
         """How many pairs there are in memory: those of what broadcasts once."""
-        return math.prod([n for n, step in zip(self.numbers.shape, self.numbers.stride(), strict=True) if step])
+        return math.prod([n for n, stride in zip(self.numbers.shape, self.numbers.stride(), strict=True) if stride])
 
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""

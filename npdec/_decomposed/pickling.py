@@ -68,8 +68,8 @@ def memory_of(tensor: torch.Tensor) -> tuple[memoryview, tuple[Any, ...]]:
     """The bytes of the elements, in the tensor's own memory if that is on the host and without gaps; and what else
     `tensor_of` has to be told."""
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
-    steps = plain.stride()
-    axes = sorted(range(plain.dim()), key=lambda i: -steps[i])
+    strides = plain.stride()
+    axes = sorted(range(plain.dim()), key=lambda i: -strides[i])
     dense = plain.permute(axes).contiguous()
     inverse = tuple(sorted(range(plain.dim()), key=axes.__getitem__))
     about = tensor.dtype, tuple(dense.shape), inverse, str(tensor.device), tensor.requires_grad, sys.byteorder

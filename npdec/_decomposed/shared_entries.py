@@ -102,9 +102,9 @@ def _like(flat: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     numbers = carries(flat.dtype)
     if numbers and value.is_complex() and not flat.is_complex():
         flat = torch.view_as_complex(flat.unflatten(1, (-1, 2)))
-    step = flat.stride(1)
-    size, steps = (len(flat), *value.shape), (flat.stride(0), *[step * its for its in value.stride()])
-    made = flat.as_strided(size, steps, flat.storage_offset() + step * value.storage_offset())
+    stride = flat.stride(1)
+    size, strides = (len(flat), *value.shape), (flat.stride(0), *[stride * its for its in value.stride()])
+    made = flat.as_strided(size, strides, flat.storage_offset() + stride * value.storage_offset())
     if not numbers:
         return made
     made = made.conj() if value.is_conj() else made

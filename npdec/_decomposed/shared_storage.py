@@ -341,7 +341,7 @@ def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:
 
 def each_once(view: torch.Tensor) -> tuple[slice, ...]:
     """The key of a view's elements without those that a broadcast repeats."""
-    return tuple(slice(None) if step else slice(1) for step in view.stride())
+    return tuple(slice(None) if stride else slice(1) for stride in view.stride())
 
 
 def _counterpart(flat: torch.Tensor, view: torch.Tensor) -> torch.Tensor:

@@ -259,7 +259,7 @@ def is_reverse(args: Sequence[Any]) -> bool:
 def is_broadcast(tensor: torch.Tensor) -> bool:
     """Whether several elements of the tensor are one in memory."""
     return 0 in tensor.stride() and any(
-        n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+        n > 1 and not stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True)
     )
 
 

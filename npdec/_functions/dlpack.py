@@ -29,7 +29,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> C
     numpy, maker, read_only = sys.modules.get("numpy"), x, False
     if numpy is not None and isinstance(x, numpy.ndarray):
         read_only = not x.flags.writeable
-        if any(step < 0 for step in x.strides):
+        if any(stride < 0 for stride in x.strides):
             x = x.copy()  # torch ends the process over one
     elif not isinstance(x, (ArrayBase, torch.Tensor)) and not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: {type(x).__name__!r} has no __dlpack__, by which arrays are exchanged")

@@ -82,14 +82,15 @@ class nditer(Walk):
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
         self._order, self._backwards = nditer_options.iteration_order(given, places, self._shape, options.order)
-        self._steps = [nditer_options.steps_along(array, place) for array, place in zip(given, places, strict=True)]
+        self._strides = [nditer_options.strides_along(array, place) for array, place in zip(given, places, strict=True)]
         self._views = [
             nditer_options.laid_out(array, [place[axis] for axis in self._order], self._lengths)
             for array, place in zip(self._operands, places, strict=True)
         ]
         self._places = places
-        for step, wishes in zip(self._steps, options.of_operands, strict=True):
-            if "contig" in wishes and "buffered" not in self._flags and abs(step[self._order[-1]] if step else 1) != 1:
+        for strides, wishes in zip(self._strides, options.of_operands, strict=True):
+            innermost = strides[self._order[-1]] if strides else 1
+            if "contig" in wishes and "buffered" not in self._flags and abs(innermost) != 1:
                 raise TypeError(
                     "Iterator operand required buffering, to be contiguous as requested, but buffering is not enabled"
                 )
@@ -384,7 +385,7 @@ class nditer(Walk):
         position = self._order.index(i)
         self._views = [memory.view(view, view._t.select(position, 0)) for view in self._views]
         self._shape = self._shape[:i] + self._shape[i + 1 :]
-        self._steps = [step[:i] + step[i + 1 :] for step in self._steps]
+        self._strides = [strides[:i] + strides[i + 1 :] for strides in self._strides]
         self._order = [axis - (axis > i) for axis in self._order if axis != i]
         self._backwards = {axis - (axis > i) for axis in self._backwards if axis != i}
         self._range = (0, self.itersize)

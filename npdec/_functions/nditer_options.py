@@ -18,7 +18,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "iteration_order", "laid_out",
-    "steps_along",
+    "strides_along",
 ]  # fmt: skip
 
 _GLOBAL = frozenset(
@@ -262,17 +262,17 @@ def _mismatch(operands: Sequence[Composition], places: list[Place], wanted: list
 # -- the order of the axes ---------------------------------------------------------------------------------------------
 
 
-def steps_of(array: Composition) -> tuple[int, ...]:
-    """The steps of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
-    steps = tuple(array._t.stride())
+def strides_of(array: Composition) -> tuple[int, ...]:
+    """The strides of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
+    strides = tuple(array._t.stride())
     origin = getattr(getattr(array, "_m", None), "origin", None)
     copy = None if origin is None else origin()
     if copy is None or not array.size:
-        return steps
+        return strides
     source, again = copy._src
     if again is None or source._d is not copy._d:
-        return steps
-    base, shape = steps_of(source), source._t.shape
+        return strides
+    base, shape = strides_of(source), source._t.shape
     places = torch.stack(torch.unravel_index(torch.arange(source.size), shape), -1)
     shown = again((places * torch.tensor(base)).sum(-1).reshape(shape)).reshape(-1)
     # Which element of the copy lies where in its memory, and where that element lies in the memory of the source.
@@ -280,20 +280,20 @@ def steps_of(array: Composition) -> tuple[int, ...]:
     lies = {int(at): int(to) for at, to in zip(_offsets(held, copy._t.stride()), shown, strict=True)}
     start = int(array._t.storage_offset() - copy._t.storage_offset())
     if start not in lies:
-        return steps
-    found = [lies.get(start + step, 0) - lies[start] for step in steps]
-    return tuple(0 if length == 1 else step for step, length in zip(found, array.shape, strict=True))
+        return strides
+    found = [lies.get(start + stride, 0) - lies[start] for stride in strides]
+    return tuple(0 if length == 1 else stride for stride, length in zip(found, array.shape, strict=True))
 
 
-def _offsets(like: torch.Tensor, steps: Sequence[int]) -> torch.Tensor:
+def _offsets(like: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """Where each element lies in memory, in row-major order."""
     places = torch.stack(torch.unravel_index(like.reshape(-1), like.shape), -1) if like.dim() else like.reshape(1, 0)
-    return (places * torch.tensor(list(steps), dtype=torch.int64)).sum(-1)
+    return (places * torch.tensor(list(strides), dtype=torch.int64)).sum(-1)
 
 
-def steps_along(array: Composition, place: Place) -> list[int]:
-    """The steps of an operand along the axes of the iteration; 0 where it is repeated."""
-    own = steps_of(array)
+def strides_along(array: Composition, place: Place) -> list[int]:
+    """The strides of an operand along the axes of the iteration; 0 where it is repeated."""
+    own = strides_of(array)
     return [0 if axis is None or array.shape[axis] == 1 else own[axis] for axis in place]
 
 
@@ -308,13 +308,13 @@ def iteration_order(
         return axes, set()
     if order == "F":
         return axes[::-1], set()
-    steps = [steps_along(array, place) for array, place in zip(operands, places, strict=True)]
-    backwards = {axis for axis in axes if any(s[axis] < 0 for s in steps) and all(s[axis] <= 0 for s in steps)}
-    return _by_memory(steps, axes), backwards
+    strides = [strides_along(array, place) for array, place in zip(operands, places, strict=True)]
+    backwards = {axis for axis in axes if any(s[axis] < 0 for s in strides) and all(s[axis] <= 0 for s in strides)}
+    return _by_memory(strides, axes), backwards
 
 
-def _by_memory(steps: list[list[int]], axes: list[int]) -> list[int]:
-    """The axes from the one of the largest steps to the one of the smallest; where operands disagree, as they come.
+def _by_memory(strides: list[list[int]], axes: list[int]) -> list[int]:
+    """The axes from the one of the largest strides to the one of the smallest; where operands disagree, as they come.
 
     Axes are inserted one by one, from the last to the first, among those that are already placed.
     """
@@ -322,7 +322,7 @@ def _by_memory(steps: list[list[int]], axes: list[int]) -> list[int]:
     for axis in reversed(axes):
         at = len(placed)
         for position in reversed(range(len(placed))):
-            verdict = _is_faster(steps, axis, placed[position])
+            verdict = _is_faster(strides, axis, placed[position])
             if verdict is None:
                 continue
             if not verdict:
@@ -332,12 +332,12 @@ def _by_memory(steps: list[list[int]], axes: list[int]) -> list[int]:
     return placed[::-1]
 
 
-def _is_faster(steps: list[list[int]], axis: int, other: int) -> bool | None:
-    """Whether the steps along an axis are smaller than along a later one in all operands; None if nothing tells."""
+def _is_faster(strides: list[list[int]], axis: int, other: int) -> bool | None:
+    """Whether the strides along an axis are smaller than along a later one in all operands; None if nothing tells."""
     verdict = None
-    for step in steps:
-        if step[axis] and step[other]:
-            if abs(step[other]) <= abs(step[axis]):
+    for s in strides:
+        if s[axis] and s[other]:
+            if abs(s[other]) <= abs(s[axis]):
                 return False
             verdict = True
     return verdict

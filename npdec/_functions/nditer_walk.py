@@ -1,4 +1,4 @@
-"""How `np.nditer` walks: from the number of elements passed to coordinates, and which axes are one step in memory."""
+"""How `np.nditer` walks: from the number of elements passed to coordinates, and which axes are walked by one stride."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["Walk"]
 
 class Walk:
     """A walk through all coordinates of a shape: `_index` counts the elements, `_order` has the axes as they are
-    walked, the fastest last, `_backwards` those walked from their end; `_steps` has the steps of memory along each axis
-    for each operand."""
+    walked, the fastest last, `_backwards` those walked from their end; `_strides` has the strides of each
+    operand, in elements."""
 
     _shape: tuple[int, ...]
     _order: list[int]
@@ -20,7 +20,7 @@ class Walk:
     _index: int
     _range: tuple[int, int]
     _flags: set[str]
-    _steps: list[list[int]]
+    _strides: list[list[int]]
     _buffer: int
     _copied: bool
 
@@ -46,13 +46,13 @@ class Walk:
         return index
 
     def _joined(self) -> list[int]:
-        """How many axes that follow each other are walked by one step of memory in every operand, from the slowest."""
+        """How many axes that follow each other are walked by one stride in every operand, from the slowest."""
         if "multi_index" in self._flags:
             return [1] * len(self._order)
-        steps = list(self._steps)
+        strides = list(self._strides)
         if self._flags & {"c_index", "f_index"}:
-            steps.append(self._index_weights())
-        steps = [[-step[axis] if axis in self._backwards else step[axis] for axis in self._order] for step in steps]
+            strides.append(self._index_weights())
+        strides = [[-s[axis] if axis in self._backwards else s[axis] for axis in self._order] for s in strides]
         groups: list[int] = []
         last = None
         for position, axis in enumerate(self._order):
@@ -61,7 +61,7 @@ class Walk:
                 groups[-1] += 1
                 last = last if length == 1 else position
                 continue
-            if last is not None and all(step[last] == step[position] * length for step in steps):
+            if last is not None and all(s[last] == s[position] * length for s in strides):
                 groups[-1] += 1
             else:
                 groups.append(1)

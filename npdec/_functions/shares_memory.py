@@ -41,13 +41,13 @@ def _tensor(obj: Any) -> torch.Tensor:
         origin = getattr(getattr(obj, "_m", None), "origin", None)
         return tensor if origin is None else _tensor(origin())  # parts of complex numbers: of the whole ones
     held, at = places(obj)
-    first, steps = int(at[(0,) * at.dim()]), []
+    first, strides = int(at[(0,) * at.dim()]), []
     for axis, n in enumerate(at.shape):
         second = [0] * at.dim()
         second[axis] = min(1, n - 1)
-        steps.append(int(at[tuple(second)]) - first)
-    first += sum((n - 1) * step for n, step in zip(at.shape, steps, strict=True) if step < 0)
-    return held.as_strided(at.shape, [abs(step) for step in steps], first)
+        strides.append(int(at[tuple(second)]) - first)
+    first += sum((n - 1) * stride for n, stride in zip(at.shape, strides, strict=True) if stride < 0)
+    return held.as_strided(at.shape, [abs(stride) for stride in strides], first)
 
 
 def _plain(obj: Any) -> torch.Tensor:
@@ -105,26 +105,26 @@ def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:
         raise TooHardError("Exceeded max_work")
     if a.is_contiguous() and b.is_contiguous():
         return True
-    # A byte of a and one of b are the same: sum(a.step * i) + k = distance + sum(b.step * j) + m. With j counted from
-    # the other end, all coefficients are positive.
+    # A byte of a and one of b are the same: sum(a.stride * i) + k = distance + sum(b.stride * j) + m. With j
+    # counted from the other end, all coefficients are positive.
     terms: dict[int, int] = {}
     for tensor in (a, b):
         size = tensor.element_size()
         pairs = [(n - 1, s * size) for n, s in zip(tensor.shape, tensor.stride(), strict=True)]
-        for most, step in [*pairs, (size - 1, 1)]:
-            if most and step:
-                terms[step] = terms.get(step, 0) + most
-    steps = sorted(terms, reverse=True)
-    return _solvable(steps, [terms[step] for step in steps], b_end - 1 - a_first, max_work)
+        for most, stride in [*pairs, (size - 1, 1)]:
+            if most and stride:
+                terms[stride] = terms.get(stride, 0) + most
+    strides = sorted(terms, reverse=True)
+    return _solvable(strides, [terms[stride] for stride in strides], b_end - 1 - a_first, max_work)
 
 
-def _solvable(steps: list[int], most: list[int], total: int, max_work: int) -> bool:
-    """Whether sum(step * x) = total for some 0 <= x <= most, the steps in decreasing order: by trying, the largest
-    steps first, within what the others can reach and only where they can divide the rest."""
+def _solvable(strides: list[int], most: list[int], total: int, max_work: int) -> bool:
+    """Whether sum(stride * x) = total for some 0 <= x <= most, the strides in decreasing order: by trying, the largest
+    strides first, within what the others can reach and only where they can divide the rest."""
     reach, divisor = [0], [0]
-    for step, n in zip(reversed(steps), reversed(most), strict=True):
-        reach.append(reach[-1] + step * n)
-        divisor.append(math.gcd(divisor[-1], step))
+    for stride, n in zip(reversed(strides), reversed(most), strict=True):
+        reach.append(reach[-1] + stride * n)
+        divisor.append(math.gcd(divisor[-1], stride))
     reach.reverse()
     divisor.reverse()
     work = 0
@@ -134,13 +134,13 @@ def _solvable(steps: list[int], most: list[int], total: int, max_work: int) -> b
         at, rest = stack.pop()
         if rest == 0:
             return True
-        if at == len(steps) or not 0 < rest <= reach[at] or rest % divisor[at] or (at, rest) in seen:
+        if at == len(strides) or not 0 < rest <= reach[at] or rest % divisor[at] or (at, rest) in seen:
             continue
         seen.add((at, rest))
-        step = steps[at]
-        low, high = max(0, -(-(rest - reach[at + 1]) // step)), min(most[at], rest // step)
+        stride = strides[at]
+        low, high = max(0, -(-(rest - reach[at + 1]) // stride)), min(most[at], rest // stride)
         work += high - low + 1
         if 0 < max_work < work:
             raise TooHardError("Exceeded max_work")
-        stack += [(at + 1, rest - step * x) for x in range(low, high + 1)]
+        stack += [(at + 1, rest - stride * x) for x in range(low, high + 1)]
     return False

@@ -1,4 +1,4 @@
-"""Views by steps of memory and by windows, whose contributions alias as their values do."""
+"""Views by strides and by windows, whose contributions alias as their values do."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _array(x: Any) -> Composition:
 def as_strided(
     x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
 ) -> Composition:
-    """A view of the memory of an array, from its first element on, in another shape and with other steps, in bytes.
+    """A view of the memory of an array, from its first element on, in another shape and with other strides, in bytes.
 
-    Elements may overlap. The contributions of a decomposed array are viewed alike. Negative steps, which torch does not
-    have, give a copy that stands for the view, in which writes go on to the array; it must stay within the elements of
-    the array, or of the one that it is a view of. There are no subclasses, so `subok` changes nothing.
-    Raises ValueError for steps that are not whole elements, and for a view that leaves the memory of the array.
+    Elements may overlap. The contributions of a decomposed array are viewed alike. Negative strides, which torch does
+    not have, give a copy that stands for the view, in which writes go on to the array; it must stay within the elements
+    of the array, or of the one that it is a view of. There are no subclasses, so `subok` changes nothing.
+    Raises ValueError for strides that are not whole elements, and for a view that leaves the memory of the array.
 
     >>> np.lib.stride_tricks.as_strided(np.arange(4), shape=(3, 2), strides=(8, 8))
     array([[0, 1],
@@ -42,23 +42,23 @@ def as_strided(
     array = _array(x)
     size = array.shape if shape is None else tuple(map(operator.index, tuple(shape)))
     if strides is not None:
-        steps = tuple(map(operator.index, tuple(strides)))
+        strides = tuple(map(operator.index, tuple(strides)))
     else:  # row major, as the array is
-        steps = _packed(size, array.itemsize) if array._t.is_contiguous() else array.strides
-    if len(size) != len(steps):
+        strides = _packed(size, array.itemsize) if array._t.is_contiguous() else array.strides
+    if len(size) != len(strides):
         raise ValueError("mismatch in length of strides and shape")
     if any(length < 0 for length in size):
         raise ValueError("negative dimensions are not allowed")
     width = array.itemsize
-    if any(step % width and length > 1 for step, length in zip(steps, size, strict=True)):
+    if any(stride % width and length > 1 for stride, length in zip(strides, size, strict=True)):
         raise ValueError(
-            f"as_strided: strides {steps} are no multiples of the {width} bytes of an element; torch counts elements"
+            f"as_strided: strides {strides} are no multiples of the {width} bytes of an element; torch counts elements"
         )
-    steps = tuple(step // width if length > 1 else 1 for step, length in zip(steps, size, strict=True))
-    if any(step < 0 for step in steps) and 0 not in size:
-        made = _reversed(array, size, steps)
+    strides = tuple(stride // width if length > 1 else 1 for stride, length in zip(strides, size, strict=True))
+    if any(stride < 0 for stride in strides) and 0 not in size:
+        made = _reversed(array, size, strides)
     else:
-        made = memory.view(array, _restrided(array, size, steps))
+        made = memory.view(array, _restrided(array, size, strides))
         if is_broadcast(made._t):
             memory.freeze(made, memory.ONE_IN_MEMORY)
     if not writeable:
@@ -67,39 +67,39 @@ def as_strided(
 
 
 def _packed(size: tuple[int, ...], width: int) -> tuple[int, ...]:
-    """The steps of an array in row-major order without gaps, whose elements are `width` apart."""
-    steps = []
+    """The strides of an array in row-major order without gaps, whose elements are `width` apart."""
+    strides = []
     for length in reversed(size):
-        steps.append(width)
+        strides.append(width)
         width *= max(length, 1)
-    return tuple(reversed(steps))
+    return tuple(reversed(strides))
 
 
-def _restrided(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:
+def _restrided(array: Composition, size: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     tensor = array._t
     if type(tensor) is not DecomposedTensor:
-        return _checked(tensor, size, steps)
+        return _checked(tensor, size, strides)
     if not is_laid_out_alike(tensor):
         tensor = memory.seen_alike(array, tensor)
-    _checked(tensor.value, size, steps)
-    return restrided(tensor, size, steps)
+    _checked(tensor.value, size, strides)
+    return restrided(tensor, size, strides)
 
 
-def _checked(tensor: torch.Tensor, size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:
+def _checked(tensor: torch.Tensor, size: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """The view of a tensor's memory, if that reaches as far."""
     held = tensor.untyped_storage().nbytes() // tensor.element_size() - tensor.storage_offset()
-    needed = 1 + sum((length - 1) * step for length, step in zip(size, steps, strict=True)) if 0 not in size else 0
+    needed = 0 if 0 in size else 1 + sum((n - 1) * stride for n, stride in zip(size, strides, strict=True))
     if needed > held:
         raise ValueError(
-            f"as_strided: a view of shape {size} with steps of {steps} elements needs {needed} elements of memory from "
-            f"the first one of the array on, and there are {held}"
+            f"as_strided: a view of shape {size} with strides of {strides} elements needs {needed} elements of memory "
+            f"from the first one of the array on, and there are {held}"
         )
-    return tensor.as_strided(size, steps)
+    return tensor.as_strided(size, strides)
 
 
-def _reversed(array: Composition, size: tuple[int, ...], steps: tuple[int, ...]) -> Composition:
-    """A copy that stands for the view with negative steps, by the numbers of the array's elements that it shows."""
-    shown = _offsets(size, steps).reshape(-1)
+def _reversed(array: Composition, size: tuple[int, ...], strides: tuple[int, ...]) -> Composition:
+    """A copy that stands for the view with negative strides, by the positions of the elements that it shows."""
+    shown = _offsets(size, strides).reshape(-1)
     for owner in (array, array.base):
         if owner is None or not memory.shares_storage(owner._t, array._t):
             continue
@@ -111,8 +111,8 @@ def _reversed(array: Composition, size: tuple[int, ...], steps: tuple[int, ...])
             break
     else:
         raise ValueError(
-            f"as_strided: a view of shape {size} with negative steps ({steps}, in elements) must show elements of the "
-            "array, or of the one that it is a view of: torch has no negative strides"
+            f"as_strided: a view of shape {size} with negative strides ({strides}, in elements) must show elements of "
+            "the array, or of the one that it is a view of: torch has no negative strides"
         )
     index = torch.tensor(chosen).reshape(size)
 
@@ -124,11 +124,11 @@ def _reversed(array: Composition, size: tuple[int, ...], steps: tuple[int, ...])
     return made
 
 
-def _offsets(size: tuple[int, ...], steps: tuple[int, ...]) -> torch.Tensor:
+def _offsets(size: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """The place in memory of each element of a view, counted in elements from the first one."""
     offsets = torch.zeros((), dtype=torch.int64)
-    for length, step in zip(size, steps, strict=True):
-        offsets = offsets[..., None] + torch.arange(length) * step
+    for length, stride in zip(size, strides, strict=True):
+        offsets = offsets[..., None] + torch.arange(length) * stride
     return offsets
 
 

@@ -239,8 +239,8 @@ def _owner(x: Any, hosted: Hosted | None) -> Any:
 
 
 def _is_addressable(x: Any) -> bool:
-    """Whether torch can look at the very memory: forwards, in steps of whole elements."""
-    return all(step >= 0 and not step % x.itemsize for step in x.strides)
+    """Whether torch can look at the very memory: forwards, in strides of whole elements."""
+    return all(stride >= 0 and not stride % x.itemsize for stride in x.strides)
 
 
 def arguments(name: str, x: Any) -> Any:

@@ -65,8 +65,8 @@ def _even(low: torch.Tensor, high: torch.Tensor, n: int, dtype: torch.dtype) -> 
 
 
 def _given_edges(bins: torch.Tensor, message: str) -> torch.Tensor:
-    steps = _util.to_ordered(bins)
-    if _util.is_known_true(torch.any(steps[:-1] > steps[1:])):
+    ordered = _util.to_ordered(bins)
+    if _util.is_known_true(torch.any(ordered[:-1] > ordered[1:])):
         raise ValueError(message)
     return bins
 

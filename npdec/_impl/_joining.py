@@ -40,7 +40,7 @@ def at_once(
 
 
 def _memory_order(arrays: Sequence[torch.Tensor]) -> list[int]:
-    """The axes from the one with the largest steps in memory to the one with the smallest, in as many arrays as agree.
+    """The axes from the largest stride to the smallest, in as many arrays as agree.
 
     Axes of length one have no order; where arrays contradict each other the axes stay as they are.
     """

@@ -43,8 +43,8 @@ def part(x: torch.Tensor, which: int) -> torch.Tensor:
     base = x._base if type(x) is torch.Tensor else None
     plain = base is not None and base.is_complex() and x.is_complex() and not (x.is_neg() or base.is_neg())
     if base is not None and plain and not (x.is_conj() or base.is_conj()):
-        steps = [2 * step for step in x.stride()]  # as `of_its_base`, by one view less
-        return base.real.as_strided(x.shape, steps, 2 * x.storage_offset() + which)
+        strides = [2 * stride for stride in x.stride()]  # as `of_its_base`, by one view less
+        return base.real.as_strided(x.shape, strides, 2 * x.storage_offset() + which)
     made = x.imag if which else x.real
     return of_its_base(made) if type(x) is torch.Tensor and x._base is not None else made
 
@@ -88,11 +88,11 @@ def is_column_major(x: torch.Tensor) -> bool:
 
 
 def kept_order(x: torch.Tensor) -> torch.Tensor:
-    """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of steps."""
-    if 0 not in x.stride() or not any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True)):
+    """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of strides."""
+    if 0 not in x.stride() or not any(n > 1 and not stride for n, stride in zip(x.shape, x.stride(), strict=True)):
         return x
-    steps = x.stride()
-    axes = sorted(range(x.ndim), key=lambda i: -steps[i])
+    strides = x.stride()
+    axes = sorted(range(x.ndim), key=lambda i: -strides[i])
     inverse = sorted(range(x.ndim), key=axes.__getitem__)
     return x.permute(axes).contiguous().permute(inverse)
 
@@ -111,14 +111,14 @@ def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
 
 
 _LINE = 64  # bytes from which vector instructions load, and to which torch aligns memory
-_SPARSE = 8  # numbers of memory for each that the tensor has, from which on its steps are shortened
+_SPARSE = 8  # elements of memory for each of the tensor's, from which on its strides are shortened
 
 
 def laid_out_alike(x: torch.Tensor) -> torch.Tensor:
     """A copy of `x` whose elements lie in memory as those of `x` do, as sums and products take them in this order.
 
-    Equal are the steps, which elements are one in memory, and the place within a line of the cache. Where nearly all of
-    the memory between the elements is another's (a column of a wide table), the steps are shorter, but in the same
+    Equal are the strides, which elements are one in memory, and the place within a line of the cache. Where nearly all
+    of the memory between the elements is another's (a column of a wide table), the strides are shorter, but in the same
     order, and those that a loop cannot take as one stay so: kernels cannot tell.
     """
     if x.is_conj():
@@ -128,45 +128,45 @@ def laid_out_alike(x: torch.Tensor) -> torch.Tensor:
     offset = x.data_ptr() % _LINE // x.itemsize if x.numel() else 0
     if x.is_contiguous() and not offset:
         return x.clone()
-    steps, shape = x.stride(), x.shape
-    if any(n > 1 and not step for n, step in zip(shape, steps, strict=True)):
-        once = tuple([slice(None) if step else slice(1) for step in steps])
+    strides, shape = x.stride(), x.shape
+    if any(n > 1 and not stride for n, stride in zip(shape, strides, strict=True)):
+        once = tuple([slice(None) if stride else slice(1) for stride in strides])
         return laid_out_alike(x[once]).expand(shape)
-    extent = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if x.numel() else 0
+    extent = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) if x.numel() else 0
     if has_overlap(x):
-        return x.as_strided((extent,), (1,), x.storage_offset()).clone().as_strided(shape, steps)
+        return x.as_strided((extent,), (1,), x.storage_offset()).clone().as_strided(shape, strides)
     if extent > _SPARSE * x.numel():
-        steps, extent = _shortened(shape, steps)
+        strides, extent = _shortened(shape, strides)
     storage = x.new_zeros(offset + extent).untyped_storage()
-    made = x.new_empty(0).set_(storage, offset, shape, steps)  # which is no view of another tensor
+    made = x.new_empty(0).set_(storage, offset, shape, strides)  # which is no view of another tensor
     return made.copy_(x)
 
 
-def _by_step(shape: Sequence[int], steps: Sequence[int]) -> list[int]:
-    """The axes along which there is anything to step over, the shortest steps first."""
-    return sorted([i for i, n in enumerate(shape) if n > 1], key=lambda i: steps[i])
+def _by_stride(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """The axes longer than one, the shortest strides first."""
+    return sorted([i for i, n in enumerate(shape) if n > 1], key=lambda i: strides[i])
 
 
 def has_overlap(x: torch.Tensor) -> bool:
     """Whether several elements may be one in memory, as those of equal rows are, or of windows that slide."""
     if x.is_contiguous() or not x.numel():
         return False
-    shape, steps, reach = x.shape, x.stride(), 0
-    for i in _by_step(shape, steps):
-        if steps[i] <= reach:
+    shape, strides, reach = x.shape, x.stride(), 0
+    for i in _by_stride(shape, strides):
+        if strides[i] <= reach:
             return True
-        reach += (shape[i] - 1) * steps[i]
+        reach += (shape[i] - 1) * strides[i]
     return False
 
 
-def _shortened(shape: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Short steps in the same order: one where that was one, and a multiple of the step before where that was one and
-    the two axes are one to a loop, but nowhere else. And how much memory they span."""
-    made, reach, before = list(steps), 0, None
-    for i in _by_step(shape, steps):
+def _shortened(shape: Sequence[int], strides: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Short strides in the same order: one where that was one, and a multiple of the stride before where that was one
+    and the two axes are one to a loop, but nowhere else. And how much memory they span."""
+    made, reach, before = list(strides), 0, None
+    for i in _by_stride(shape, strides):
         if before is None:
-            made[i] = min(steps[i], 2)
-        elif steps[i] == shape[before] * steps[before]:
+            made[i] = min(strides[i], 2)
+        elif strides[i] == shape[before] * strides[before]:
             made[i] = shape[before] * made[before]
         else:
             made[i] = max(reach, shape[before] * made[before]) + 1

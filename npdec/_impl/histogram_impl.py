@@ -92,9 +92,9 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
         edges = bins.tolist()
         if all(low <= high for low, high in itertools.pairwise(edges)):  # none of them is nan
             return _order.search(bins, x, not right)
-    steps = _util.to_ordered(bins)
-    falls = _util.is_known_true(torch.any(steps[1:] < steps[:-1]))
-    if falls and _util.is_known_true(torch.any(steps[1:] > steps[:-1])):
+    ordered = _util.to_ordered(bins)
+    falls = _util.is_known_true(torch.any(ordered[1:] < ordered[:-1]))
+    if falls and _util.is_known_true(torch.any(ordered[1:] > ordered[:-1])):
         raise ValueError("bins must be monotonically increasing or decreasing")
     if falls:
         return len(bins) - _order.search(_order.flip(bins), x, not right)

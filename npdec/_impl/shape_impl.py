@@ -134,15 +134,15 @@ def ravel(a: ArrayLike, order: str = "C") -> Flat:
 
 
 def _by_strides(a: torch.Tensor) -> list[int]:
-    """The axes from the one with the longest step in memory to the one with the shortest. Where elements are repeated,
-    the step is none, and the axis keeps its place."""
-    order: list[int] = []  # the shortest step first
-    step = [a.stride(axis) if a.shape[axis] > 1 else 0 for axis in range(a.ndim)]
+    """The axes from the largest stride to the smallest. Where elements are repeated the stride is zero, and the axis
+    keeps its place."""
+    order: list[int] = []  # the smallest stride first
+    strides = [a.stride(axis) if a.shape[axis] > 1 else 0 for axis in range(a.ndim)]
     for axis in reversed(range(a.ndim)):
         at = len(order)
         for before in reversed(range(len(order))):
-            if step[axis] and step[order[before]]:
-                if step[order[before]] <= step[axis]:
+            if strides[axis] and strides[order[before]]:
+                if strides[order[before]] <= strides[axis]:
                     break
                 at = before
         order.insert(at, axis)

@@ -74,7 +74,7 @@ class _Result(NamedTuple):
     kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made
     value: Any  # the constant, or the place of the argument or of the result of the graph
     array: Any = None  # for tensors: whether an array (True), a scalar (False) or a tensor (None) is wanted
-    layout: tuple[Any, ...] = ()  # shape, steps and offset of a view
+    layout: tuple[Any, ...] = ()  # shape, strides and offset of a view
     read_only: str | None = None
 
     def build(self, owners: Sequence[Any], tensors: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> Any:
@@ -85,13 +85,13 @@ class _Result(NamedTuple):
         elif self.kind == "argument":
             return owners[self.value]
         elif self.kind == "part":
-            shape, steps, offset = self.layout
+            shape, strides, offset = self.layout
             base = made[self.value]
-            tensor = base.as_strided(shape, steps, base.storage_offset() + offset)
+            tensor = base.as_strided(shape, strides, base.storage_offset() + offset)
         else:
-            shape, steps, offset = self.layout
+            shape, strides, offset = self.layout
             given = tensors[self.value]
-            tensor = given.as_strided(shape, steps, given.storage_offset() + offset)
+            tensor = given.as_strided(shape, strides, given.storage_offset() + offset)
             return tensor if self.array is None else memory.view(owners[self.value], tensor)
         if self.array is None:
             return tensor
@@ -225,16 +225,16 @@ class Program:
             if isinstance(owners[i], wrap.ARRAY):
                 memory.written(owners[i])
         made = [
-            tensor if steps is None or tensor.stride() == steps else copied_as(tensor, steps)
-            for tensor, steps in zip(made, self.strides)
+            tensor if strides is None or tensor.stride() == strides else copied_as(tensor, strides)
+            for tensor, strides in zip(made, self.strides)
         ]
         results = [result.build(owners, tensors, made) for result in self.results]
         return results[0] if self.spec is None else _pytree.tree_unflatten(results, self.spec)
 
 
-def copied_as(tensor: torch.Tensor, steps: tuple[int, ...]) -> torch.Tensor:
-    """A copy that lies in memory with these steps."""
-    return torch.empty_strided(tensor.shape, steps, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+def copied_as(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """A copy that lies in memory with these strides."""
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def recorded(

@@ -1,5 +1,5 @@
-"""In-place methods of torch's tensors that change the shape and the steps, and views by steps of memory, on the torch
-face: the parts become what the out-of-place function makes of them."""
+"""In-place methods of torch's tensors that change the shape and the strides, and views by strides, on the torch face:
+the parts become what the out-of-place function makes of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _in_place(name: str) -> Function:
 
 
 def _become(name: str, target: DecomposedTensor, view: DecomposedTensor) -> DecomposedTensor:
-    """The tensor, which takes the shape, the steps and the parts of a view of it."""
+    """The tensor, which takes the shape, the strides and the parts of a view of it."""
     if tracing() or mapped():
         raise NotImplementedError(
             f"{name}: the shape of a decomposed tensor does not change in place in code that torch.compile traces or "
@@ -75,7 +75,7 @@ def _of_its_own(member: DecomposedTensor) -> Any:
     return member.kept
 
 
-# -- views by steps ----------------------------------------------------------------------------------------------------
+# -- views by strides --------------------------------------------------------------------------------------------------
 
 
 def is_laid_out_alike(tensor: DecomposedTensor) -> bool:
@@ -104,17 +104,17 @@ def _many(tensor: DecomposedTensor) -> Components | None:
 
 
 def restrided(
-    tensor: DecomposedTensor, size: Sequence[int], steps: Sequence[int], offset: int | None = None
+    tensor: DecomposedTensor, size: Sequence[int], strides: Sequence[int], offset: int | None = None
 ) -> DecomposedTensor:
-    """The view of memories in which the parts lie alike, by steps from a place on (by default the tensor's first)."""
+    """The view of memories in which the parts lie alike, by strides from a place on (by default the tensor's first)."""
     value, residual, many = tensor.value, tensor.residual, _many(tensor)
     parts = [tensor.components] if many is None else many.tensors() or ()
     with contextlib.nullcontext() if many is None else torch.enable_grad():
-        seen = [part.as_strided((len(part), *size), (part.stride(0), *steps), offset) for part in parts]
+        seen = [part.as_strided((len(part), *size), (part.stride(0), *strides), offset) for part in parts]
         components = seen[0] if many is None else many.of_tensors(seen)
     return DecomposedTensor(
-        value.as_strided(size, steps, offset),
-        residual.as_strided(size, steps, offset),
+        value.as_strided(size, strides, offset),
+        residual.as_strided(size, strides, offset),
         components,
         tensor.labels,
         tensor.reverse,
@@ -146,8 +146,8 @@ def _resize(func: Function, target: Any, *sizes: Any, memory_format: torch.memor
             f"{func.__name__}: a decomposed tensor of {held} elements in memory does not grow to {size}: what "
             "is in the new ones is undefined. Make a larger tensor (torch.nn.functional.pad, torch.cat)"
         )
-    steps = [math.prod([max(n, 1) for n in size[i + 1 :]]) for i in range(len(size))]
-    return _become(func.__name__, target, torch.Tensor.as_strided(target, size, steps))  # type: ignore[arg-type]
+    strides = [math.prod([max(n, 1) for n in size[i + 1 :]]) for i in range(len(size))]
+    return _become(func.__name__, target, torch.Tensor.as_strided(target, size, strides))  # type: ignore[arg-type]
 
 
 for _name in "t transpose squeeze unsqueeze swapaxes swapdims as_strided".split():

@@ -24,7 +24,7 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     low = tensor.data_ptr()
     if not tensor.numel():
         return low, low
-    reach = sum((length - 1) * step for length, step in zip(tensor.shape, tensor.stride(), strict=True))
+    reach = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
     return low, low + (reach + 1) * tensor.element_size()
 
 

@@ -1,4 +1,4 @@
-"""Views by steps of memory: `np.lib.stride_tricks`."""
+"""Views by strides: `np.lib.stride_tricks`."""
 
 from npdec._functions.strided import as_strided, sliding_window_view
 
