@@ -190,7 +190,7 @@ class BufferMethods(ArrayBase):
         return pickle.dumps(self, 2)
 
     def byteswap(self, /, inplace: bool = False) -> Any:
-        """The numbers whose bytes are those of the elements in reverse order; with `inplace` in the same memory.
+        """The elements with their bytes in reverse order; with `inplace` in the same memory.
 
         >>> np.array([1, 256], dtype=np.int16).byteswap()
         array([256,   1], dtype=int16)

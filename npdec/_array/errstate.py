@@ -1,7 +1,7 @@
 """Floating-point errors: what NumPy does on division by zero, overflow, underflow and invalid operations.
 
 torch reports none of them: they are found by looking at operands and results (`npdec._array.fp_errors`), which costs
-passes over the numbers. So the default is to ignore all four, which `geterr()` says, and only a state that asks for
+passes over the elements. So the default is to ignore all four, which `geterr()` says, and only a state that asks for
 them turns the checks on (`npdec._array.fp_state`).
 """
 

@@ -2,7 +2,7 @@
 
 An array that owns its memory and its views share one list of weak references to each other. Values alias through
 torch's own storage; the list is needed when the array turns into a decomposed one (or gains labels) because
-decomposed numbers were written into it or into one of its views: then every one of them has to.
+decomposed elements were written into it or into one of its views: then every one of them has to.
 """
 
 from __future__ import annotations

@@ -242,11 +242,11 @@ def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def decomposed_by_writing(array: NDArrayBase, like: DecomposedTensor) -> torch.Tensor:
-    """The tensor to write numbers into that are decomposed like the given ones: the array's own, or one that stands in
+    """The tensor to write elements into that are decomposed like the given ones: the array's own, or one that stands in
     for it until it is written. Then, and not before, the array is decomposed under (at least) their labels, and with it
     every view of its memory that can be, and copies that stand for views.
 
-    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its numbers. Raises
+    A view of another dtype cannot, unless it is of the real and imaginary parts: it keeps its elements. Raises
     RuntimeError where one of the memories cannot be written.
     """
     return undisturbed(_prepared, array, like)
@@ -268,7 +268,7 @@ def _written_with(array: NDArrayBase) -> list[NDArrayBase]:
 def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
     """The array, and one over each memory that is written after its: what it stands for, copies that stand for it.
 
-    Not those to which only the bytes of its numbers go, as these are seen there as others, which do not carry.
+    Not those to which only the bytes of its elements go, as these are seen there as others, which do not carry.
     """
     family = family_of(array)
     if id(family) in seen:
@@ -330,7 +330,7 @@ def _over(array: NDArrayBase) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
 
 
 def is_kin(a: torch.dtype, b: torch.dtype) -> bool:
-    """Whether numbers of the two dtypes, seen in the same memory, carry the same contributions."""
+    """Whether elements of the two dtypes, seen in the same memory, carry the same contributions."""
     return a is b or (carries(a) and carries(b) and a.to_real() is b.to_real())
 
 
@@ -356,7 +356,7 @@ def _drop_covered(
     where: torch.Tensor | None = None,
     failed: bool = False,
 ) -> None:
-    """Drop the contributions of what was written as another dtype: of all numbers in whose bytes the tensor lies, or
+    """Drop the contributions of what was written as another dtype: of all elements in whose bytes the tensor lies, or
     those of its elements where it was written; if the write failed, of those whose parts do not add up any more. What
     is to be said of it is added to `told`."""
     if type(written) is DecomposedTensor or not written.numel():

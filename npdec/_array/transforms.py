@@ -1,7 +1,7 @@
 """Writing within np.vmap, np.grad and their kin.
 
 What is written may need other memory than that of the array. Within np.vmap an array that the function made holds its
-numbers once, until something is written that each slice has its own of. Where a function is differentiated, its graph
+elements once, until something is written that each slice has its own of. Where a function is differentiated, its graph
 may keep what is written over. So the array gets memory of its own, and with it all that look at the same.
 """
 

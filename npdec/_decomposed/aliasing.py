@@ -120,7 +120,7 @@ def _copied(part: torch.Tensor) -> torch.Tensor:
 
 
 def is_unmade(value: torch.Tensor, labels: Sequence[Any], reverse: bool) -> bool:
-    """Whether a write does without the components of all numbers in a memory, as they would be too large."""
+    """Whether a write does without the components of all elements of a memory, as they would be too large."""
     if reverse or is_wrapped(value):
         return False
     return is_large((len(labels), value.untyped_storage().nbytes() // value.dtype.itemsize))

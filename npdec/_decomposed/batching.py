@@ -26,7 +26,7 @@ from npdec._torch.tracing import name_of, tracing
 
 __all__ = ["apply", "leading_axes", "stacked"]
 
-_LARGE = 2**16  # products of numbers for a component, from which on it has a call of its own
+_LARGE = 2**16  # products of elements for a component, from which on it has a call of its own
 
 
 def leading_axes(call: Call, tensor: torch.Tensor) -> int:
@@ -50,7 +50,7 @@ def apply(
     """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or what
     stands for one.
 
-    `components`, tensors or what stands for them, are those of the decomposed arguments of the numbers `places`; the
+    `components`, tensors or what stands for them, are those of the decomposed arguments at `places`; the
     others are `held`.
     """
     count = len(components[0])
@@ -86,7 +86,7 @@ def stacked(
     held: Sequence[Any],
     endless: bool = False,
 ) -> Any:
-    """`function` of tensors with one more axis in front, which stays there. With `endless` an argument holds
+    """`function` of tensors with one more leading axis, which stays there. With `endless` an argument holds
     infinities, of which zero components take none."""
     count = len(components[0])
     elementwise = bool(call.traits & Trait.ELEMENTWISE) and isinstance(value, torch.Tensor)

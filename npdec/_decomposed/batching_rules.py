@@ -1,4 +1,4 @@
-"""Functions of one argument that leave axes in front of it alone, if their own axes are counted from the end.
+"""Functions of one argument that leave leading axes alone, if their own axes are counted from the end.
 
 `torch.vmap` does so for any function. For those that networks call most it takes longer than the function itself.
 """
@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 
 def batch_rule(call: Call, value: Any) -> Function | None:
-    """The function of a tensor with one more axis in front, which stays there; None if that takes torch.vmap.
+    """The function of a tensor with one more leading axis, which stays there; None if that takes torch.vmap.
 
     `value` is what the function makes of the argument itself.
     """
@@ -44,7 +44,7 @@ def batch_rule(call: Call, value: Any) -> Function | None:
 
 
 def is_basic(key: Any) -> bool:
-    """Whether a key is of numbers and slices, so that it gives a view."""
+    """Whether a key is of integers and slices, so that it gives a view."""
     for item in key if isinstance(key, tuple) else (key,):
         if item is not None and item is not Ellipsis and type(item) is not int and type(item) is not slice:
             return False

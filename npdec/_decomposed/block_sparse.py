@@ -25,7 +25,7 @@ from npdec._torch.tracing import tracing
 __all__ = ["BlockLayout", "BlockSparse", "linear_forms", "pooled_forms", "is_worth", "marked", "scattered"]
 
 _LEAST = 4  # components, from which on blocks pay
-_SMALL = 2**12  # numbers in components that are as well computed with their zeros
+_SMALL = 2**12  # elements in components that are as well computed with their zeros
 _WORTH = 0.75  # blocks as a part of the axis, up to which they pay
 pooled_forms: Slot[Callable[..., Any]] = Slot("pools of components by blocks")
 linear_forms: Slot[Callable[[BlockSparse, LinearCall], Any]] = Slot("linear functions of components by blocks")
@@ -192,12 +192,12 @@ class BlockSparse(Sparse):
         rank = torch.empty_like(places)
         rank[order] = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places[order]]
         width = int(each.amax()) if len(places) else 1
-        numbers = parts.new_zeros((width, layout.n, *parts.shape[1:])).index_put((rank, places), parts)
+        elements = parts.new_zeros((width, layout.n, *parts.shape[1:])).index_put((rank, places), parts)
         owners = places.new_zeros((width, layout.n))
         owners[rank, places] = (layout.owner + 1).repeat_interleave(layout.width)
-        numbers = numbers.movedim(1, self.axis + 1)
+        elements = elements.movedim(1, self.axis + 1)
         shape = [layout.n if i == self.axis else 1 for i in range(self.ndim - 1)]
-        made = Entries(numbers, owners.reshape(width, *shape).expand(numbers.shape), layout.count)
+        made = Entries(elements, owners.reshape(width, *shape).expand(elements.shape), layout.count)
         made.source, made.view = self.source, self.view
         return made
 
@@ -249,7 +249,7 @@ def _is_within(shape: Sequence[int], other: torch.Size) -> bool:
 def _as_blocks(entries: Entries) -> BlockSparse | None:
     """Entries of one component for each element as blocks, of the axis on which these are narrowest; None if they are
     not worth it."""
-    change, member, count = entries.numbers[0], entries.owners[0] - 1, len(entries)
+    change, member, count = entries.elements[0], entries.owners[0] - 1, len(entries)
     small = narrowed(member, member.ndim)
     best, axis, found = _WORTH, 0, None
     for i, n in enumerate(small.shape):

@@ -1,8 +1,8 @@
 """Linear functions of blocks: what products, convolutions, sums and views make of components known by their blocks.
 
 Each form is called as `form(call, place, blocks, others, value)`: the argument at `place` has the blocks, `others`
-are all arguments with numbers in place of what is decomposed beside it, and `value` is the value of the result. It
-returns the blocks of the result, its dense components, or None, where the components have to be dense already.
+are all arguments with plain tensors in place of what is decomposed beside it, and `value` is the value of the result.
+It returns the blocks of the result, its dense components, or None, where the components have to be dense already.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _moved(call: Call, at: int, blocks: BlockSparse, held: Sequence[Any], value:
 
 
 def given_beside(call: Call, at: int, held: Sequence[Any]) -> dict[int | str, Any] | None:
-    """All arguments, numbers in place of what is decomposed beside that of number `at`; None if there are sequences."""
+    """All arguments, plain where they are decomposed beside the one at `at`; None if there are sequences."""
     others: dict[int | str, Any] = dict(enumerate(call.args))
     others.update(call.kwargs)
     for i, (leaf, tensor) in enumerate(zip(call.decomposed, held, strict=True)):
@@ -155,7 +155,7 @@ def _by_owner(layout: BlockLayout, made: torch.Tensor) -> torch.Tensor:
 
 
 def _scaled(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
-    """A product or quotient with numbers, element by element."""
+    """A product or quotient with plain tensors, element by element."""
     other = others.get(1 if place == 0 else 0, others.get("other"))
     if blocks.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"}:
         return None
@@ -173,7 +173,7 @@ def _scaled(call: Call, place: int | str, blocks: BlockSparse, others: dict[int 
 
 
 def _added(call: Call, place: int | str, blocks: BlockSparse, others: dict[int | str, Any], value: Any) -> Made:
-    """A sum or difference with numbers, which have no components."""
+    """A sum or difference with plain tensors, which have no components."""
     if blocks.parts.ndim - 1 != value.ndim or set(others) - {0, 1, "other"} or blocks.shape[1:] != value.shape:
         return None
     parts = blocks.parts.to(value.dtype)

@@ -80,7 +80,7 @@ def places_beside(name: str, made: torch.Tensor, base: torch.Tensor) -> torch.Te
 
 
 class _Places(torch.Tensor):
-    """Indices of the value where the baseline has other ones: the first function that looks at their numbers warns, and
+    """Indices of the value where the baseline has other ones: the first function that reads their elements warns, and
     gives what it gives of plain ones."""
 
     plain: torch.Tensor

@@ -34,9 +34,9 @@ class Use:
 class LinearCall:
     """A linear function of components, and what it makes of the values.
 
-    `components` are those of the decomposed arguments of the numbers `places`, the others are `held`. `endless` says
+    `components` are those of the decomposed arguments at `places`, the others are `held`. `endless` says
     that a factor is infinite, of which zero takes nothing. `stacked` applies it to tensors: it is called with the call,
-    the function, the tensors (each with one more axis in front), the value, places and held.
+    the function, the tensors (each with one more leading axis), the value, places and held.
     """
 
     call: Any  # npdec._decomposed.call.Call
@@ -132,7 +132,7 @@ class Components:
         return len(self.shape)
 
     def numel(self) -> int:
-        """How many numbers are looked at where all are."""
+        """How many elements are looked at where all are."""
         return math.prod(self.shape)
 
     def note(self, components: torch.Tensor) -> Components | None:
@@ -151,7 +151,7 @@ class Components:
         """The same for a tensor of another value and residual."""
         return self
 
-    # -- numbers -------------------------------------------------------------------------------------------------------
+    # -- elements ------------------------------------------------------------------------------------------------------
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
@@ -175,7 +175,7 @@ class Components:
         return torch.where(weights == 0, 0, self.dense() * weights).flatten(1).sum(1)
 
     def is_finite(self) -> bool:
-        """Whether all numbers are that are there; of what is still to be made nobody knows."""
+        """Whether all elements that are there are finite; of what is still to be made nobody knows."""
         return True
 
     def on_graph(self, places: torch.Tensor | None = None) -> tuple[torch.Tensor, list[Source]]:
@@ -184,7 +184,7 @@ class Components:
         total = self.sum().detach().clone().requires_grad_()
         return total, [Source(total, self, places)]
 
-    # -- the same with other numbers -----------------------------------------------------------------------------------
+    # -- the same with other elements ----------------------------------------------------------------------------------
 
     def merged(self, owners: Sequence[int], count: int) -> Any:
         """The components of `count` labels, of which each of these becomes one, or a part of one."""
@@ -198,14 +198,14 @@ class Components:
 
     def to(self, dtype: torch.dtype) -> Any:
         """The same in another dtype."""
-        return self.each(lambda numbers: numbers.to(dtype))
+        return self.each(lambda elements: elements.to(dtype))
 
     def negative(self) -> Any:
         """The same with the other sign."""
         return self.each(torch.neg)
 
     def each(self, function: Function, *others: torch.Tensor | None) -> Any:
-        """What a function of each number alone, with zero at zero, makes of them: `function(numbers, *others)`. The
+        """What a function of each element alone, with zero at zero, makes of them: `function(elements, *others)`. The
         others broadcast with the value."""
         return self.each_row(function, max([self.ndim - 1, *[t.ndim for t in others if t is not None]]), *others)
 
@@ -215,7 +215,7 @@ class Components:
         return function(lead(self.dense(), leading), *others)
 
     def each_column(self, function: Function, *others: torch.Tensor) -> Any:
-        """What a function makes of the numbers (K, *S), with their sum at each element at hand; where that needs the
+        """What a function makes of the elements (K, *S), with their sum at each element at hand; where that needs the
         tensor, None. The others have the value's shape."""
         return None
 
@@ -281,7 +281,7 @@ class Sparse(Components):
         self.view: Callable[[torch.Tensor], torch.Tensor] | None = None
 
     def numel(self) -> int:
-        """How many numbers are looked at where all are."""
+        """How many elements are looked at where all are."""
         return math.prod(self.shape)
 
     def note(self, components: torch.Tensor) -> Components:

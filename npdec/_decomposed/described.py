@@ -1,4 +1,4 @@
-"""What the repr of a decomposed tensor says of its contributions, at a small part of the cost of its numbers."""
+"""What the repr of a decomposed tensor says of its contributions, at a small part of the cost of its elements."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from npdec._torch.tracing import tracing
 
 __all__ = ["described", "has_table"]
 
-_MOST = 2**20  # numbers that are looked at
+_MOST = 2**20  # elements that are looked at
 
 
 def described(tensor: Decomposed) -> list[str]:
     """The words beside the value: the residual, how many components, and the largest of them.
 
-    Components that are not made yet are not made for this, and of very many numbers only the labels are said.
+    Components that are not made yet are not made for this, and of very many elements only the labels are said.
     """
     labels, residual = tensor.labels, tensor.residual
     count = f"components={len(labels)}"
@@ -34,8 +34,8 @@ def _largest(tensor: Decomposed) -> str:
     found = stand_in(tensor)
     if found is None and "components" not in vars(tensor):
         return summary.of_labels(labels)
-    numbers = tensor.components.numel() if found is None else found.numel()
-    if numbers > _MOST or not tensor.value.numel():
+    size = tensor.components.numel() if found is None else found.numel()
+    if size > _MOST or not tensor.value.numel():
         return summary.of_labels(labels)
     if tensor.value.dim():
         return summary.of_sizes(labels, sizes(tensor).detach())

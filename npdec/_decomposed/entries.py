@@ -1,8 +1,8 @@
 """Components of which few are not zero at each element: which those are, and what they are.
 
-With one component for each of a hundred thousand elements, components are a matrix of ten thousand million numbers, of
+With one component for each of a hundred thousand elements, components are a matrix of ten thousand million elements, of
 which one in each column is not zero. Kept are, for each element, K pairs of a component and a number; where functions
-take elements elsewhere they take the pairs, a function of each element alone scales the numbers, and a sum joins the
+take elements elsewhere they take the pairs, a function of each element alone scales them, and a sum joins the
 pairs of what it sums. A pair that stands for nothing has the component 0, and the number zero; others count from 1, so
 that what fills up with zeros fills up with nothing.
 """
@@ -37,14 +37,14 @@ blocks_of: Slot[Callable[[Entries], Components | None]] = Slot("entries as block
 
 @safe
 class Entries(Sparse):
-    """Components (C, *S) by the `numbers` (K, *S) that may be other than zero, and the components that these are of:
+    """Components (C, *S) by the `elements` (K, *S) that may be other than zero, and the components that these are of:
     `owners` (K, *S), from 1 on, 0 for none."""
 
-    __slots__ = ("count", "numbers", "owners")
+    __slots__ = ("count", "elements", "owners")
 
-    def __init__(self, numbers: torch.Tensor, owners: torch.Tensor, count: int) -> None:
+    def __init__(self, elements: torch.Tensor, owners: torch.Tensor, count: int) -> None:
         super().__init__()
-        self.numbers, self.owners, self.count = numbers, owners, count
+        self.elements, self.owners, self.count = elements, owners, count
 
     @classmethod
     def of(cls, components: torch.Tensor) -> Entries:
@@ -59,39 +59,39 @@ class Entries(Sparse):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the components."""
-        return (self.count, *self.numbers.shape[1:])
+        return (self.count, *self.elements.shape[1:])
 
     @property
     def ndim(self) -> int:
-        return self.numbers.ndim
+        return self.elements.ndim
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.numbers.dtype
+        return self.elements.dtype
 
     @property
     def requires_grad(self) -> bool:
-        return self.numbers.requires_grad
+        return self.elements.requires_grad
 
     @classmethod
     def joined(cls, parts: list[Any], axis: int, known: Sequence[Any]) -> Entries:
-        count, width = len(parts[0]), max(len(part.numbers) for part in parts)
+        count, width = len(parts[0]), max(len(part.elements) for part in parts)
         parts[:] = [part.wider(width) for part in parts]
         owners = [part.owners for part in parts]
-        separate = [part.numbers for part in parts]
+        separate = [part.elements for part in parts]
         parts.clear()
-        numbers = torch.cat(separate, axis)
+        elements = torch.cat(separate, axis)
         separate.clear()
         for its in known:  # owners in common are known to be equal, too
-            if its.count == count and its.owners.shape == numbers.shape:
+            if its.count == count and its.owners.shape == elements.shape:
                 lengths = [part.shape[axis] for part in owners]
                 if all(map(torch.equal, owners, its.owners.split(lengths, axis))):
-                    return cls(numbers, its.owners, count)
-        return cls(numbers, torch.cat(owners, axis), count)
+                    return cls(elements, its.owners, count)
+        return cls(elements, torch.cat(owners, axis), count)
 
     def best(self, components: torch.Tensor | None) -> Components | torch.Tensor:
         """Blocks, where these are better; few components that have none are made."""
-        few, alone = not has_many(self.count), len(self.numbers) == 1
+        few, alone = not has_many(self.count), len(self.elements) == 1
         if not (few or (alone and self._has_whole_rows())):
             return self
         found = blocks_of.value(self) if alone else None
@@ -104,68 +104,68 @@ class Entries(Sparse):
     def _has_whole_rows(self) -> bool:
         """Whether each component has, so that blocks serve many of them better."""
         owners = narrowed(self.owners[0], self.ndim - 1)
-        return _ROW * owners.numel() <= self.numbers.numel() and owners.numel() == max(owners.shape, default=1)
+        return _ROW * owners.numel() <= self.elements.numel() and owners.numel() == max(owners.shape, default=1)
 
     def handed_on(self) -> Entries:
-        return self.like(self.numbers)
+        return self.like(self.elements)
 
     def numel(self) -> int:
-        return self.numbers.numel()
+        return self.elements.numel()
 
     def is_finite(self) -> bool:
-        return bool(torch.isfinite(self.numbers).all())
+        return bool(torch.isfinite(self.elements).all())
 
     def tensors(self) -> Sequence[torch.Tensor]:
-        return [self.numbers, self.owners]
+        return [self.elements, self.owners]
 
     def of_tensors(self, tensors: Sequence[torch.Tensor]) -> Entries:
-        numbers, owners = tensors
-        return Entries(numbers, owners, self.count)
+        elements, owners = tensors
+        return Entries(elements, owners, self.count)
 
-    def like(self, numbers: torch.Tensor) -> Entries:
-        """Other numbers of the same components, which broadcast with these."""
+    def like(self, elements: torch.Tensor) -> Entries:
+        """Other elements of the same components, which broadcast with these."""
         owners = self.owners
-        if numbers.shape != owners.shape:
-            missing = numbers.ndim - owners.ndim
-            owners = owners.reshape(len(owners), *[1] * missing, *owners.shape[1:]).expand(numbers.shape)
-        return Entries(numbers, owners, self.count)
+        if elements.shape != owners.shape:
+            missing = elements.ndim - owners.ndim
+            owners = owners.reshape(len(owners), *[1] * missing, *owners.shape[1:]).expand(elements.shape)
+        return Entries(elements, owners, self.count)
 
     def each_row(self, function: Callable[..., Any], leading: int, *others: torch.Tensor | None) -> Any:
         """Of functions of each element alone: what has no entry is zero, and stays so."""
         if leading < self.ndim - 1:
             return super().each_row(function, leading, *others)
-        numbers = lead(self.numbers, leading)
-        shapes = {t.shape for t in others if t is not None} - {numbers.shape[1:]}
+        elements = lead(self.elements, leading)
+        shapes = {t.shape for t in others if t is not None} - {elements.shape[1:]}
         if shapes:
-            size = math.prod(torch.broadcast_shapes(numbers.shape[1:], *shapes))
-            check_pairs(len(numbers) * size, self.made() + size)
-        return self.like(function(numbers, *others))
+            size = math.prod(torch.broadcast_shapes(elements.shape[1:], *shapes))
+            check_pairs(len(elements) * size, self.made() + size)
+        return self.like(function(elements, *others))
 
     def each_column(self, function: Callable[..., Any], *others: torch.Tensor) -> Entries:
         """With others, which say what belongs to each element, of some elements after the other: the function may take
         a dozen tensors of their size."""
-        together = not others or len(self.numbers) > _FEW or any(t.shape != self.shape[1:] for t in others)
-        if together or self.numbers[0].numel() <= _TOGETHER:
+        together = not others or len(self.elements) > _FEW or any(t.shape != self.shape[1:] for t in others)
+        if together or self.elements[0].numel() <= _TOGETHER:
             one = self.apart()
-            return one.like(function(one.numbers, *others))
-        flat, numbers = [t.reshape(-1) for t in others], None
+            return one.like(function(one.elements, *others))
+        flat, elements = [t.reshape(-1) for t in others], None
         with _util.saying_once():
-            for i in range(0, self.numbers[0].numel(), _TOGETHER):
+            for i in range(0, self.elements[0].numel(), _TOGETHER):
                 here = slice(i, i + _TOGETHER)
-                made = function(self.columns(i, _TOGETHER).apart().numbers, *[t[here] for t in flat])
-                if numbers is None:
-                    numbers = made.new_empty(self.numbers.shape)
-                numbers.flatten(1)[:, here] = made
-        assert numbers is not None
-        return self.like(numbers)
+                made = function(self.columns(i, _TOGETHER).apart().elements, *[t[here] for t in flat])
+                if elements is None:
+                    elements = made.new_empty(self.elements.shape)
+                elements.flatten(1)[:, here] = made
+        assert elements is not None
+        return self.like(elements)
 
     def made(self) -> int:
         """How many pairs there are in memory: those of what broadcasts once."""
-        return math.prod([n for n, stride in zip(self.numbers.shape, self.numbers.stride(), strict=True) if stride])
+        return math.prod([n for n, stride in zip(self.elements.shape, self.elements.stride(), strict=True) if stride])
 
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""
-        return self.apart().numbers.abs().sum(0)
+        return self.apart().elements.abs().sum(0)
 
     def dense(self) -> torch.Tensor:
         """The components (C, *S)."""
@@ -173,45 +173,45 @@ class Entries(Sparse):
         if source is not None and ("components" in vars(source) or not is_large((self.count, *source.value.shape))):
             assert self.view is not None
             return self.view(source.components)
-        with torch.inference_mode(self.numbers.is_inference()), torch.set_grad_enabled(self.numbers.requires_grad):
-            made = zeros(self.numbers, self.shape)
+        with torch.inference_mode(self.elements.is_inference()), torch.set_grad_enabled(self.elements.requires_grad):
+            made = zeros(self.elements, self.shape)
             if not self.count:
                 return made
-            numbers = torch.where(self.owners == 0, 0, self.numbers)
+            elements = torch.where(self.owners == 0, 0, self.elements)
             index = (self.owners - 1).clamp_(min=0)
-            return made.scatter_(0, index, numbers) if len(index) == 1 else made.scatter_add_(0, index, numbers)
+            return made.scatter_(0, index, elements) if len(index) == 1 else made.scatter_add_(0, index, elements)
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
-        return self.numbers.sum(0) if len(self.numbers) != 1 else self.numbers[0].clone()
+        return self.elements.sum(0) if len(self.elements) != 1 else self.elements[0].clone()
 
     def sizes(self) -> torch.Tensor:
         """The sum of the magnitudes of each component's elements, (C,)."""
-        return self._by_owner(self.apart().numbers.abs())
+        return self._by_owner(self.apart().elements.abs())
 
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
         nothing, of an infinite number either."""
-        return self._by_owner(torch.where(weights == 0, 0, self.numbers * weights))
+        return self._by_owner(torch.where(weights == 0, 0, self.elements * weights))
 
     def part(self, chosen: torch.Tensor) -> torch.Tensor:
         """The sum (*S) of the chosen ones of the components."""
         own = torch.cat([chosen.new_zeros(1), chosen])[self.owners]
-        return torch.where(own, self.numbers, 0).sum(0)
+        return torch.where(own, self.elements, 0).sum(0)
 
-    def _by_owner(self, numbers: torch.Tensor) -> torch.Tensor:
-        made = numbers.new_zeros(self.count + 1)
-        return made.scatter_add_(0, self.owners.reshape(-1), numbers.reshape(-1))[1:]
+    def _by_owner(self, elements: torch.Tensor) -> torch.Tensor:
+        made = elements.new_zeros(self.count + 1)
+        return made.scatter_add_(0, self.owners.reshape(-1), elements.reshape(-1))[1:]
 
     def merged(self, owners: Sequence[int], count: int) -> Entries:
         """The same of `count` components, of which each of these becomes one, or a part of one."""
         new = torch.zeros(self.count + 1, dtype=torch.int64)
         new[1:] = torch.as_tensor(owners, dtype=torch.int64)
         new[1:] += 1
-        return Entries(self.numbers, new.to(self.owners.device)[self.owners], count)
+        return Entries(self.elements, new.to(self.owners.device)[self.owners], count)
 
     def apart(self) -> Entries:
-        """The same, of which no component has two numbers other than zero at an element."""
+        """The same, of which no component has two entries other than zero at an element."""
         if not 1 < len(self.owners) <= _FEW:
             return self.coalesced()
         made = self
@@ -219,61 +219,62 @@ class Entries(Sparse):
             for j, other in enumerate(self.owners[:i]):
                 same = row == other
                 if bool((same & (row != 0)).any()):
-                    made = made.like(self.numbers.clone()) if made is self else made
-                    made.numbers[j] += torch.where(same, made.numbers[i], 0)
-                    made.numbers[i] = torch.where(same, 0, made.numbers[i])
+                    made = made.like(self.elements.clone()) if made is self else made
+                    made.elements[j] += torch.where(same, made.elements[i], 0)
+                    made.elements[i] = torch.where(same, 0, made.elements[i])
         return made
 
     def coalesced(self) -> Entries:
         """The same with no component twice at an element."""
-        if len(self.numbers) == 1:
+        if len(self.elements) == 1:
             return self
-        size, step = self.numbers[0].numel(), max(1, _COLUMN // len(self.numbers))  # sorting takes memory for each pair
+        # Sorting takes memory for each pair.
+        size, step = self.elements[0].numel(), max(1, _COLUMN // len(self.elements))
         if size <= step:
             return self._coalesced()
         pieces = [self.columns(i, step)._coalesced() for i in range(0, size, step)]
-        width, shape = max(len(piece.numbers) for piece in pieces), self.numbers.shape[1:]
+        width, shape = max(len(piece.elements) for piece in pieces), self.elements.shape[1:]
         pieces = [piece.wider(width) for piece in pieces]
-        numbers, owners = (
+        elements, owners = (
             torch.cat([getattr(piece, name) for piece in pieces], 1).reshape(width, *shape)
-            for name in ("numbers", "owners")
+            for name in ("elements", "owners")
         )
-        return Entries(numbers, owners, self.count)
+        return Entries(elements, owners, self.count)
 
     def columns(self, start: int, length: int) -> Entries:
         """Those of some of the elements, in a row."""
-        size = len(self.numbers), self.numbers[0].numel()
-        numbers, owners = (part.reshape(size)[:, start : start + length] for part in (self.numbers, self.owners))
-        return Entries(numbers, owners, self.count)
+        size = len(self.elements), self.elements[0].numel()
+        elements, owners = (part.reshape(size)[:, start : start + length] for part in (self.elements, self.owners))
+        return Entries(elements, owners, self.count)
 
     def _coalesced(self) -> Entries:
         owners, order = self.owners.sort(0)
-        numbers = self.numbers.gather(0, order)
+        elements = self.elements.gather(0, order)
         rank = torch.zeros_like(owners)
         rank[1:] = (owners[1:] != owners[:-1]).cumsum(0)
         kept = int(rank[-1].amax()) + 1 if rank.numel() else 1
-        made = numbers.new_zeros((kept, *numbers.shape[1:])).scatter_add_(0, rank, numbers)
+        made = elements.new_zeros((kept, *elements.shape[1:])).scatter_add_(0, rank, elements)
         return Entries(made, torch.zeros_like(owners[:kept]).scatter_(0, rank, owners), self.count)
 
     def moved(self, function: Callable[[torch.Tensor], Any], same: Callable[[torch.Tensor], Any]) -> Any:
-        """What a function makes of them that takes elements elsewhere: `function` of numbers, `same` of owners."""
-        numbers, owners = function(self.numbers), same(self.owners)
-        if isinstance(numbers, torch.Tensor):
-            return Entries(numbers, owners, self.count)
-        return [Entries(n, o, self.count) for n, o in zip(numbers, owners, strict=True)]
+        """What a function makes of them that takes elements elsewhere: `function` of elements, `same` of owners."""
+        elements, owners = function(self.elements), same(self.owners)
+        if isinstance(elements, torch.Tensor):
+            return Entries(elements, owners, self.count)
+        return [Entries(n, o, self.count) for n, o in zip(elements, owners, strict=True)]
 
     def reduced(self, axes: Sequence[int], keepdim: bool = False) -> Any:
         """The sums over axes of the value: entries, or dense components where these are no larger."""
-        ndim = self.numbers.ndim - 1
+        ndim = self.elements.ndim - 1
         axes = sorted({axis % ndim for axis in axes}) if ndim else []
         kept = [axis for axis in range(ndim) if axis not in axes]
-        shape = [self.numbers.shape[axis + 1] for axis in kept]
+        shape = [self.elements.shape[axis + 1] for axis in kept]
         order = (0, *[axis + 1 for axis in axes], *[axis + 1 for axis in kept])
-        numbers, owners = (t.permute(order).reshape(-1, *shape) for t in (self.numbers, self.owners))
+        elements, owners = (t.permute(order).reshape(-1, *shape) for t in (self.elements, self.owners))
         if keepdim:
-            shape = [1 if axis in axes else n for axis, n in enumerate(self.numbers.shape[1:])]
-            numbers, owners = (t.reshape(len(t), *shape) for t in (numbers, owners))
-        return Entries(numbers, owners, self.count).wider(max(1, len(numbers)))._trimmed()._narrowed().smallest()
+            shape = [1 if axis in axes else n for axis, n in enumerate(self.elements.shape[1:])]
+            elements, owners = (t.reshape(len(t), *shape) for t in (elements, owners))
+        return Entries(elements, owners, self.count).wider(max(1, len(elements)))._trimmed()._narrowed().smallest()
 
     def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
         """The sums over axes of the value, of each element times a weight. Where few weights are other than zero, as of
@@ -288,9 +289,9 @@ class Entries(Sparse):
             return self.times(weights).reduced(axes, keepdim)
         index = used.to(torch.uint8).topk(width, 0).indices
         order = (0, *[axis + 1 for axis in axes], *[axis + 1 for axis in kept])
-        chosen = (t.permute(order).flatten(1, len(axes)) for t in (self.numbers, self.owners))
-        numbers, owners = (t.gather(1, index.expand(len(t), *index.shape)) for t in chosen)
-        made = Entries(numbers * rows.gather(0, index), owners, self.count).reduced([0])
+        chosen = (t.permute(order).flatten(1, len(axes)) for t in (self.elements, self.owners))
+        elements, owners = (t.gather(1, index.expand(len(t), *index.shape)) for t in chosen)
+        made = Entries(elements * rows.gather(0, index), owners, self.count).reduced([0])
         shape = [1 if axis in axes else n for axis, n in enumerate(weights.shape)]
         return made.reshape((self.count, *shape)) if keepdim else made
 
@@ -301,12 +302,12 @@ class Entries(Sparse):
         used = [i for i, row in enumerate(self.owners) if bool(row.any())] or [0]
         if len(used) == len(self.owners):
             return self
-        return Entries(self.numbers[used], self.owners[used], self.count)
+        return Entries(self.elements[used], self.owners[used], self.count)
 
     def gathered_up(self, index: torch.Tensor, size: int) -> Entries | None:
         """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
         place beside each other. None if there are places of so many that they are sooner found backwards."""
-        places = index.expand(self.numbers.shape).reshape(-1)
+        places = index.expand(self.elements.shape).reshape(-1)
         each = torch.bincount(places, minlength=size)
         width = max(1, int(each.amax())) if len(each) else 1
         if width > _SEVERAL or width * size > 4 * (len(places) + size):
@@ -314,32 +315,32 @@ class Entries(Sparse):
         order = torch.argsort(places)
         places = places[order]
         rank = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places]
-        numbers, owners = (
+        elements, owners = (
             part.new_zeros((width, size)).index_put_((rank, places), part.reshape(-1)[order])
-            for part in (self.numbers, self.owners)
+            for part in (self.elements, self.owners)
         )
-        return Entries(numbers, owners, self.count)
+        return Entries(elements, owners, self.count)
 
     def to(self, dtype: torch.dtype) -> Entries:
         """The same in another dtype."""
-        return self.like(self.numbers.to(dtype))
+        return self.like(self.elements.to(dtype))
 
     def reshape(self, shape: Sequence[int]) -> Entries:
         """The components in another shape (C, *S)."""
-        size = (len(self.numbers), *shape[1:])
-        return Entries(self.numbers.reshape(size), self.owners.reshape(size), self.count)
+        size = (len(self.elements), *shape[1:])
+        return Entries(self.elements.reshape(size), self.owners.reshape(size), self.count)
 
     def smallest(self) -> Any:
         """These, or dense components where they take no more memory."""
-        return self.dense() if 2 * len(self.numbers) >= self.count else self
+        return self.dense() if 2 * len(self.elements) >= self.count else self
 
     def wider(self, count: int) -> Entries:
         """The same with `count` pairs for each element, of which the last stand for nothing."""
-        more = count - len(self.numbers)
+        more = count - len(self.elements)
         if not more:
             return self
-        around = [0, 0] * (self.numbers.ndim - 1) + [0, more]
-        return Entries(F.pad(self.numbers, around), F.pad(self.owners, around), self.count)
+        around = [0, 0] * (self.elements.ndim - 1) + [0, more]
+        return Entries(F.pad(self.elements, around), F.pad(self.owners, around), self.count)
 
     def entries(self) -> Entries:
         return self
@@ -355,30 +356,30 @@ class Entries(Sparse):
     def _plus(self, other: Entries, negative: bool) -> Any:
         mine, its = self.owners, other.owners
         if mine.shape == its.shape and (mine is its or torch.equal(mine, its)):
-            return self.like(self.numbers - other.numbers if negative else self.numbers + other.numbers)
+            return self.like(self.elements - other.elements if negative else self.elements + other.elements)
         pairs, each = (len(mine) + len(its)) * mine[0].numel(), mine[0].numel()
         check_pairs(pairs, self.made() + other.made() + each)
         if mine.shape[1:] == its.shape[1:] and len(mine) * len(its) <= _SEVERAL:
             made = self._with_rows_of(other, negative)
         else:
             dtype = torch.promote_types(self.dtype, other.dtype)
-            second = -other.numbers if negative else other.numbers
-            made = Entries(torch.cat([self.numbers.to(dtype), second.to(dtype)]), torch.cat([mine, its]), self.count)
+            second = -other.elements if negative else other.elements
+            made = Entries(torch.cat([self.elements.to(dtype), second.to(dtype)]), torch.cat([mine, its]), self.count)
         return made._narrowed().smallest()
 
     def _narrowed(self) -> Entries:
         """The same with no component twice at an element, if there are several pairs and that makes them fewer: those
         of neighbours have some in common."""
-        if not _FEW // 2 < len(self.numbers) <= _SEVERAL:
+        if not _FEW // 2 < len(self.elements) <= _SEVERAL:
             return self
-        some = self.columns(0, _COLUMN // len(self.numbers))
-        if some.numbers.numel() and len(some._coalesced().numbers) == len(self.numbers):
+        some = self.columns(0, _COLUMN // len(self.elements))
+        if some.elements.numel() and len(some._coalesced().elements) == len(self.elements):
             return self
         made = self.coalesced()
-        return made if len(made.numbers) < len(self.numbers) else self
+        return made if len(made.elements) < len(self.elements) else self
 
     def _with_rows_of(self, other: Entries, negative: bool) -> Entries:
-        """The sum, or difference, in which numbers of the same components at all elements are one."""
+        """The sum, or difference, in which entries of the same components at all elements are one."""
         rows = list(self.owners)
         places = []
         for row in other.owners:
@@ -386,12 +387,12 @@ class Entries(Sparse):
             rows += [row] if at == len(rows) else []
             places.append(at)
         dtype = torch.promote_types(self.dtype, other.dtype)
-        numbers = self.numbers.new_zeros((len(rows), *self.numbers.shape[1:]), dtype=dtype)
-        numbers[: len(self.numbers)] = self.numbers
-        for at, row in zip(places, other.numbers, strict=True):
-            numbers[at].sub_(row) if negative else numbers[at].add_(row)
+        elements = self.elements.new_zeros((len(rows), *self.elements.shape[1:]), dtype=dtype)
+        elements[: len(self.elements)] = self.elements
+        for at, row in zip(places, other.elements, strict=True):
+            elements[at].sub_(row) if negative else elements[at].add_(row)
         owners = self.owners if len(rows) == len(self.owners) else torch.stack(rows)
-        return Entries(numbers, owners, self.count)
+        return Entries(elements, owners, self.count)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Entries, (Stored(self.numbers), Stored(self.owners), self.count)
+        return Entries, (Stored(self.elements), Stored(self.owners), self.count)

@@ -37,20 +37,20 @@ def _moved(at: LinearCall, given: Sequence[Any]) -> Any:
     if traits & Trait.ADD_AT:
         return _added_up(call, given, value, places, held)
     if traits & Trait.MOVE and not _accumulates(call):
-        width = max(len(c.numbers) for c in given)
+        width = max(len(c.elements) for c in given)
         given = [c.wider(width) for c in given]
-        numbers = dense(call, function, [c.numbers for c in given], value, places, held)
+        elements = dense(call, function, [c.elements for c in given], value, places, held)
         integers = _of_integers(call)
         owners = dense(integers, integers.linear_part, [c.owners for c in given], value, places, held)
-        if isinstance(numbers, torch.Tensor):
-            return Entries(numbers, owners, len(first)).smallest()
-        return [Entries(n, o, len(first)).smallest() for n, o in zip(numbers, owners, strict=True)]
+        if isinstance(elements, torch.Tensor):
+            return Entries(elements, owners, len(first)).smallest()
+        return [Entries(n, o, len(first)).smallest() for n, o in zip(elements, owners, strict=True)]
     if len(given) == 1:
-        if traits & Trait.EACH and value.device == first.numbers.device:
-            return first.like(dense(call, function, [first.numbers], value, places, held))
+        if traits & Trait.EACH and value.device == first.elements.device:
+            return first.like(dense(call, function, [first.elements], value, places, held))
         if traits & (Trait.SCALE | Trait.ARITHMETIC) and isinstance(value, torch.Tensor):
-            check_pairs(len(first.numbers) * value.numel(), first.made() + value.numel())
-            return first.like(dense(call, function, [first.numbers], value, places, held))
+            check_pairs(len(first.elements) * value.numel(), first.made() + value.numel())
+            return first.like(dense(call, function, [first.elements], value, places, held))
         if traits & Trait.REDUCTION:
             return _summed(call, first)
         if traits & Trait.PRODUCT:
@@ -58,12 +58,12 @@ def _moved(at: LinearCall, given: Sequence[Any]) -> Any:
         return None
     if traits & Trait.ARITHMETIC and isinstance(value, torch.Tensor) and len(given) == 2:
         plain = not call.kwargs and not traits & Trait.SUBTRACT_FROM
-        plain = plain and all(c.numbers.dtype is value.dtype for c in given)
+        plain = plain and all(c.elements.dtype is value.dtype for c in given)
         terms = []
         for i, c in enumerate(given):
-            numbers = lead(c.numbers, ndim)
-            none = numbers.new_zeros(())
-            made = numbers if plain else function(*((numbers, none) if i == 0 else (none, numbers)))
+            elements = lead(c.elements, ndim)
+            none = elements.new_zeros(())
+            made = elements if plain else function(*((elements, none) if i == 0 else (none, elements)))
             terms.append(c.like(made.expand(len(made), *value.shape)))
         return terms[0].plus(terms[1], negative=plain and bool(traits & Trait.SUBTRACT))
     return None
@@ -82,7 +82,7 @@ def _added_up(
         if call.decomposed[i].key in (0, "input", "self"):
             terms.append(c)
             continue
-        if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.numbers.shape[1:]:
+        if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.elements.shape[1:]:
             return None
         made = c.gathered_up(index, value.shape[0])
         if made is None:
@@ -125,7 +125,7 @@ def _summed(call: Call, entries: Entries) -> Any:
     axes, keep = found
     if call.traits & Trait.MEAN:
         count = math.prod([entries.shape[1 + axis] for axis in axes])
-        entries = entries.like(entries.numbers / count)
+        entries = entries.like(entries.elements / count)
     return entries.reduced(axes, keep)
 
 
@@ -147,12 +147,12 @@ def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
         return entries.times(other[:, None]).reduced([0])
     if matrix.ndim == 1:
         return entries.times(matrix).reduced([-1])
-    if is_large((len(entries), entries.numbers[..., 0].numel() * matrix.numel() // matrix.shape[0])) and (
-        entries.numbers.numel() * matrix.shape[1] > 4 * (entries.numbers.numel() + matrix.numel())
+    if is_large((len(entries), entries.elements[..., 0].numel() * matrix.numel() // matrix.shape[0])) and (
+        entries.elements.numel() * matrix.shape[1] > 4 * (entries.elements.numel() + matrix.numel())
     ):
         return None
     wide = entries.moved(lambda t: t.unsqueeze(-1), lambda t: t.unsqueeze(-1))
-    return wide.like(wide.numbers * matrix).reduced([-2])
+    return wide.like(wide.elements * matrix).reduced([-2])
 
 
 linear_forms.fill(_linear_forms)

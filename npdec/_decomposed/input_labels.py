@@ -1,5 +1,5 @@
 """The labels of an input that was given none. Of many, each is made when it is asked for: as objects they take eighteen
-times the memory of the numbers that they name."""
+times the memory of the elements that they name."""
 
 from __future__ import annotations
 

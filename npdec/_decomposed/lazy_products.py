@@ -29,7 +29,7 @@ from npdec._torch.tracing import tracing
 
 __all__ = ["LARGE", "LazyProduct", "lazy_product"]
 
-LARGE = 2**14  # numbers in a matrix, from which on its product is put off
+LARGE = 2**14  # elements in a matrix, from which on its product is put off
 _WIDE = 8  # how many times as long rows before or after the product may be, or are that of a network's last layer
 
 _MATRICES = (torch.Tensor, torch.nn.Parameter)
@@ -193,7 +193,7 @@ def _reduced(call: Call, product: LazyProduct, value: torch.Tensor) -> Any:
 
 
 def _indexed(product: LazyProduct, key: Any) -> Any:
-    """Numbers and slices: those of the last axis are of the matrix's columns."""
+    """Integers and slices: those of the last axis are of the matrix's columns."""
     if not is_basic(key):
         return None
     full = full_key(product.shape[1:], key if isinstance(key, tuple) else (key,))

@@ -173,6 +173,6 @@ def _objects(items: Sequence[Any]) -> Any:
 
 
 def _host(tensor: torch.Tensor) -> Any:
-    """The numbers as a NumPy array of their own; bfloat16, which NumPy lacks, as float32."""
+    """The elements as a NumPy array of their own; bfloat16, which NumPy lacks, as float32."""
     tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy().copy()

@@ -2,7 +2,7 @@
 
 Which one, torch leaves open: it depends on how its kernel goes through memory, and so may differ between a value and
 its components; and backwards torch gives each of them the gradient of the place. So torch's kernel is asked once, with
-the numbers of the elements in their place, and all parts follow it: what stays in the value stays in all of them, and
+the positions of the elements in their place, and all parts follow it: what stays in the value stays in all of them, and
 it alone has the gradient.
 """
 
@@ -28,12 +28,12 @@ Function = Callable[..., Any]
 def put(write: Function, target: torch.Tensor, source: torch.Tensor) -> Any:
     """What `write(target, source)` makes, which puts elements of the source at places of the target."""
     held, given = (t.value if isinstance(t, DecomposedTensor) else t for t in (target, source))
-    numbers = torch.arange(given.numel(), device=given.device).reshape(given.shape)
+    positions = torch.arange(given.numel(), device=given.device).reshape(given.shape)
     if given.numel() and 0 not in given.stride():  # the kernel goes through memory in an order that depends on strides
-        numbers = torch.empty_strided(given.shape, given.stride(), dtype=torch.int64, device=given.device).copy_(
-            numbers
+        positions = torch.empty_strided(given.shape, given.stride(), dtype=torch.int64, device=given.device).copy_(
+            positions
         )
-    owner = write(torch.full_like(held, -1, dtype=torch.int64), numbers)
+    owner = write(torch.full_like(held, -1, dtype=torch.int64), positions)
     chosen = source.to(target.dtype).reshape(-1)[owner.clamp(min=0)]
     return torch.where(owner < 0, target, chosen)
 
@@ -82,7 +82,7 @@ def _axes_of(item: Any) -> int:
 
 
 def _differ(index: torch.Tensor, dim: int) -> bool:
-    """Whether the numbers along an axis differ from each other."""
+    """Whether the elements along an axis differ from each other."""
     if not index.ndim or index.shape[dim] < 2:
         return True
     if tracing() or mapped():
@@ -97,26 +97,26 @@ def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None
     if reduce is not None or not isinstance(src, torch.Tensor) or not src.ndim or _differ(index, dim):
         return None
     src = src[tuple([slice(0, n) for n in index.shape])]
-    return put(lambda held, numbers: torch.scatter(held, dim, index, numbers), x, src)
+    return put(lambda held, elements: torch.scatter(held, dim, index, elements), x, src)
 
 
 def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     if _differ(index, 0):
         return None
-    return put(lambda held, numbers: torch.index_copy(held, dim, index, numbers), x, source)
+    return put(lambda held, elements: torch.index_copy(held, dim, index, elements), x, source)
 
 
 def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     items = [slice(None) if item is None else item for item in indices]
     if accumulate or are_distinct(x, items):
         return None
-    return put(lambda held, numbers: torch.index_put(held, indices, numbers), x, values)
+    return put(lambda held, elements: torch.index_put(held, indices, elements), x, values)
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     if accumulate or are_distinct(x.reshape(-1), (index,)):
         return None
-    return put(lambda held, numbers: torch.put(held, index, numbers), x, source)
+    return put(lambda held, elements: torch.put(held, index, elements), x, source)
 
 
 class _Watched(Rule):
@@ -133,7 +133,7 @@ class _Watched(Rule):
 
 
 def watch() -> None:
-    """Wrap the rules of the functions that put numbers at places, each keeping its own where the places differ."""
+    """Wrap the rules of the functions that put elements at places, each keeping its own where the places differ."""
     wrap(functions("scatter"), partial(_Watched, _scatter))
     wrap(functions("index_copy"), partial(_Watched, _index_copy))
     wrap(functions("index_put"), partial(_Watched, _index_put))

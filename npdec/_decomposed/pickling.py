@@ -56,7 +56,7 @@ class Stored:
 
 
 def has_bytes(tensor: torch.Tensor) -> bool:
-    """Whether the tensor is nothing but numbers in memory: a parameter is more, one in torch.func's transforms less."""
+    """Whether the tensor is nothing but elements in memory: a parameter is more, one within torch.func less."""
     return (
         type(tensor) is torch.Tensor
         and tensor.layout is torch.strided
@@ -103,5 +103,5 @@ def tensor_of(
 
 @safe
 def seen_as(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The tensor, its bits seen as numbers of the dtype."""
+    """The tensor, its bits seen as elements of the dtype."""
     return _storage.seen_as(tensor, dtype)

@@ -43,7 +43,7 @@ class Trait:
 
     ELEMENTWISE: Final = 1 << 0  # element by element, of arguments that broadcast
     EACH: Final = 1 << 1  # linear, of each element of one argument alone
-    CAST: Final = 1 << 2  # the same numbers, in another dtype or another place in memory
+    CAST: Final = 1 << 2  # the same elements, in another dtype or another place in memory
     ADD: Final = 1 << 3  # the sum of two arguments
     SUBTRACT: Final = 1 << 4  # the first argument less the second
     SUBTRACT_FROM: Final = 1 << 5  # the second argument less the first

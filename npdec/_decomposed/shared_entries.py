@@ -1,4 +1,4 @@
-"""Components of all numbers in one memory, where they are too many to be made: what writes into tensors over it change.
+"""Components of all elements in one memory, too many to be made: what writes into tensors over it change.
 
 As parts in common lie in memory as the values do (`npdec._decomposed.shared_storage`), so do the entries of these;
 where what is written has no entries, the sums of the components do, on the graph that these are found by. They are made
@@ -32,7 +32,7 @@ Place = tuple[slice, ...]
 
 
 class Shared:
-    """The components of the numbers (L,) of a memory: entries, or what finds them. `changes` are the values of tensors
+    """The components of the elements (L,) of a memory: entries, or what finds them. `changes` are the values of tensors
     over it, and the attributes that these get with the write."""
 
     __slots__ = ("changes", "kept", "labels")
@@ -45,7 +45,7 @@ class Shared:
         """Those of a tensor over the memory."""
         entries = self.kept.entries()
         if entries is not None and _is_halved(entries, value):
-            return _joined(_like(entries.numbers, value), _owners_like(entries, value), entries.count)
+            return _joined(_like(entries.elements, value), _owners_like(entries, value), entries.count)
         with torch.inference_mode(False), torch.enable_grad():
             return self.kept.of_tensors([_like(flat, value) for flat in self.kept.tensors() or ()])
 
@@ -54,9 +54,9 @@ class Shared:
         kept, given = self.kept.entries(), None if its is None else _entries(its, self.labels)
         if kept is not None and (its is None or given is not None):
             if given is not None:
-                width = max(len(kept.numbers), len(given.numbers))
+                width = max(len(kept.elements), len(given.elements))
                 kept, given = kept.wider(width), given.wider(width)
-            _do(writing(_like(kept.numbers, held.value), None if given is None else given.numbers))
+            _do(writing(_like(kept.elements, held.value), None if given is None else given.elements))
             for owners in _owners_like(kept, held.value):
                 _do(writing(owners, None if given is None else given.owners))
             self.kept = _closed_up(kept) if _is_halved(kept, held.value) else kept.of_tensors(kept.tensors())
@@ -83,9 +83,9 @@ class Shared:
         given = _entries(tensor, self.labels)
         if given is None:
             return False
-        width = max(len(seen.numbers), len(given.numbers))
+        width = max(len(seen.elements), len(given.elements))
         seen, given = seen.wider(width), given.wider(width)
-        return torch.equal(seen.owners, given.owners) and _is_same(seen.numbers, given.numbers)
+        return torch.equal(seen.owners, given.owners) and _is_same(seen.elements, given.elements)
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -99,20 +99,20 @@ def _do(step: tuple[Any, ...]) -> None:
 
 def _like(flat: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """The view of `flat` (K, L) that a value is of its memory."""
-    numbers = carries(flat.dtype)
-    if numbers and value.is_complex() and not flat.is_complex():
+    carrying = carries(flat.dtype)
+    if carrying and value.is_complex() and not flat.is_complex():
         flat = torch.view_as_complex(flat.unflatten(1, (-1, 2)))
     stride = flat.stride(1)
     size, strides = (len(flat), *value.shape), (flat.stride(0), *[stride * its for its in value.stride()])
     made = flat.as_strided(size, strides, flat.storage_offset() + stride * value.storage_offset())
-    if not numbers:
+    if not carrying:
         return made
     made = made.conj() if value.is_conj() else made
     return torch._neg_view(made) if value.is_neg() else made
 
 
 def _is_halved(kept: Entries, value: torch.Tensor) -> bool:
-    return value.is_complex() and not kept.numbers.is_complex()
+    return value.is_complex() and not kept.elements.is_complex()
 
 
 def _owners_like(kept: Entries, value: torch.Tensor) -> list[torch.Tensor]:
@@ -121,24 +121,24 @@ def _owners_like(kept: Entries, value: torch.Tensor) -> list[torch.Tensor]:
     return [_like(half, value) for half in halves]
 
 
-def _joined(numbers: torch.Tensor, owners: Sequence[torch.Tensor], count: int) -> Entries:
-    """Entries of numbers, the parts of which may have owners of their own."""
+def _joined(elements: torch.Tensor, owners: Sequence[torch.Tensor], count: int) -> Entries:
+    """Entries of elements, the parts of which may have owners of their own."""
     if len(owners) == 1 or torch.equal(*owners):
-        return Entries(numbers, owners[0], count)
-    numbers = numbers.resolve_conj()
-    nothing = torch.zeros_like(numbers.real)
-    parts = [torch.complex(numbers.real, nothing), torch.complex(nothing, numbers.imag)]
+        return Entries(elements, owners[0], count)
+    elements = elements.resolve_conj()
+    nothing = torch.zeros_like(elements.real)
+    parts = [torch.complex(elements.real, nothing), torch.complex(nothing, elements.imag)]
     return Entries(torch.cat(parts), torch.cat(list(owners)), count)
 
 
 def _closed_up(kept: Entries) -> Entries:
     """The same with what stands for nothing behind, and no more pairs than that leaves: of an entry of one part, that
     of the other part is nothing."""
-    stands = kept.numbers != 0
+    stands = kept.elements != 0
     width = max(1, int(stands.sum(0).amax())) if stands.numel() else 1
     order = torch.sort(stands.to(torch.uint8), dim=0, descending=True, stable=True).indices[:width]
     owners = torch.where(stands, kept.owners, 0)
-    return Entries(kept.numbers.gather(0, order), owners.gather(0, order), kept.count)
+    return Entries(kept.elements.gather(0, order), owners.gather(0, order), kept.count)
 
 
 def _entries(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
@@ -161,7 +161,7 @@ def gathered(
     dtype: torch.dtype,
     each_once: Callable[[torch.Tensor], Place],
 ) -> Shared | None:
-    """The components of all numbers in the memory that these tensors are over; None if they are to be made."""
+    """The components of all elements in the memory that these tensors are over; None if they are to be made."""
     if tracing() or like.reverse or not is_large((len(labels), length)):
         return None
     decomposed = sorted(
@@ -176,13 +176,13 @@ def gathered(
     device = values[0].device
     found = [_entries(member, labels) for member in decomposed]
     if all(its is not None for its in found):
-        width = max([len(its.numbers) for its in found if its is not None], default=1)
-        numbers = torch.zeros((width, length), dtype=dtype, device=device)
-        made = Entries(numbers, torch.zeros((width, length), dtype=torch.int64, device=device), len(labels))
+        width = max([len(its.elements) for its in found if its is not None], default=1)
+        elements = torch.zeros((width, length), dtype=dtype, device=device)
+        made = Entries(elements, torch.zeros((width, length), dtype=torch.int64, device=device), len(labels))
         for member, its in zip(decomposed, found, strict=True):
             assert its is not None
             place, wide = (slice(None), *each_once(member.value)), its.wider(width)
-            _like(numbers, member.value)[place].copy_(wide.numbers[place])
+            _like(elements, member.value)[place].copy_(wide.elements[place])
             for owners in _owners_like(made, member.value):
                 owners[place].copy_(wide.owners[place])
         halved = any(_is_halved(made, member.value) for member in decomposed)

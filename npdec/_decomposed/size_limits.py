@@ -11,7 +11,7 @@ import torch
 __all__ = ["MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
 
 MANY = 2**12  # components, from which on they may be too large
-_LARGE = 2**19  # numbers, from which on components are
+_LARGE = 2**19  # elements, from which on components are
 
 # Whether a rule is running that need not make large components, as another way is open to it
 # (npdec._decomposed.vjp_components).
@@ -33,16 +33,16 @@ def is_large(shape: Sequence[int]) -> bool:
 
 
 def check(shape: Sequence[int], there: int = 0) -> None:
-    """Raise TooLarge if components of the shape need not be made, and are twice the numbers that are there."""
+    """Raise TooLarge if components of the shape need not be made, and are twice the elements that are there."""
     if is_large(shape) and math.prod(shape) > 2 * there and in_rule.get():
         raise TooLarge(message(shape))
 
 
 def check_pairs(pairs: int, there: int) -> None:
-    """Raise TooLarge if entries need not be made, and are many times the numbers that are there: elements broadcast
+    """Raise TooLarge if entries need not be made, and are many times the elements that are there: elements broadcast
     that are sums of many."""
     if pairs > _LARGE and pairs > 4 * there and in_rule.get():
-        raise TooLarge(f"{pairs:,} entries of {there:,} numbers")
+        raise TooLarge(f"{pairs:,} entries of {there:,} elements")
 
 
 def zeros(like: torch.Tensor, shape: Sequence[int], dtype: torch.dtype | None = None) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """The torch face: `DecomposedTensor`, a tensor that carries the contributions of the inputs it was computed from.
 
 It is the tensor of its value (a `torch.Tensor` over the same memory), with three attributes beside it: the residual,
-the components (one more axis, in front) and their labels. Every torch function that meets one arrives in
+the components (one more axis, leading) and their labels. Every torch function that meets one arrives in
 `__torch_function__` and is answered by its rule (`npdec._rules.dispatch`).
 """
 
@@ -242,7 +242,7 @@ _NOT_IN_PLACE = {"inplace": False}  # what torch.nn.functional hands on
 
 
 def carries(dtype: torch.dtype) -> bool:
-    """Whether numbers of the dtype can carry contributions: integers and booleans cannot."""
+    """Whether elements of the dtype can carry contributions: integers and booleans cannot."""
     return dtype.is_floating_point or dtype.is_complex
 
 
@@ -264,7 +264,7 @@ def is_broadcast(tensor: torch.Tensor) -> bool:
 
 
 def copy_of(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of plain numbers that lies in memory as they do, so that what is computed with it is so to the last bit;
+    """A copy of a plain tensor that lies in memory as they do, so that what is computed with it is so to the last bit;
     where tensors have no memory that could be looked at, only a copy."""
     wrapped = tracing() or is_wrapped(tensor)
     kind: Any = type(tensor)

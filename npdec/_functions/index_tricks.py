@@ -136,7 +136,7 @@ def _directive(text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int
 
 
 def _raised(tensor: torch.Tensor, ndmin: int, trans1d: int) -> torch.Tensor:
-    """The tensor with axes of length one in front, up to `ndmin` in all, or with its own ones from `trans1d` on."""
+    """The tensor with leading axes of length one, up to `ndmin` in all, or with its own ones from `trans1d` on."""
     missing = ndmin - tensor.dim()
     if missing <= 0:
         return tensor

@@ -1,4 +1,4 @@
-"""How numbers lie in memory: bit patterns of unsigned integers, row and column order."""
+"""How elements lie in memory: bit patterns of unsigned integers, row and column order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 # torch stores uint16, uint32 and uint64 but lacks kernels for them: index_put, gather, scatter, tril, masked_fill and
-# arange among others (pytorch/pytorch#58734). Moving data does not look at the numbers, so the bits travel as signed.
+# arange among others (pytorch/pytorch#58734). Moving data does not look at the elements, so the bits travel as signed.
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 

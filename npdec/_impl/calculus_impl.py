@@ -134,7 +134,7 @@ def _whole_periods(steps: torch.Tensor, period: torch.Tensor) -> torch.Tensor:
 
 @public(errors="subtract", direct=Direct(lambda a: _steps(a, 0) if a.dim() == 1 else None, _SUBTRACTED))
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None):
-    """The differences of consecutive elements of the array read row by row, with numbers put before and after them.
+    """The differences of consecutive elements of the array read row by row, with elements put before and after them.
 
     The result is 1-d in the dtype of `ary`, to which the others must cast within their kind (TypeError).
 

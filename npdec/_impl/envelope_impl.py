@@ -13,7 +13,7 @@ import torch
 
 _FEW = 4  # lines, up to which each is compared with each
 _MANY = 64  # lines, from which on those that may lead are chosen before
-_LEAST = 2**13  # numbers that are looked at together, at the least
+_LEAST = 2**13  # elements that are looked at together, at the least
 _MOST = 12  # parts of them
 
 
@@ -103,10 +103,10 @@ def _leading(
     return may.to(torch.uint8).topk(width, 0).indices if 4 * width <= len(value) else None
 
 
-def _is_tame(numbers: torch.Tensor) -> bool:
-    """Whether differences of the numbers are finite."""
-    most = torch.finfo(numbers.dtype).max / 4
-    return bool(numbers.amax() < most) and bool(numbers.amin() > -most)
+def _is_tame(x: torch.Tensor) -> bool:
+    """Whether differences of elements are finite."""
+    most = torch.finfo(x.dtype).max / 4
+    return bool(x.amax() < most) and bool(x.amin() > -most)
 
 
 def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:

@@ -239,7 +239,7 @@ def _assemble(arrays: Any, depth: int, ndim: int) -> torch.Tensor:
 def block(arrays: Any) -> Array:
     """One array from blocks in nested lists: the innermost lists are joined along the last axis, and so outwards.
 
-    Blocks of fewer axes get axes of length one in front. Raises ValueError if the lists are empty, not equally deep
+    Blocks of fewer axes get leading axes of length one. Raises ValueError if the lists are empty, not equally deep
     or hold blocks that do not fit, TypeError for a tuple in place of a list.
 
     >>> np.block([[np.eye(2, dtype=int), np.array([[5], [6]])], [np.array([7, 8, 9])]])

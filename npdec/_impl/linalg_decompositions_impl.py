@@ -188,7 +188,7 @@ def _all_real(a: torch.Tensor, values: torch.Tensor) -> bool:
     return bool((torch.imag(values) == 0).all())
 
 
-_FEW = 20  # numbers that Python looks at sooner than torch
+_FEW = 20  # elements that Python looks at sooner than torch
 
 
 @public

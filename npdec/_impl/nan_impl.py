@@ -67,7 +67,7 @@ def _mean(a: torch.Tensor) -> torch.Tensor | None:
     return torch.nansum(a) / count if count else None
 
 
-_FEW = 50  # numbers that Python counts sooner than torch
+_FEW = 50  # elements that Python counts sooner than torch
 _PLAIN = frozenset({torch.float32, torch.float64})
 
 

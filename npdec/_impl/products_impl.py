@@ -201,7 +201,7 @@ def _axes_of_pairs(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...]
 def kron(a: ArrayLike, b: ArrayLike):
     """Kronecker product: every element of `a` replaced by itself times the whole of `b`.
 
-    The array with fewer dimensions gets axes of length one in front; each axis of the result is as long as the product
+    The array with fewer dimensions gets leading axes of length one; each axis of the result is as long as the product
     of the two.
 
     >>> np.kron([1, 10], [[1, 2], [3, 4]])

@@ -43,7 +43,7 @@ def _rows(a: torch.Tensor, axis: Any) -> tuple[torch.Tensor, tuple[int, ...]]:
 
 
 def _restore(r: torch.Tensor, a: torch.Tensor, axes: tuple[int, ...], keepdims: Any) -> torch.Tensor:
-    """With keepdims, the result with axes of length one in place of those reduced; axes of `q` stay in front."""
+    """With keepdims, the result with axes of length one in place of those reduced; axes of `q` lead."""
     if keepdims is NoValue or not keepdims:
         return r
     front = tuple(r.shape[: r.ndim - a.ndim + len(axes)])

@@ -11,7 +11,7 @@ from npdec._impl.getitem_impl import Plan, is_mask, is_simple, shape_text, wrap_
 
 
 def fit_leading(value: torch.Tensor, ndim: int) -> torch.Tensor:
-    """`value` without axes of length one in front that the destination does not have."""
+    """`value` without leading axes of length one that the destination does not have."""
     while value.ndim > ndim and value.shape[0] == 1:
         value = value.squeeze(0)
     return value
@@ -118,7 +118,7 @@ def fit_indexed(value: torch.Tensor, shape: tuple[int, ...], masked: bool = Fals
     if _fits(tuple(fitted.shape), shape):
         return fitted
     last = value.shape[-len(shape) :] if shape else torch.Size()
-    if not last.numel() and _fits(tuple(last), shape):  # of no elements NumPy minds no axes in front
+    if not last.numel() and _fits(tuple(last), shape):  # of no elements NumPy minds no leading axes
         return value.reshape(last)
     if masked:
         raise ValueError(

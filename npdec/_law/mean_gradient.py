@@ -28,11 +28,11 @@ __all__ = ["combined", "gradients", "mean_gradients"]
 Rows = Callable[..., torch.Tensor]
 
 _NODES = 8
-_LITTLE = 2**10  # numbers, of which twice the nodes cost as much as half of them, and seldom are too few
+_LITTLE = 2**10  # elements, of which twice the nodes cost as much as half of them, and seldom are too few
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 _DEEPEST = 50  # halvings: narrower panels differ by rounding only
 _MOST = 64  # panels for each row, on average
-_BLOCK = 2**16  # numbers that are looked at together
+_BLOCK = 2**16  # elements that are looked at together
 
 
 class _Panels(NamedTuple):
@@ -48,14 +48,14 @@ class _Panels(NamedTuple):
         return _Panels(*[item[mask] for item in self])
 
     def pieces(self, length: int) -> Iterator[_Panels]:
-        """As many at a time as are looked at together, of rows of so many numbers."""
+        """As many at a time as are looked at together, of rows of so many elements."""
         step = max(1, _BLOCK // (length * _NODES))
         for i in range(0, len(self.row), step):
             yield _Panels(*[item[i : i + step] for item in self])
 
 
 def _length(rows: Sequence[torch.Tensor]) -> int:
-    """How many numbers there are in a row of all arguments."""
+    """How many elements there are in a row of all arguments."""
     return max(1, sum(r[:1].numel() for r in rows))
 
 
@@ -149,12 +149,12 @@ def _node_by_node(
     for i, d in enumerate(steps):
         size = torch.zeros_like(d.abs(), dtype=torch.float64)
         last = [torch.zeros_like(d) for _ in last_coefficients(_NODES)]
-        for (node, _), numbers in zip(
+        for (node, _), coefficients in zip(
             gauss_legendre(_NODES), zip(*last_coefficients(_NODES), strict=True), strict=True
         ):
             m = torch.where(d == 0, 0, found(node)[i] * d)
             size = torch.maximum(size, _size(m))
-            for total, number in zip(last, numbers, strict=True):
+            for total, number in zip(last, coefficients, strict=True):
                 total.add_(m, alpha=number)
         for total in last:
             missing += _sum(torch.where(size == 0, 0, _size(total) ** 2 / size))
@@ -180,8 +180,8 @@ def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]
         chosen = m[straight]
         size = _size(chosen).amax(1)
         for row in last_coefficients(chosen.shape[1]):
-            numbers = chosen.real.new_tensor(row).reshape(1, -1, *[1] * (chosen.ndim - 2))
-            last = _size((chosen * numbers).sum(1))
+            coefficients = chosen.real.new_tensor(row).reshape(1, -1, *[1] * (chosen.ndim - 2))
+            last = _size((chosen * coefficients).sum(1))
             missing[straight] += _sum(torch.where(size == 0, 0, last * last / size))
     return missing
 

@@ -123,4 +123,4 @@ def _scaled(term: Any, weight: float) -> Any:
         return term
     if isinstance(term, list):
         return [_scaled(t, weight) for t in term]
-    return term * weight if isinstance(term, torch.Tensor) else term.each(lambda numbers: numbers * weight)
+    return term * weight if isinstance(term, torch.Tensor) else term.each(lambda elements: elements * weight)

@@ -34,7 +34,7 @@ _NODES = 8
 _MAX_PANELS = 256
 _PATIENCE = 12
 _NARROWEST = 2.0**-44  # narrower panels differ by rounding only
-_LITTLE = 2**13  # numbers of the components, or of their sum, for which all nodes of a panel are made at once
+_LITTLE = 2**13  # elements of the components, or of their sum, for which all nodes of a panel are made at once
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 
 

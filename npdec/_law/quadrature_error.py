@@ -50,12 +50,12 @@ class LastCoefficients:
 
     def see(self, rates: Sequence[torch.Tensor]) -> None:
         """The rates at the next node."""
-        numbers = [row[self._next] for row in self._rows]
+        coefficients = [row[self._next] for row in self._rows]
         if not self._next:
-            self._sizes, self._sums = [0.0 for _ in rates], [[n * r for n in numbers] for r in rates]
+            self._sizes, self._sums = [0.0 for _ in rates], [[n * r for n in coefficients] for r in rates]
         else:
             for sums, r in zip(self._sums, rates, strict=True):
-                for i, n in enumerate(numbers):
+                for i, n in enumerate(coefficients):
                     sums[i] = sums[i] + n * r
         self._sizes = [max(size, largest(r)) for size, r in zip(self._sizes, rates, strict=True)]
         self._next += 1

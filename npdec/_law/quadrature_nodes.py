@@ -28,7 +28,7 @@ def gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 @functools.cache
 def last_coefficients(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The numbers, one for each of n nodes, that give of what is known at the nodes the two last coefficients by
+    """The coefficients, one for each of n nodes, that give of what is known at the nodes the two last coefficients by
     Legendre's polynomials. The square of what they are of the largest tells how far n nodes are from enough."""
     rows: list[list[float]] = []
     for node, weight in gauss_legendre(n):

@@ -18,11 +18,11 @@ __all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
 _FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
-_MANY = 2**18  # numbers of which the nodes are computed one by one
+_MANY = 2**18  # elements of which the nodes are computed one by one
 
 
 def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-    """The elements of these numbers in row-major order; equal rows are not copied for them."""
+    """These elements in row-major order; equal rows are not copied for them."""
     row = tensor
     while row.ndim and not row.stride(0):
         row = row[0]

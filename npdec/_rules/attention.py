@@ -25,7 +25,7 @@ from npdec._rules.softmax import SoftPath
 
 Function = Callable[..., Any]
 
-_BLOCK = 2**24  # numbers of the components of the scores that are held together
+_BLOCK = 2**24  # elements of the components of the scores that are held together
 
 
 @rule("scaled_dot_product_attention")

@@ -126,7 +126,7 @@ class Derivative:
         self.forward_mode = forward_mode
 
     def rates(self, function: Function, points: Tensors, tangents: Tensors, batched: bool) -> list[torch.Tensor]:
-        """The directional derivatives of the outputs; `batched` tangents have one more axis in front."""
+        """The directional derivatives of the outputs; `batched` tangents have one more leading axis."""
         with torch.enable_grad():
             if not self.forward_mode:
                 return self._transposed(function, points, tangents, batched)

@@ -303,7 +303,7 @@ _SCATTERED.tags["src"] = "Linear"
 def _scatter(
     func: Function, x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
-    """Numbers put at places, added to what is there (linear), or multiplied with it."""
+    """Elements put at places, added to what is there (linear), or multiplied with it."""
     src = given = value if src is None else src
     index = _plain(index)
     if not isinstance(src, torch.Tensor):

@@ -25,15 +25,15 @@ def _members(places: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tens
 
 
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """Numbers put at places of the input, and reduced there with each other (and with it)."""
+    """Elements put at places of the input, and reduced there with each other (and with it)."""
     shape = tuple(input.shape)
     if not input.ndim:
         input, index, src = input.reshape(1), index.reshape(1), src.reshape(1)
     dim = dim % input.ndim
     index = value_of(index)
     source = src[tuple([slice(0, n) for n in index.shape])]
-    numbers = torch.arange(input.numel(), device=index.device).reshape(tuple(input.shape))
-    window = numbers[tuple([slice(0, n) if a != dim else slice(None) for a, n in enumerate(index.shape)])]
+    positions = torch.arange(input.numel(), device=index.device).reshape(tuple(input.shape))
+    window = positions[tuple([slice(0, n) if a != dim else slice(None) for a, n in enumerate(index.shape)])]
     places = window.gather(dim, index).reshape(-1)
     flat = input.reshape(-1)
     return _reduced_groups(flat, places, source.reshape(-1), reduce, include_self).reshape(shape)
@@ -83,8 +83,8 @@ def segment_reduce(
     begun = torch.full(shape, start if initial is None else initial, dtype=data.dtype, device=data.device)
     lead = sizes.shape[:-1]
     rows = sizes.reshape(-1, count)
-    numbers = torch.arange(count, device=rows.device)
-    index = torch.stack([torch.repeat_interleave(numbers, row) for row in rows]).reshape(*lead, -1)
+    positions = torch.arange(count, device=rows.device)
+    index = torch.stack([torch.repeat_interleave(positions, row) for row in rows]).reshape(*lead, -1)
     index = index.reshape(*index.shape, *[1] * (data.ndim - axis - 1)).expand(*index.shape, *data.shape[axis + 1 :])
     names = {"max": "amax", "min": "amin"}
     used = data.narrow(axis, 0, index.shape[axis])

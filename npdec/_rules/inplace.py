@@ -227,8 +227,8 @@ def _setitem(_: Function, target: Any, index: Any, source: Any) -> None:
         and not are_distinct(target, items)
     ):
 
-        def put_in(held: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-            held[index] = numbers
+        def put_in(held: torch.Tensor, elements: torch.Tensor) -> torch.Tensor:
+            held[index] = elements
             return held
 
         assign(target, put(put_in, target, source))

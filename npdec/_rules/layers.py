@@ -241,11 +241,11 @@ def _fractional_pool(func: Function, x: Any, kernel_size: Any, output_size: Any,
 
 @rule(_N.max_unpool2d, _N.max_unpool3d)
 def _max_unpool(func: Function, x: Any, indices: Any, *options: Any, **named: Any) -> Any:
-    """Numbers put back to where they were taken from; the last one of those that go to one place stays. (The options
+    """Elements put back to where they were taken from; the last one of those that go to one place stays. (The options
     are the size of the result, and in three dimensions the strides and padding that it was made with.)"""
     indices = value_of(indices)
-    numbers = torch.arange(1, x.numel() + 1, dtype=torch.float64, device=x.device).reshape(tuple(x.shape))
-    source = func(numbers, indices, *options, **named).long()
+    positions = torch.arange(1, x.numel() + 1, dtype=torch.float64, device=x.device).reshape(tuple(x.shape))
+    source = func(positions, indices, *options, **named).long()
     made = x.reshape(-1)[(source - 1).clamp(min=0)]
     return own_numbers(func, (x, indices, *options), named, torch.where(source > 0, made, 0))
 
@@ -257,8 +257,8 @@ def _max_unpool(func: Function, x: Any, indices: Any, *options: Any, **named: An
 def _pack_padded(func: Function, x: Any, lengths: Any, batch_first: bool) -> Any:
     """The elements of padded sequences, step by step."""
     steps, batch = (x.shape[1], x.shape[0]) if batch_first else x.shape[:2]
-    numbers = torch.arange(steps * batch, device=x.device).reshape(steps, batch, 1)
-    index, sizes = func(numbers, lengths, False)
+    positions = torch.arange(steps * batch, device=x.device).reshape(steps, batch, 1)
+    index, sizes = func(positions, lengths, False)
     flat = (x.transpose(0, 1) if batch_first else x).flatten(0, 1)
     return flat.index_select(0, index.squeeze(-1)), sizes
 
@@ -267,8 +267,8 @@ def _pack_padded(func: Function, x: Any, lengths: Any, batch_first: bool) -> Any
 def _pad_packed(
     func: Function, data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int
 ) -> Any:
-    numbers = torch.arange(data.shape[0], device=data.device).unsqueeze(-1)
-    index, lengths = func(numbers, batch_sizes, batch_first, -1, total_length)
+    positions = torch.arange(data.shape[0], device=data.device).unsqueeze(-1)
+    index, lengths = func(positions, batch_sizes, batch_first, -1, total_length)
     index = index.squeeze(-1)
     made = data[index.clamp(min=0)]
     outside = (index < 0).reshape(*index.shape, *[1] * (data.ndim - 1))
@@ -361,7 +361,7 @@ def _native_batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """The normalised numbers, and in training the means and the inverse deviations of the channels."""
+    """The normalised elements, and in training the means and the inverse deviations of the channels."""
     whole: Any = torch.batch_norm
     made = whole(x, weight, bias, running_mean, running_var, training, momentum, eps, False)
     with no_graph(made.reverse):

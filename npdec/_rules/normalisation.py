@@ -1,6 +1,6 @@
 """The law for normalisation layers: layer, RMS, group, instance and batch norm.
 
-Each divides numbers by the root of their variance (or mean square) q, a quadratic along the path, so that the path
+Each divides elements by the root of their variance (or mean square) q, a quadratic along the path, so that the path
 integrals of its derivative are elementary (`npdec._impl.segments_impl`). Weight and bias follow as a product and a sum:
 for a decomposed weight the product has the midpoints of both. The value is always the function's own.
 """
@@ -40,9 +40,9 @@ class _Path(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What a normalisation layer does: which numbers it normalises together, and how.
+    """What a normalisation layer does: which elements it normalises together, and how.
 
-    `rows` brings a tensor, with `lead` more axes in front, into the form (…, m) of the m numbers normalised together;
+    `rows` brings a tensor, with `lead` leading axes, into the form (…, m) of the m elements normalised together;
     `shaped` undoes it. `leading` axes are looked at row by row. `weight_shape` is the shape in which weight and bias
     broadcast with the input. `call(x, weight, bias)` is the function; `again` the same without its effects (running
     statistics). `scale` is 1 / σ, in a shape that broadcasts with the rows, where it does not come from the input.
@@ -98,7 +98,7 @@ def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedT
 
 
 def _jacobian(layer: Layer, x: _Path | DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The mean derivative of the normalised numbers: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
+    """The mean derivative of the normalised elements: diagonal − Vᵀ W V (less the mean, if the rows are centred), with
     the diagonal (…, 1), V (…, 2, m) and W (…, 2, 2)."""
     rows = layer.rows(x.value, 0)
     m, dtype = rows.shape[-1], working_dtype(rows.dtype)
@@ -180,7 +180,7 @@ def _contributions(
     weight: torch.Tensor | None,
     scale: torch.Tensor | None,
 ) -> Any:
-    """The components, in whatever form, of the normalised numbers, times the weight if there is one."""
+    """The components, in whatever form, of the normalised elements, times the weight if there is one."""
     if not isinstance(components, torch.Tensor):
 
         def of_rows(rows: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, scale: torch.Tensor | None) -> Any:

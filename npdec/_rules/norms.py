@@ -1,4 +1,4 @@
-"""The law for norms, spreads and unit vectors: lengths of rows of numbers along a straight path.
+"""The law for norms, spreads and unit vectors: lengths of rows of elements along a straight path.
 
 The mean of a length's gradient along the path is elementary (`npdec._impl.segments_impl`), and so is that of a vector
 over its length. The sum of magnitudes has one kink for each element that changes its sign; the largest magnitude is the
@@ -45,7 +45,7 @@ def _axes(dim: Any, ndim: int) -> list[int]:
 
 
 def _rows(t: torch.Tensor, axes: Sequence[int], lead: int = 0) -> torch.Tensor:
-    """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
+    """The axes last and as one, the others as one: (R, n), with `lead` leading axes."""
     axes = [a + lead for a in axes]
     kept = [a for a in range(lead, t.ndim) if a not in axes]
     n = math.prod([t.shape[a] for a in axes])

@@ -1,5 +1,5 @@
 """Torch's functions that look only at values: what they give is an ordinary tensor, number or boolean; and those that
-say nothing of a tensor's numbers."""
+say nothing of a tensor's elements."""
 
 from __future__ import annotations
 

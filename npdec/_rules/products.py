@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 
 _MOST_FACTORS = 64  # for exact quadrature always; and more where that is little work, else adaptive panels
 _MOST_NODES = 512
-_LARGEST = 2**21  # numbers that are made together
+_LARGEST = 2**21  # elements that are made together
 
 
 def _powers(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:

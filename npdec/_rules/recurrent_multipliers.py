@@ -29,7 +29,7 @@ __all__ = ["in_closed_form", "walk"]
 Function = Callable[..., Any]
 State = tuple[Any, ...]
 Tensors = tuple[torch.Tensor, ...]
-_AT_ONCE = 2**18  # numbers
+_AT_ONCE = 2**18  # elements
 
 
 def walk(
@@ -252,7 +252,7 @@ def in_closed_form(
 
 class _Gates:
     """What the components of the data, (rows, C, n), contribute to the gates of each step: made for as many steps at
-    once as leave the numbers where the processor finds them again."""
+    once as leave the elements where the processor finds them again."""
 
     def __init__(self, rows: torch.Tensor, weight: torch.Tensor, sizes: list[int]) -> None:
         together = max(1, _AT_ONCE // max(1, rows.shape[1] * weight.shape[0] * max(sizes)))

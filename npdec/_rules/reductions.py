@@ -25,7 +25,7 @@ from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
-_LARGE = 2**22  # pairs of numbers of which a matrix is made
+_LARGE = 2**22  # pairs of elements of which a matrix is made
 _MOST_PAIRS = 2**28
 _V: Any = torch._C._VariableFunctions
 
@@ -329,8 +329,8 @@ def _tensor_split(func: Function, x: Any, sections: Any = None, dim: int = 0, *,
 
 
 def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    numbers = torch.arange(input.numel(), device=input.device).reshape(tuple(input.shape))
-    places = numbers.as_strided(size, stride, storage_offset or 0).reshape(-1)
+    positions = torch.arange(input.numel(), device=input.device).reshape(tuple(input.shape))
+    places = positions.as_strided(size, stride, storage_offset or 0).reshape(-1)
     return input.reshape(-1).index_copy(0, places, src.reshape(-1)).reshape(tuple(input.shape))
 
 

@@ -47,9 +47,9 @@ _PANEL = 16  # nodes of a panel
 _SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
 _NARROWEST = 2.0**-44
 _LONG = 24.0  # rows of a larger range are computed in double precision
-_SMALL = 2**18  # numbers that are computed sooner than sorted
-_BLOCK = 2**22  # numbers that are looked at together
-_ROWS = 2**14  # numbers, from which on they are looked at at one node after the other
+_SMALL = 2**18  # elements that are computed sooner than sorted
+_BLOCK = 2**22  # elements that are looked at together
+_ROWS = 2**14  # elements, from which on they are looked at at one node after the other
 
 
 class _Piece(NamedTuple):
@@ -280,7 +280,7 @@ def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tenso
 
 
 def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
-    """The axes last and as one, the others as one: (R, n), with `lead` more axes in front."""
+    """The axes last and as one, the others as one: (R, n), with `lead` leading axes."""
     if len(axes) == 1 and axes[0] + lead == t.ndim - 1:  # where they lie so
         return t.reshape((*t.shape[:lead], -1, t.shape[-1]))
     axes = [a + lead for a in axes]

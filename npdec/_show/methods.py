@@ -10,7 +10,7 @@ from npdec._show.parts import of_tensor
 
 __all__ = ["contributions", "of_html", "plot", "plots_of", "to_shap"]
 
-_NUMBERS = 2**22  # of components, that a table is made of
+_ELEMENTS = 2**22  # of components, that a table is made of
 
 
 def contributions(self: Any, k: int | None = None) -> Contributions:
@@ -56,7 +56,7 @@ def of_html(tensor: Any, what: str, dtype: str, text: str) -> str | None:
     for."""
     from npdec._show.html_table import MOST, table
 
-    most = min(MOST, _NUMBERS // max(1, tensor.value.numel()) - 1)
+    most = min(MOST, _ELEMENTS // max(1, tensor.value.numel()) - 1)
     if most < 3:
         return None
     parts = of_tensor(tensor, what, "_repr_html_", most)

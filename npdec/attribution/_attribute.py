@@ -111,7 +111,7 @@ def attribute(
     `paths=True` follows the contributions through all the layers of a list, in the order of the computation: the
     attribution has an axis for the units of each, then one for the components of the inputs (or those of the arrays
     where none are asked for), at the cost of a way back for each combination of units.
-    "conductance": ∫ ∂f/∂h · dh/dt dt for the numbers h of the layer along the straight path of the inputs (Dhamdhere,
+    "conductance": ∫ ∂f/∂h · dh/dt dt for the elements h of the layer along the straight path of the inputs (Dhamdhere,
     Sundararajan and Yan, ICLR 2019), complete likewise. The other methods attribute the rest of the network to what the
     layer computes, which they put in its place, from what it computes at the baseline on: "path" is then layer
     integrated gradients, and the residual f with the layer at its baseline. So inputs may be integers, as tokens are.

@@ -29,7 +29,7 @@ def at_number(t: float) -> torch.Tensor:
 
 
 def like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
-    """Numbers for the nodes, shaped to multiply rates (m, ...)."""
+    """Coefficients for the nodes, shaped to multiply rates (m, ...)."""
     real = rates.real.dtype if rates.is_complex() else rates.dtype
     return nodes.to(rates.device, real).reshape(-1, *[1] * (rates.ndim - 1))
 
@@ -37,8 +37,8 @@ def like(nodes: torch.Tensor, rates: torch.Tensor) -> torch.Tensor:
 def _unresolved(rates: torch.Tensor) -> float:
     """About how far the integral of rates (m, ...), given at m nodes, is from what more nodes would give."""
     size = float(rates.abs().max())
-    numbers = [like(rates.new_tensor(row, dtype=torch.float64), rates) for row in last_coefficients(len(rates))]
-    last = max(float((row * rates).sum(0).abs().max()) for row in numbers)
+    coefficients = [like(rates.new_tensor(row, dtype=torch.float64), rates) for row in last_coefficients(len(rates))]
+    last = max(float((row * rates).sum(0).abs().max()) for row in coefficients)
     return last * last / size if size else 0.0
 
 
@@ -74,9 +74,9 @@ class _Panel(NamedTuple):
     seen: _Seen | None
 
 
-def _output(numbers: torch.Tensor, output: int) -> torch.Tensor:
-    """Of numbers (m, *O) those of one output, as real numbers (m,)."""
-    return numbers.reshape(len(numbers), -1)[:, output].real.double()
+def _output(outputs: torch.Tensor, output: int) -> torch.Tensor:
+    """Of outputs (m, *O) those of one output, as real numbers (m,)."""
+    return outputs.reshape(len(outputs), -1)[:, output].real.double()
 
 
 def _points(seen: _Seen) -> list[Point]:

@@ -217,7 +217,7 @@ def _arrays_at(problem: Problem, at: At, inputs: Tensors) -> Tensors:
 
 
 def conductance(problem: Problem, at: At, steps: int | None, rtol: float | None, progress: Show) -> Found:
-    """∫ ∂f/∂h · dh/dt dt for the numbers h of the layer, where the inputs go from the baseline to their values."""
+    """∫ ∂f/∂h · dh/dt dt for the elements h of the layer, where the inputs go from the baseline to their values."""
     if len(at.layers) > 1:
         raise TypeError("attribute: method 'conductance' attributes to one layer at a time")
     arrays = _arrays_at(problem, at, problem.values)

@@ -20,8 +20,8 @@ __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
 
 Function = Callable[..., Any]
 Split = Callable[[str, Any, Any], tuple[torch.Tensor, torch.Tensor]]
-_NUMBERS_AT_ONCE = 2**22  # elements of the inputs in one call of a batched function
-_NUMBERS_IN_CACHE = 2**17  # where temporaries that a processor's cache holds cost half of what larger ones do
+_ELEMENTS_AT_ONCE = 2**22  # elements of the inputs in one call of a batched function
+_ELEMENTS_IN_CACHE = 2**17  # where temporaries that a processor's cache holds cost half of what larger ones do
 _POINTS_AT_LEAST = 64  # in a call, for which the cache is given up
 
 
@@ -83,7 +83,7 @@ class Problem:
         return torch.stack(numbers) if several else numbers[0]
 
     def many(self, points: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The chosen outputs, shape (m,) or (m, k), at m points: each leaf has one more axis in front."""
+        """The chosen outputs, shape (m,) or (m, k), at m points: each leaf has one more leading axis."""
         count = len(points[0])
         if self.batched == "vmap":
             return torch.vmap(lambda *leaves: self.one(leaves))(*points)
@@ -99,8 +99,8 @@ class Problem:
         if self.chunk_size is not None:
             return self.chunk_size
         size = max(1, sum(v.numel() for v in self.values))
-        most = max(1, min(4096, _NUMBERS_AT_ONCE // size))
-        return min(most, max(_POINTS_AT_LEAST, _NUMBERS_IN_CACHE // size)) if self.device.type == "cpu" else most
+        most = max(1, min(4096, _ELEMENTS_AT_ONCE // size))
+        return min(most, max(_POINTS_AT_LEAST, _ELEMENTS_IN_CACHE // size)) if self.device.type == "cpu" else most
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The chosen outputs at the values and at the residuals."""
@@ -365,7 +365,7 @@ def _tensor(result: Any) -> torch.Tensor:
 
 
 def baseline_rows(problem: Problem, baselines: Any) -> list[list[torch.Tensor]]:
-    """A distribution of baselines, each leaf with one more axis in front: for each baseline its leaves."""
+    """A distribution of baselines, each leaf with one more leading axis: for each baseline its leaves."""
     leaves = [as_tensor(leaf) for leaf in _trees.spread(baselines, problem.tree, "baselines")]
     lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in leaves}
     if len(lengths) > 1 or 0 in lengths:

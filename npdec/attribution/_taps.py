@@ -23,7 +23,7 @@ class Layer:
     `module`: its name in the network that is attributed, or the module itself. What is attributed to are the arrays of
     floating numbers that it returns (of tuples, lists and dicts their leaves); with `inputs=True`, those it is given.
     `axis`, `groups`, `labels`: the units that it is divided into, as for `np.decompose`; by default each number is one.
-    The heads of an attention are groups of the numbers that the projection after them is given:
+    The heads of an attention are groups of the elements that the projection after them is given:
     `Layer("h.0.attn.c_proj", inputs=True, groups=np.arange(768) // 64)`. `call`: which of its calls, counted from 0,
     where a run calls it several times.
 
