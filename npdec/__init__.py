@@ -26,13 +26,13 @@ from npdec._array.ndarray import Composition
 from npdec._array.printing import *
 from npdec._array.scalars import *
 from npdec._array.scalars import bool_ as bool
+from npdec._core import absent as _absent
 from npdec._core import door as _door
 from npdec._decomposed import tensor as _tensor
 from npdec._decomposed.completeness import check_completeness
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype
 from npdec._dtypes.limits import *
-from npdec._functions import absent as _absent
 from npdec._functions.complex_parts import imag, real
 from npdec._functions.creation import *
 from npdec._functions.dlpack import from_dlpack

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._dtypes.dtype import DTYPE_CLASSES
-from npdec._guests.kinds import numpy_or_none
 from npdec.exceptions import AbsentNameError, MissingNameError
 
 __all__ = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from npdec._functions import absent
+from npdec._core import absent
 from npdec._random.generator import Generator, default_rng
 from npdec._random.legacy import NUMPY_CLASSES, RandomState, get_bit_generator, legacy, numpy_class, set_bit_generator
 

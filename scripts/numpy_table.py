@@ -24,7 +24,7 @@ from typing import Any
 import numpy
 
 import npdec
-from npdec._functions.absent import ABSENT
+from npdec._core.absent import ABSENT
 from npdec.exceptions import AbsentError
 
 ROOT = Path(__file__).parents[1]

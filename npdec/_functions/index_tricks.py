@@ -15,10 +15,10 @@ from npdec._array.convert import as_tensor
 from npdec._array.generic import generic
 from npdec._array.host_numpy import numpy_for
 from npdec._array.scalars import complexfloating
+from npdec._core.absent import absent
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over
 from npdec._decomposed.choices import chosen
-from npdec._functions.absent import absent
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
 from npdec._impl._devices import as_device
 from npdec.exceptions import AbsentError

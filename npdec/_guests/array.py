@@ -10,9 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ends
-from npdec._guests.kinds import numpy_or_none
 
 __all__ = ["as_guest", "as_plain", "guest_class", "methods", "restored"]
 

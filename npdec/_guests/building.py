@@ -10,9 +10,9 @@ from npdec._array import wrap
 from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._core.base import ArrayBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests.array import as_plain, guest_class
 from npdec._guests.exchange import as_objects
-from npdec._guests.kinds import numpy_or_none
 
 __all__ = ["array_of_objects", "holds_ours"]
 

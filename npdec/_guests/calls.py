@@ -14,10 +14,10 @@ from npdec._array import fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write_out
 from npdec._core.base import ArrayBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, Values, as_objects, received
-from npdec._guests.kinds import numpy_or_none
 
 __all__ = ["function", "method", "run", "ufunc"]
 

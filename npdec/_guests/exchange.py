@@ -18,11 +18,12 @@ from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._array.tensor_bytes import bytes_of, seen
 from npdec._core.base import ArrayBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS, is_own, numpy_dtype
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._guests.array import as_guest, as_plain, guest_class
-from npdec._guests.kinds import holds, numpy_or_none
+from npdec._guests.kinds import holds
 
 __all__ = ["Hosted", "Values", "arguments", "as_objects", "received", "received_class", "storable"]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import types
 from typing import Any
 
-__all__ = ["CLASSES", "FUNCTIONS", "NAMES", "TABLES", "has_numpy", "holds", "numpy_or_none"]
+__all__ = ["CLASSES", "FUNCTIONS", "NAMES", "TABLES", "holds"]
 
 # The names of NumPy's main namespace that stand for what torch cannot hold, or tell of it.
 CLASSES = (
@@ -16,22 +14,6 @@ CLASSES = (
 FUNCTIONS = ("asmatrix", "bmat", "fromregex")
 TABLES = ("ScalarType", "sctypeDict", "typecodes")
 NAMES = frozenset({*CLASSES, *FUNCTIONS, *TABLES})
-
-
-@functools.cache
-def numpy_or_none() -> types.ModuleType | None:
-    """The installed NumPy, imported when it is first asked for."""
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy
-
-
-@functools.cache
-def has_numpy() -> bool:
-    """Whether NumPy is installed."""
-    return numpy_or_none() is not None
 
 
 def holds(dtype: Any) -> bool:

@@ -8,11 +8,12 @@ from npdec._array import fp_state, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests import calls
 from npdec._guests.array import as_plain
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, as_objects, received
-from npdec._guests.kinds import holds, numpy_or_none
+from npdec._guests.kinds import holds
 
 __all__ = ["by_function", "by_ufunc", "contains", "converted", "given", "item", "set_item"]
 

@@ -11,9 +11,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests import calls
 from npdec._guests.exchange import received
-from npdec._guests.kinds import numpy_or_none
 from npdec.exceptions import MissingNameError
 
 __all__ = ["facade", "published"]

@@ -7,9 +7,10 @@ from typing import Any
 from npdec._array import scalars
 from npdec._array.convert import SPELLINGS
 from npdec._array.host_numpy import numpy_for
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._dtypes.dtype import SCALARS
 from npdec._guests.exchange import received_class
-from npdec._guests.kinds import CLASSES, TABLES, numpy_or_none
+from npdec._guests.kinds import CLASSES, TABLES
 from npdec._guests.modules import published
 
 __all__ = ["guest_name"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from npdec._array.ndarray import Composition
 from npdec._core.door import hand_over_method
-from npdec._guests.kinds import has_numpy
+from npdec._core.installed_numpy import has_numpy
 
 __all__ = ["apart", "beside", "into", "leaves_it_to"]
 

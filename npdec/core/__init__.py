@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from npdec._array import wrap
-from npdec._guests.kinds import numpy_or_none
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests.modules import published
 
 DELEGATES_TO_NUMPY = True

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from npdec._functions import absent as _absent
-from npdec._guests.kinds import has_numpy
+from npdec._core import absent as _absent
+from npdec._core.installed_numpy import has_numpy
 from npdec._guests.modules import published
 from npdec.exceptions import MissingNameError as _MissingNameError
 from npdec.lib import array_utils, format, introspect, mixins, npyio, scimath, stride_tricks

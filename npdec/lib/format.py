@@ -9,8 +9,8 @@ from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._array.ndarray import Composition
+from npdec._core import absent
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._functions import absent
 from npdec._guests.exchange import arguments, received
 from npdec.exceptions import MissingNameError
 

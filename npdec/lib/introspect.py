@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._functions import absent
+from npdec._core import absent
 from npdec.exceptions import MissingNameError
 
 __all__: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._functions import absent as _absent
+from npdec._core import absent as _absent
 from npdec.exceptions import MissingNameError as _MissingNameError
 from npdec.testing._asserts import (
     assert_allclose,

@@ -5,7 +5,7 @@ tests that are known to fail, in groups with a reason each, a test function or o
 listed test that passes fails (stale), and so does an unlisted one that fails, and a line that names no test.
 
 A test that ends in an `AbsentError`, or in an error that one led to, needs something that torch cannot hold or do:
-objects, text, dates, records, extended precision, the other byte order, or a name of `npdec._functions.absent`. It is
+objects, text, dates, records, extended precision, the other byte order, or a name of `npdec._core.absent`. It is
 inapplicable. That is the whole rule.
 """
 
