@@ -45,6 +45,7 @@ from npdec._core.tags import (
     out_casting,
     writes_back,
 )  # fmt: skip
+from npdec._core.tracebacks import ends
 from npdec._normalizer.normalizer import compile_function
 from npdec._normalizer.operators import attach_methods, attach_operators
 
@@ -55,6 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@ends
 def operation(kernel: Callable[..., Any] | None = None, **declaration: Any) -> Any:
     """Publish a kernel: a function on torch tensors whose parameters carry tags. Decorator, with or without arguments.
 

@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_unflatten
 from npdec._array import transforms, wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.jit import Jitted, compiler, is_carrying, static_places
@@ -237,6 +238,7 @@ def _matching(name: str, given: Any, like: Any) -> Any:
     return tree_unflatten(made, spec)
 
 
+@ends
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `func` at `primals`, and the function that takes a cotangent, nested as the result, to the product
     with the Jacobian: one array for one primal, a tuple for several. As `torch.func.vjp`; with `has_aux=True`, `func`
@@ -265,6 +267,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     return (call.result(output), pull, call.aux(found[2])) if has_aux else (call.result(output), pull)
 
 
+@ends
 def jvp(
     func: Function,
     primals: tuple[Any, ...],

@@ -9,6 +9,7 @@ from typing import Any
 
 from npdec._array.iterators import array_of, expanded, flat, flatiter
 from npdec._array.shapes import as_shape
+from npdec._core.tracebacks import ends
 
 __all__ = ["broadcast"]
 
@@ -34,6 +35,7 @@ class broadcast:
 
     __signature__ = inspect.Signature([inspect.Parameter("arrays", inspect.Parameter.VAR_POSITIONAL)])
 
+    @ends
     def __init__(self, *arrays: Any, **options: Any) -> None:
         if options:  # which NumPy refuses with this kind of error
             raise ValueError(f"broadcast() takes no keyword arguments, not {', '.join(options)}")

@@ -23,6 +23,7 @@ from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._core.door import hand_over_method, open_method_to_guests
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
@@ -231,37 +232,40 @@ class BufferMethods(ArrayBase):
         >>> np.array([1.0, -1.0]).view(np.int32)
         array([          0,  1072693248,           0, -1074790400], dtype=int32)
         """
-        if dtype is wrap.ARRAY:
-            if type is not None:
-                raise ValueError("Cannot specify output type twice.")
-            dtype = None
-        if type is not None and type is not wrap.ARRAY:
-            if wrap.ARRAY in getattr(type, "__mro__", ()):
-                as_dtype(type)  # which says that there are no subclasses
-            raise ValueError("Type must be a sub-type of ndarray type")
-        absent = None
         try:
-            target = self._d if dtype is None else as_dtype(dtype)
-        except AbsentDTypeError as error:
-            absent = error
-        if absent is not None:
-            return hand_over_method("view", self, (dtype,), {} if type is None else {"type": type}, absent)
-        tensor = self._t
-        if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
-            if type is None and self.__class__ is wrap.ARRAY:
-                made = _memory.seen(self, tensor.view(target))
-                made._exporter = self
-                return made
-            return alias(self, lambda tensor: (tensor.view(target), None))
-        if target is self._d:
-            return alias(self, lambda tensor: (tensor.view_as(tensor), None))
-        if isinstance(self._t, DecomposedTensor):
-            if not _memory.is_kin(target, self._d) or reinterpreted(self._t.value, target)[1] is not None:
-                raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
-            if self._d.is_complex:
-                return alias(self, lambda tensor: (torch.view_as_real(tensor).flatten(-2), None))
-            return alias(self, lambda tensor: (torch.view_as_complex(tensor.unflatten(-1, (-1, 2))), None))
-        return alias(self, lambda tensor: reinterpreted(tensor, target))
+            if dtype is wrap.ARRAY:
+                if type is not None:
+                    raise ValueError("Cannot specify output type twice.")
+                dtype = None
+            if type is not None and type is not wrap.ARRAY:
+                if wrap.ARRAY in getattr(type, "__mro__", ()):
+                    as_dtype(type)  # which says that there are no subclasses
+                raise ValueError("Type must be a sub-type of ndarray type")
+            absent = None
+            try:
+                target = self._d if dtype is None else as_dtype(dtype)
+            except AbsentDTypeError as error:
+                absent = error
+            if absent is not None:
+                return hand_over_method("view", self, (dtype,), {} if type is None else {"type": type}, absent)
+            tensor = self._t
+            if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
+                if type is None and self.__class__ is wrap.ARRAY:
+                    made = _memory.seen(self, tensor.view(target))
+                    made._exporter = self
+                    return made
+                return alias(self, lambda tensor: (tensor.view(target), None))
+            if target is self._d:
+                return alias(self, lambda tensor: (tensor.view_as(tensor), None))
+            if isinstance(self._t, DecomposedTensor):
+                if not _memory.is_kin(target, self._d) or reinterpreted(self._t.value, target)[1] is not None:
+                    raise TypeError("view: contributions cannot be read as another dtype; use .value.view(dtype)")
+                if self._d.is_complex:
+                    return alias(self, lambda tensor: (torch.view_as_real(tensor).flatten(-2), None))
+                return alias(self, lambda tensor: (torch.view_as_complex(tensor.unflatten(-1, (-1, 2))), None))
+            return alias(self, lambda tensor: reinterpreted(tensor, target))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
 
 def _field(tensor: torch.Tensor, target: torch.dtype, offset: int) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -300,6 +304,7 @@ class ArrayBuffer(BufferMethods):
         _exported("ctypes", self, BufferError)
         return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
 
+    @ends
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
         """Write numbers into a part of every element: the bytes from `offset` on, taken as a dtype.
 

@@ -15,6 +15,7 @@ from npdec._array.convert import as_dtype
 from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import seen
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.tracebacks import cuts
 from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate
 
@@ -45,6 +46,7 @@ def _checked(shape: tuple[int, ...], size: int, strides: Any, room: int, offset:
     return strides
 
 
+@cuts
 def construct(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
     """An array of a shape: of new memory, or of that of a buffer from byte `offset` on."""
     size, target, offset = as_shape(shape), as_dtype(dtype), operator.index(offset)

@@ -13,7 +13,7 @@ from npdec._array.convert import as_tensor, dtype_name
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
 from npdec._core.base import ArrayBase, NDArrayBase
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import block_sparse
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.completeness import missing
@@ -109,6 +109,7 @@ class DecompositionMixin(ArrayBase):
         tensor = self._decomposed("contributions")
         return Contributions(self._as(tensor if k is None else tensor.top(k)))
 
+    @ends
     def groupby(self, labels: NewLabels) -> Any:
         """The same with components merged, those that get the same label: their sums, in order of first appearance.
 
@@ -124,6 +125,7 @@ class DecompositionMixin(ArrayBase):
         """
         return self._as(self._decomposed("groupby").groupby(labels))
 
+    @ends
     def top(self, k: int = 5, other: Hashable = "other") -> Any:
         """The same with the k largest components, in falling order, and all others merged into one named `other`.
 

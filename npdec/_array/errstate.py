@@ -16,6 +16,7 @@ from typing import Any
 
 from npdec._array import fp_errors, fp_state
 from npdec._array.fp_state import KINDS, STATE, State, current
+from npdec._core.tracebacks import ends
 from npdec._impl import _util
 
 __all__ = ["errstate", "geterr", "geterrcall", "seterr", "seterrcall"]
@@ -76,6 +77,7 @@ def geterr() -> dict[str, str]:
     return dict(current().modes)
 
 
+@ends
 def seterr(
     all: str | None = None,
     divide: str | None = None,

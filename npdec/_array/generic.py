@@ -228,7 +228,10 @@ class generic(ArrayMethods, metaclass=ScalarType):
 
     def fill(self, value: Any) -> None:
         """Nothing: a scalar cannot be written. Raises what an array of its dtype raises for the value."""
-        wrap.wrap_array(self._t.clone()).fill(value)
+        try:
+            wrap.wrap_array(self._t.clone()).fill(value)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
         """Nothing: a scalar has no shape."""

@@ -13,6 +13,7 @@ from npdec._array.convert import as_elements, as_tensor
 from npdec._array.indexing import normalize_key
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over
+from npdec._core.tracebacks import ended
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError
 
@@ -123,38 +124,46 @@ class flatiter(ArrayBase):
     # -- indexing ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        self._at = 0
-        key = self._key(key)
-        if isinstance(key, int):
-            return self._element(key)
-        return self._array.reshape(-1)[key].copy()
+        try:
+            self._at = 0
+            key = self._key(key)
+            if isinstance(key, int):
+                return self._element(key)
+            return self._array.reshape(-1)[key].copy()
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if getattr(self._array, "_ro", None) is not None:
-            raise ValueError(f"underlying array is read-only: {self._array._ro}")
-        self._at = 0
-        if isinstance(key, tuple) and (not key or (len(key) == 1 and key[0] is Ellipsis)):
-            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-        key = self._key(key)
-        if isinstance(key, int):
-            source = as_tensor(value)
-            if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):
-                raise ValueError("Error setting single item of array.")
-            self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)
-            return
-        source = as_elements(value, self._array._d)
-        if not source.numel():
-            return
-        positions = torch.arange(self._array.size)
-        chosen = positions if key is Ellipsis else as_tensor(wrap.wrap_array(positions)[key])
-        count = chosen.numel()
-        if source.dim():  # the values are repeated as often as they are needed
-            source = source.reshape(-1).repeat(-(-count // source.numel()))[:count]
-        if key is Ellipsis:
-            self._array[...] = wrap.wrap_array(source.expand(count).reshape(self._array.shape))
-        elif count:
-            last = source if self._array.ndim or not source.dim() else source[-1]  # of several values for one element
-            self._array[self._coordinates(chosen.reshape(-1))] = wrap.wrap_array(last)
+        try:
+            if getattr(self._array, "_ro", None) is not None:
+                raise ValueError(f"underlying array is read-only: {self._array._ro}")
+            self._at = 0
+            if isinstance(key, tuple) and (not key or (len(key) == 1 and key[0] is Ellipsis)):
+                raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
+            key = self._key(key)
+            if isinstance(key, int):
+                source = as_tensor(value)
+                if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):
+                    raise ValueError("Error setting single item of array.")
+                self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)
+                return
+            source = as_elements(value, self._array._d)
+            if not source.numel():
+                return
+            positions = torch.arange(self._array.size)
+            chosen = positions if key is Ellipsis else as_tensor(wrap.wrap_array(positions)[key])
+            count = chosen.numel()
+            if source.dim():  # the values are repeated as often as they are needed
+                source = source.reshape(-1).repeat(-(-count // source.numel()))[:count]
+            if key is Ellipsis:
+                self._array[...] = wrap.wrap_array(source.expand(count).reshape(self._array.shape))
+            elif count:
+                last = (
+                    source if self._array.ndim or not source.dim() else source[-1]
+                )  # of several values for one element
+                self._array[self._coordinates(chosen.reshape(-1))] = wrap.wrap_array(last)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")

@@ -117,9 +117,12 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         >>> np.array([1 + 2j]).conjugate()
         array([1.-2.j])
         """
-        if self._is_array() and not (args or options or self._d.is_complex):
-            return self
-        return wrap.NAMESPACE.value.conjugate(self, *args, **options)
+        try:
+            if self._is_array() and not (args or options or self._d.is_complex):
+                return self
+            return wrap.NAMESPACE.value.conjugate(self, *args, **options)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     conj = conjugate
 
@@ -213,10 +216,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
-        tensor = self._t
-        if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
-            return wrap.wrap_array(tensor.clone())
-        return self._as(creation_impl.copy(tensor, order))
+        try:
+            tensor = self._t
+            if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
+                return wrap.wrap_array(tensor.clone())
+            return self._as(creation_impl.copy(tensor, order))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def item(self, /, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""
@@ -263,24 +269,30 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
-        tensor = self._t
-        if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
-            try:
-                found = tensor.permute(axes) if axes else shape_impl.transpose(tensor)
-            except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
-                pass
-            else:
-                if type(found) is torch.Tensor:
-                    return memory.seen(self, found)
-        if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
-            axes = () if axes[0] is None else as_shape(axes[0])
-        return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+        try:
+            tensor = self._t
+            if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
+                try:
+                    found = tensor.permute(axes) if axes else shape_impl.transpose(tensor)
+                except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
+                    pass
+                else:
+                    if type(found) is torch.Tensor:
+                        return memory.seen(self, found)
+            if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
+                axes = () if axes[0] is None else as_shape(axes[0])
+            return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
-        mask = chosen("compress", as_tensor(condition))
-        result = indexing_impl.compress(mask, self._t, axis)
-        return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
+        try:
+            mask = chosen("compress", as_tensor(condition))
+            result = indexing_impl.compress(mask, self._t, axis)
+            return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def choose(self, /, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
         """For each index in the array the element of the choice of that number; see `np.choose`. The choices are given
@@ -294,7 +306,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
-        return wrap.NAMESPACE.value.clip(self, min, max, out, **kwargs)
+        try:
+            return wrap.NAMESPACE.value.clip(self, min, max, out, **kwargs)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write values at indices that count the elements in row-major order; see `np.put`."""
@@ -305,8 +320,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""
-        made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
-        return made
+        try:
+            made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+            return made
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     @property
     def flat(self) -> iterators.flatiter:

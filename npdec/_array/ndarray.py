@@ -29,7 +29,7 @@ from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase
 from npdec._core.door import hand_over
 from npdec._core.tags import NoValue
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -309,6 +309,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         except Exception as error:
             raise ended(error)  # noqa: B904
 
+    @ends
     def partition(self, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Rearrange in place along an axis so that the element `kth` is where sorting puts it; see `np.partition`."""
         tensor = self._to_be_written()
@@ -335,6 +336,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         except Exception as error:
             raise ended(error)  # noqa: B904
 
+    @ends
     def resize(self, /, *new_shape: Any, refcheck: bool = True) -> None:
         """Change shape and size in place: elements are dropped from the end of the memory, or zeros added.
 

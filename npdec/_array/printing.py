@@ -17,6 +17,7 @@ import torch
 from npdec._array.convert import as_tensor, dtype_name
 from npdec._core.base import ArrayBase
 from npdec._core.door import open_to_guests
+from npdec._core.tracebacks import ends
 from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._show import summary
@@ -111,6 +112,7 @@ def array_str(
     return numpy.array_str(values, max_line_width, precision, suppress_small)
 
 
+@ends
 @open_to_guests
 def array2string(
     a: Any,
@@ -156,6 +158,7 @@ def _number(x: Any) -> Any:
     return _host(as_tensor(x))[()] if isinstance(x, (ArrayBase, torch.Tensor)) else x
 
 
+@ends
 def format_float_positional(
     x: Any,
     precision: int | None = None,
@@ -179,6 +182,7 @@ def format_float_positional(
     )
 
 
+@ends
 def format_float_scientific(
     x: Any,
     precision: int | None = None,
@@ -201,6 +205,7 @@ def format_float_scientific(
     )
 
 
+@ends
 def set_printoptions(
     precision: int | None = None,
     threshold: int | None = None,

@@ -16,6 +16,7 @@ from npdec._array.convert import SPELLINGS, as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.tags import NoValue
+from npdec._core.tracebacks import ended
 from npdec._decomposed.pickling import safe
 from npdec._dtypes.dtype import SCALARS, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -137,16 +138,19 @@ class complexfloating(inexact):
     __slots__ = ()
 
     def __new__(cls, real: Any = 0, imag: Any = NoValue, /) -> Any:
-        if imag is NoValue or cls._torch_dtype is None:
-            return super().__new__(cls, real)
-        for part in (real, imag):
-            if isinstance(part, (ArrayBase, torch.Tensor)):
-                if (part._t if isinstance(part, ArrayBase) else part).dim():
-                    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-            elif not hasattr(type(part), "__float__"):
-                raise TypeError(f"Could not convert arguments into a complex scalar. '{(real, imag)}' given.")
-        dtype = torch.float32 if cls._torch_dtype is torch.complex64 else torch.float64
-        return super().__new__(cls, torch.complex(as_tensor(real, dtype), as_tensor(imag, dtype)))
+        try:
+            if imag is NoValue or cls._torch_dtype is None:
+                return super().__new__(cls, real)
+            for part in (real, imag):
+                if isinstance(part, (ArrayBase, torch.Tensor)):
+                    if (part._t if isinstance(part, ArrayBase) else part).dim():
+                        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+                elif not hasattr(type(part), "__float__"):
+                    raise TypeError(f"Could not convert arguments into a complex scalar. '{(real, imag)}' given.")
+            dtype = torch.float32 if cls._torch_dtype is torch.complex64 else torch.float64
+            return super().__new__(cls, torch.complex(as_tensor(real, dtype), as_tensor(imag, dtype)))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
 
 class flexible(generic):

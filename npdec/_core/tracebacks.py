@@ -1,8 +1,9 @@
 """Where the traceback of an error ends: at the line of the program, with at most two frames of npdec behind it.
 
 Public functions run their body in `try`, which costs a call nothing, and raise what comes out of it by `ended`. Of the
-frames below them that leaves the one in which the error was raised. Frames of functions of the program, which an
-operation has called, stay, with all that lies between.
+frames below them that leaves the one in which the error was raised. What is not called often enough to have this
+written out has it from `ends`; what all of a chapter's functions call at once raises by `cut`.
+Frames of functions of the program, which an operation has called, stay, with all that lies between.
 """
 
 from __future__ import annotations
@@ -12,12 +13,26 @@ import os
 import sysconfig
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import FrameType, TracebackType
-from typing import Any
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, TypeVar
 
 import torch
 
-__all__ = ["OWN", "PASSED", "THEIRS", "ended", "ending", "ends", "full", "owner_of", "standing_for"]
+__all__ = [
+    "OWN",
+    "PASSED",
+    "THEIRS",
+    "cut",
+    "cuts",
+    "ended",
+    "ending",
+    "ends",
+    "full",
+    "owner_of",
+    "standing_for",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # Whether tracebacks have all frames here.
 full: ContextVar[bool] = ContextVar("npdec.tracebacks", default=False)
@@ -33,9 +48,11 @@ _BETWEEN = frozenset({"numpy", "array_api_compat"})
 
 @functools.lru_cache(maxsize=4096)
 def _owner(file: str) -> str | None:
-    """Whose code a file has; None for what was compiled from a string."""
+    """Whose code a file has; None where its module says so: of what was compiled from a string, or by Cython."""
+    if file.endswith((".pyx", ".pxd")):
+        return None
     if file.startswith("<"):
-        return PASSED if file.startswith("<frozen ") else None
+        return OWN if file.startswith("<npdec.") else PASSED if file.startswith("<frozen ") else None
     if file.startswith(_OWN):
         return OWN
     if file.startswith(_TORCH):
@@ -53,11 +70,21 @@ def owner_of(frame: FrameType) -> str:
     owner = _owner(frame.f_code.co_filename)
     if owner is not None:
         return owner
-    return THEIRS if "__name__" in frame.f_globals else OWN
+    module = frame.f_globals.get("__name__")
+    return OWN if module is None else PASSED if module.partition(".")[0] in _BETWEEN else THEIRS
 
 
 def ended(error: Exception) -> Exception:
     """The error, to be raised from the function that has caught it, with its traceback and its context cut short."""
+    return _shortened(error, whole=False)
+
+
+def cut(error: Exception) -> Exception:
+    """The same for a function that public ones call at once: the traceback ends in it, whatever raised the error."""
+    return _shortened(error, whole=True)
+
+
+def _shortened(error: Exception, whole: bool) -> Exception:
     if _tracing() or full.get():
         return error
     last = _last(error.__traceback__)
@@ -67,7 +94,7 @@ def ended(error: Exception) -> Exception:
     before = error.__context__
     if before is not None and error.__cause__ is None and _last(before.__traceback__) is not None:
         error.__suppress_context__ = True  # torch's refusal, of which the error says more
-    return error.with_traceback(last if last is not error.__traceback__ else None)
+    return error.with_traceback(None if whole or last is error.__traceback__ else last)
 
 
 def _last(traceback: TracebackType | None) -> TracebackType | None:
@@ -87,16 +114,27 @@ def ending(source: str) -> str:
     return f"{head}:\n    try:\n{indented}    except Exception as _error: raise _ended(_error)\n"
 
 
-def ends(function: Callable[..., Any]) -> Any:
+def ends(function: _F) -> _F:
     """The function, whose errors end so: for those that are not called often enough to have it written out."""
+    return _catching(function, ended)
 
+
+def cuts(function: _F) -> _F:
+    """The same for a function that public ones call at once."""
+    return _catching(function, cut)
+
+
+def _catching(function: _F, short: Callable[[Exception], Exception]) -> _F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            raise ended(error)  # noqa: B904
+            raise short(error)  # noqa: B904
 
-    return standing_for(call, function)
+    # In the module of the function, where examples of docstrings are looked for.
+    made: Any = FunctionType(call.__code__, function.__globals__, None, None, call.__closure__)
+    standing: _F = standing_for(made, function)
+    return standing
 
 
 def standing_for(call: Any, function: Callable[..., Any]) -> Any:

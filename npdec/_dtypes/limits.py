@@ -15,6 +15,7 @@ import torch
 
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over
+from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._dtypes.spelling import as_dtype
@@ -93,6 +94,7 @@ class finfo:
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
+    @ends
     def __new__(cls, dtype: Any) -> Any:
         absent = None
         try:
@@ -163,6 +165,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "kind", "max", "min")
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
+    @ends
     def __init__(self, int_type: Any) -> None:
         absent = None
         try:

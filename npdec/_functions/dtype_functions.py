@@ -14,7 +14,7 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over, open_to_guests
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import cut, ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -143,15 +143,18 @@ def _within(x: float) -> bool:
 
 def _scalar_type(obj: Any) -> type:
     """The scalar type, concrete or abstract, that `obj` names."""
-    if isinstance(obj, type) and issubclass(obj, generic):
-        return obj
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(obj, type) and issubclass(obj, numpy.generic):
-        abstract = getattr(scalars, obj.__name__, None)  # numpy.floating means ours
-        if abstract is not None:
-            return abstract
-    found: type = dtype_class(obj).type
-    return found
+    try:
+        if isinstance(obj, type) and issubclass(obj, generic):
+            return obj
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(obj, type) and issubclass(obj, numpy.generic):
+            abstract = getattr(scalars, obj.__name__, None)  # numpy.floating means ours
+            if abstract is not None:
+                return abstract
+        found: type = dtype_class(obj).type
+        return found
+    except Exception as error:
+        raise cut(error)  # noqa: B904
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
+from npdec._core.tracebacks import ends
 from npdec._guests.exchange import received, storable
 from npdec._guests.kinds import holds
 from npdec._normalizer.like import handed_on
@@ -21,6 +22,7 @@ __all__ = ["fromfile", "load", "save", "savez", "savez_compressed"]
 DELEGATES_TO_NUMPY = True
 
 
+@ends
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     """Write one array to a file in NumPy's format .npy. `file` is a name, to which ".npy" is appended if it has not got
     it, or a file that is open for bytes.
@@ -37,6 +39,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     numpy_for("save").save(file, storable("save", arr, allow_pickle), allow_pickle=allow_pickle)
 
 
+@ends
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to one file in NumPy's format .npz: those given by name under it, others as "arr_0", ...
 
@@ -55,6 +58,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     numpy_for("savez").savez(file, *arrays, allow_pickle=allow_pickle, **named)
 
 
+@ends
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to one compressed file in NumPy's format .npz; see `savez`.
 
@@ -69,6 +73,7 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: A
     numpy_for("savez_compressed").savez_compressed(file, *arrays, allow_pickle=allow_pickle, **named)
 
 
+@ends
 def load(
     file: Any,
     mmap_mode: str | None = None,
@@ -196,6 +201,7 @@ class _Attributes:
         return list(object.__getattribute__(self, "_Attributes__mapping"))
 
 
+@ends
 def fromfile(file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None) -> Any:
     """A 1-d array of the numbers in a file: of their bytes, in this machine's order, from byte `offset` on; or of a
     text in which `sep` separates them. All of them, or `count`; of float64 unless `dtype` is given.

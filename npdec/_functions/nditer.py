@@ -14,6 +14,7 @@ from typing import Any
 
 from npdec._array import memory, wrap
 from npdec._array.ndarray import Composition
+from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import nditer_options
 from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted
@@ -45,6 +46,7 @@ class nditer(Walk):
 
     __module__ = "npdec"
 
+    @ends
     def __new__(
         cls,
         op: Any,

@@ -10,6 +10,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import Poly1dBase
+from npdec._core.tracebacks import ends
 
 __all__ = ["poly1d"]
 
@@ -40,6 +41,7 @@ class poly1d(Poly1dBase):
     _coefficients: Any
     _variable: str
 
+    @ends
     def __init__(self, c_or_r: Any, r: Any = False, variable: str | None = None) -> None:
         if isinstance(c_or_r, poly1d):
             self._coefficients = c_or_r._coefficients
@@ -111,6 +113,7 @@ class poly1d(Poly1dBase):
 
     # --- arithmetic ---------------------------------------------------------------------------------------------------
 
+    @ends
     def __call__(self, val: Any) -> Any:
         return wrap.NAMESPACE.value.polyval(self._coefficients, val)
 
@@ -132,17 +135,21 @@ class poly1d(Poly1dBase):
     def __neg__(self) -> poly1d:
         return poly1d(-self._coefficients)
 
+    @ends
     def __add__(self, other: Any) -> poly1d:
         return poly1d(wrap.NAMESPACE.value.polyadd(self._coefficients, poly1d(other)))
 
     __radd__ = __add__
 
+    @ends
     def __sub__(self, other: Any) -> poly1d:
         return poly1d(wrap.NAMESPACE.value.polysub(self._coefficients, poly1d(other)))
 
+    @ends
     def __rsub__(self, other: Any) -> poly1d:
         return poly1d(wrap.NAMESPACE.value.polysub(poly1d(other), self._coefficients))
 
+    @ends
     def __mul__(self, other: Any) -> poly1d:
         np = wrap.NAMESPACE.value
         if np.isscalar(other):
@@ -151,14 +158,17 @@ class poly1d(Poly1dBase):
 
     __rmul__ = __mul__
 
+    @ends
     def __truediv__(self, other: Any) -> Any:
         np = wrap.NAMESPACE.value
         return poly1d(self._coefficients / other) if np.isscalar(other) else np.polydiv(self, poly1d(other))
 
+    @ends
     def __rtruediv__(self, other: Any) -> Any:
         np = wrap.NAMESPACE.value
         return poly1d(other / self._coefficients) if np.isscalar(other) else np.polydiv(poly1d(other), self)
 
+    @ends
     def __pow__(self, val: Any) -> poly1d:
         np = wrap.NAMESPACE.value
         if not np.isscalar(val) or int(val) != val or val < 0:
@@ -168,6 +178,7 @@ class poly1d(Poly1dBase):
             product = np.polymul(self._coefficients, product)
         return poly1d(product)
 
+    @ends
     def integ(self, m: Any = 1, k: Any = 0) -> poly1d:
         """The m-th integral, with the constants `k`, as `np.polyint` gives it.
 
@@ -176,6 +187,7 @@ class poly1d(Poly1dBase):
         """
         return poly1d(wrap.NAMESPACE.value.polyint(self._coefficients, m=m, k=k))
 
+    @ends
     def deriv(self, m: Any = 1) -> poly1d:
         """The m-th derivative.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ends
 from npdec._guests.exchange import arguments, received, storable
 from npdec._normalizer.like import handed_on
 
@@ -25,6 +26,7 @@ DELEGATES_TO_NUMPY = True
 _DELETECHARS = " !#$%&'()*+,-./:;<=>?@[\\]^{|}~"
 
 
+@ends
 def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
     """A 1-d array of the numbers in a text, in which `sep` separates them. All of them, or `count`.
 
@@ -75,6 +77,7 @@ def _columns(usecols: Any) -> Any:
     return usecols
 
 
+@ends
 def loadtxt(
     fname: Any,
     dtype: Any = float,
@@ -120,6 +123,7 @@ def loadtxt(
     return received(table)
 
 
+@ends
 def genfromtxt(
     fname: Any,
     dtype: Any = float,
@@ -190,6 +194,7 @@ def genfromtxt(
     return received(table)
 
 
+@ends
 def savetxt(
     fname: Any,
     X: Any,

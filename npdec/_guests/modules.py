@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from npdec._core.installed_numpy import numpy_or_none
+from npdec._core.tracebacks import cut
 from npdec._guests import calls
 from npdec._guests.exchange import received
 from npdec.exceptions import MissingNameError
@@ -37,7 +38,10 @@ def published(module: str, name: str) -> Any:
     where = f"{module}.{name}" if module else name
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return calls.run(where, found, args, kwargs)
+        try:
+            return calls.run(where, found, args, kwargs)
+        except Exception as error:
+            raise cut(error)  # noqa: B904
 
     functools.update_wrapper(call, found)
     call.__name__ = call.__qualname__ = name

@@ -20,6 +20,7 @@ import torch
 
 from npdec._array import fp_state, wrap
 from npdec._array.methods import ArrayMethods
+from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
 from npdec._torch.tracing import tracing
@@ -138,7 +139,7 @@ def _core(stem: str, dtype: torch.dtype) -> Callable[..., Any] | None:
 _REFUSED = ["except (ArithmeticError, ValueError, struct_error): return None"]
 
 
-def _compiled(stem: str, dtype: torch.dtype, lines: list[str], **more: Any) -> Callable[..., Any]:
+def _compiled(stem: str, dtype: torch.dtype, lines: list[str], public: bool = False, **more: Any) -> Callable[..., Any]:
     head, *body = lines
     result = _result(stem, dtype)
     scope: dict[str, Any] = {
@@ -147,6 +148,7 @@ def _compiled(stem: str, dtype: torch.dtype, lines: list[str], **more: Any) -> C
         "_new_float": float.__new__,
         "_new_complex": complex.__new__,
         "_state": fp_state,
+        "_ended": ended,
         "_result": SCALARS[result],
         "_single_pack": _pack_single.pack,
         "_single_unpack": _pack_single.unpack,
@@ -162,7 +164,8 @@ def _compiled(stem: str, dtype: torch.dtype, lines: list[str], **more: Any) -> C
         scope |= {"_low": limits.min, "_high": limits.max}
     elif result in _REAL:
         scope |= {"_low": torch.finfo(result).tiny, "_high": torch.finfo(result).max}
-    exec("\n ".join([head, *body]), scope)
+    source = "\n ".join([head, *body])
+    exec(ending(source) if public else source, scope)
     made: Callable[..., Any] = scope["operator"]
     return made
 
@@ -265,7 +268,7 @@ def _binary(stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: 
     lines += [line.replace("return None", "return _slow(self, other)") for line in _made(stem, dtype)]
     more = {"_cls": SCALARS[dtype], "_slow": slow, "_mixed": _mixed(stem, reflected), "_tracing": tracing}
     more |= {"_Array": wrap.ARRAY, "_turned": turned}
-    return _compiled(stem, dtype, lines, **more)
+    return _compiled(stem, dtype, lines, True, **more)
 
 
 def _unary(stem: str, dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -275,7 +278,7 @@ def _unary(stem: str, dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[
     lines = ["def operator(self):", "if _tracing(): return _slow(self)", "a = self._n", "try:", f" r = {expression}"]
     lines += ["except ArithmeticError: return _slow(self)"]
     lines += [line.replace("return None", "return _slow(self)") for line in _made(stem, dtype)]
-    return _compiled(stem, dtype, lines, _slow=slow, _tracing=tracing)
+    return _compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing)
 
 
 # --- the conversions that Python asks for -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import cut, cuts
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
 from npdec.exceptions import AbsentDTypeError
@@ -59,6 +60,7 @@ def selected(x: Any, indices: Any, axis: int) -> Any:
     return wrap.wrap_array(found.reshape(x.shape[:axis] + places.shape + x.shape[axis + 1 :]))
 
 
+@cuts
 def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | None, **options: Any) -> Any:
     """Elements of `a` along an axis (None: of a vector), or numbers below it."""
     n = as_count(a)
@@ -76,6 +78,7 @@ def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | No
     return selected(x, stream.choice(x.shape[axis], size, replace, p, **options), axis)
 
 
+@cuts
 def permutation(stream: Any, x: Any, axis: int) -> Any:
     n = as_count(x)
     if n is not None:
@@ -87,6 +90,7 @@ def permutation(stream: Any, x: Any, axis: int) -> Any:
     return selected(x, wrap.wrap_array(stream.permutation(x.shape[axis])), axis)
 
 
+@cuts
 def shuffle(stream: Any, x: Any, axis: int) -> None:
     """Shuffle an array, or any mutable sequence, in place."""
     if isinstance(x, (ArrayBase, torch.Tensor)):
@@ -118,12 +122,19 @@ def shuffle(stream: Any, x: Any, axis: int) -> None:
 
 def filled(stream: Any, name: str, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any, **options: Any) -> Any:
     """Draws in float64 or float32, written into `out` if it is given."""
-    wanted = as_dtype(dtype)
-    if wanted not in (torch.float32, torch.float64):
-        raise TypeError(f"Unsupported dtype {wrap.dtype_repr(wanted)} for {name}")
-    if out is None:
-        return stream.draw(name, *parameters, size=size, dtype=dtype, **options)
-    shape = _check_output(name, out, wanted)
+    try:
+        wanted = as_dtype(dtype)
+        if wanted not in (torch.float32, torch.float64):
+            raise TypeError(f"Unsupported dtype {wrap.dtype_repr(wanted)} for {name}")
+        if out is None:
+            return stream.draw(name, *parameters, size=size, dtype=dtype, **options)
+        return _written(stream, name, parameters, size, wanted, out, options)
+    except Exception as error:
+        raise cut(error)  # noqa: B904
+
+
+def _written(stream: Any, name: str, parameters: Any, size: Any, dtype: torch.dtype, out: Any, options: Any) -> Any:
+    shape = _check_output(name, out, dtype)
     if size is not None and as_shape(size) != shape:
         raise ValueError("size must match out.shape when used together")
     rows = out._t.is_contiguous()

@@ -14,6 +14,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write
 from npdec._array.scalars import float64, int64
+from npdec._core.tracebacks import ends
 from npdec._impl._util import normalize_axis
 from npdec._random import elements as _elements
 from npdec._random.bit_generators import bit_generator_class
@@ -36,6 +37,7 @@ class Generator(Distributions):
     (3,)
     """
 
+    @ends
     def __init__(self, bit_generator: Any) -> None:
         if isinstance(bit_generator, torch.Generator):
             self._stream = TorchStream(bit_generator)
@@ -63,6 +65,7 @@ class Generator(Distributions):
     def __reduce__(self) -> tuple[Any, ...]:
         return _generator, (self.bit_generator,), None
 
+    @ends
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose streams are independent of this one and of each other.
 
@@ -134,6 +137,7 @@ class Generator(Distributions):
         """
         return _elements.permutation(self._stream, x, axis)
 
+    @ends
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """A copy of an array, each line along an axis in a random order of its own; without an axis, all elements.
 
@@ -205,6 +209,7 @@ def _generator(bit_generator: Any = "MT19937") -> Generator:
     return Generator(numpy_class(bit_generator)() if isinstance(bit_generator, str) else bit_generator)
 
 
+@ends
 def default_rng(seed: Any = None) -> Generator:
     """A `Generator` that starts from a seed: an integer, several of them, or None for an unpredictable one.
 

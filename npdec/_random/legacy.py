@@ -7,7 +7,6 @@ stream. Where NumPy is absent it draws with torch, and the functions have a stre
 from __future__ import annotations
 
 import types
-import warnings
 from typing import Any
 
 import torch
@@ -15,6 +14,8 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._array.scalars import int64
+from npdec._core.tracebacks import ends
+from npdec._impl._util import warn
 from npdec._random import elements as _elements
 from npdec._random.bit_generators import BIT_GENERATORS, bit_generator_class
 from npdec._random.distributions import Distributions
@@ -44,6 +45,7 @@ class RandomState(Distributions):
     0.5488135039273248
     """
 
+    @ends
     def __init__(self, seed: Any = None) -> None:
         if isinstance(seed, torch.Generator):
             self._stream: Any = TorchStream(seed)
@@ -85,6 +87,7 @@ class RandomState(Distributions):
     def __reduce__(self) -> tuple[Any, ...]:
         return _random_state, (self._bit_generator,), self.get_state(legacy=False)
 
+    @ends
     def seed(self, seed: Any = None) -> None:
         """Start the stream anew. In `np.random`, with NumPy installed, this is NumPy's global stream.
 
@@ -100,6 +103,7 @@ class RandomState(Distributions):
         else:
             stream.source.seed(to_numpy("seed", seed))
 
+    @ends
     def get_state(self, legacy: bool = True) -> Any:
         """The state of the stream, for `set_state`: a tuple, or a dict if `legacy` is False.
 
@@ -112,6 +116,7 @@ class RandomState(Distributions):
             return ("torch", state) if legacy else {"bit_generator": "torch", "state": state}
         return from_numpy(source.get_state(legacy=legacy))
 
+    @ends
     def set_state(self, state: Any) -> None:
         """Go back to a state that `get_state` gave.
 
@@ -192,6 +197,7 @@ class RandomState(Distributions):
         """
         return self._stream.integers("randint", low, high, size, dtype, False)
 
+    @ends
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
         """Integers from `low` (1 if `high` is missing) to `high`, which is included. Deprecated: use `randint`.
 
@@ -201,11 +207,7 @@ class RandomState(Distributions):
         (4,)
         """
         low, high = (1, low) if high is None else (low, high)
-        warnings.warn(
-            f"This function is deprecated. Please call randint({low}, {high} + 1) instead",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn(f"This function is deprecated. Please call randint({low}, {high} + 1) instead", DeprecationWarning)
         return self._stream.integers("randint", low, int(high) + 1, size, int64, False)
 
     def tomaxint(self, size: Any = None) -> Any:
@@ -290,6 +292,7 @@ def get_bit_generator() -> Any:
     return numpy_random("random.get_bit_generator").get_bit_generator()
 
 
+@ends
 def set_bit_generator(bitgen: Any) -> None:
     """Make the functions of `np.random`, and of NumPy's own random module, draw from a bit generator of NumPy.
 

@@ -16,6 +16,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import cut, cuts
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, random_impl
 from npdec._impl._devices import current_device
@@ -142,19 +143,22 @@ class NumpyStream:
         return self._source
 
     def draw(self, name: str, *parameters: Any, size: Any, **options: Any) -> Any:
-        if "dtype" in options:
-            options["dtype"] = numpy_dtype(options["dtype"])
-        arguments = [to_numpy(name, x) for x in parameters]
-        from numpy.linalg import LinAlgError as NumpysError
-
         try:
+            if "dtype" in options:
+                options["dtype"] = numpy_dtype(options["dtype"])
+            arguments = [to_numpy(name, x) for x in parameters]
             return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
-        except NumpysError as error:
-            raise LinAlgError(str(error)) from None
+        except Exception as error:
+            from numpy.linalg import LinAlgError as NumpysError
+
+            raise cut(LinAlgError(str(error)) if isinstance(error, NumpysError) else error) from None
 
     def integers(self, name: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
         options = {"endpoint": True} if endpoint else {}
-        return self.draw(name, low, high, size=size, dtype=dtype, **options)
+        try:
+            return self.draw(name, low, high, size=size, dtype=dtype, **options)
+        except Exception as error:
+            raise cut(error)  # noqa: B904
 
     def choice(self, n: int, size: Any, replace: bool, p: Any, **options: Any) -> Any:
         return self.draw("choice", n, size=size, replace=replace, p=to_numpy("choice", p), **options)
@@ -165,6 +169,7 @@ class NumpyStream:
     def permuted(self, positions: torch.Tensor, axis: int | None) -> torch.Tensor:
         return as_tensor(self.source.permuted(to_numpy("permuted", positions), axis=axis))
 
+    @cuts
     def bytes(self, length: int) -> bytes:
         return bytes(self.source.bytes(length))
 

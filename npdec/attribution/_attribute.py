@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import carries
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import refuse_trace
@@ -33,6 +34,7 @@ _OPTIONS = {
 _FORWARD = (_OPTIONS["local"] - {"create_graph", "at", "paths"}) | {"chunk_size", "max_memory"}
 
 
+@ends
 def attribute(
     f: Callable[..., Any],
     *inputs: Any,

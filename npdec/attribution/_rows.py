@@ -11,6 +11,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._attribute import attribute
 from npdec.attribution._result import Attribution
@@ -20,6 +21,7 @@ __all__ = ["Summary", "attribute_rows", "summarize"]
 _METHODS = ("local", "path", "input_x_gradient")
 
 
+@ends
 def attribute_rows(
     f: Callable[[Any], Any],
     data: Any,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.tracebacks import ends
 from npdec._impl import _util
 from npdec.attribution._attribute import attribute
 from npdec.attribution._result import Attribution
@@ -69,6 +70,7 @@ class TextAttribution(Attribution[torch.Tensor]):
         )
 
 
+@ends
 def attribute_text(
     model: Any,
     tokenizer: Any,

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from npdec._array.convert import as_tensor
+from npdec._core.tracebacks import ends
 from npdec._impl import _util
 
 __all__ = ["byte_bounds", "normalize_axis_index", "normalize_axis_tuple"]
 
 
+@ends
 def byte_bounds(a: Any) -> tuple[int, int]:
     """The address of an array's first byte, and the one after its last.
 
@@ -28,6 +30,7 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     return low, low + (reach + 1) * tensor.element_size()
 
 
+@ends
 def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) -> int:
     """An axis counted from the front. AxisError if the array of `ndim` axes has none such.
 
@@ -37,6 +40,7 @@ def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) ->
     return _util.normalize_axis(axis, ndim, msg_prefix)
 
 
+@ends
 def normalize_axis_tuple(
     axis: int | Iterable[int], ndim: int, argname: str | None = None, allow_duplicate: bool = False
 ) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._array.ndarray import Composition
 from npdec._core import absent
+from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._guests.exchange import arguments, received
 from npdec.exceptions import MissingNameError
@@ -43,6 +44,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_NUMPYS})
 
 
+@ends
 def write_array(
     fp: Any, array: Any, version: Any = None, allow_pickle: bool = True, pickle_kwargs: dict[str, Any] | None = None
 ) -> None:
@@ -60,6 +62,7 @@ def write_array(
     numpy.lib.format.write_array(fp, arguments("write_array", array), version, allow_pickle, pickle_kwargs)
 
 
+@ends
 def read_array(
     fp: Any, allow_pickle: bool = False, pickle_kwargs: dict[str, Any] | None = None, *, max_header_size: int = 10000
 ) -> Composition:
@@ -78,6 +81,7 @@ def read_array(
     return received(found)
 
 
+@ends
 def header_data_from_array_1_0(array: Any) -> dict[str, Any]:
     """What the header of a file says of an array: its dtype, shape and layout.
 
@@ -88,6 +92,7 @@ def header_data_from_array_1_0(array: Any) -> dict[str, Any]:
     return numpy.lib.format.header_data_from_array_1_0(arguments("header_data_from_array_1_0", array))
 
 
+@ends
 def dtype_to_descr(dtype: Any) -> Any:
     """What a header says of a dtype.
 
@@ -98,6 +103,7 @@ def dtype_to_descr(dtype: Any) -> Any:
     return numpy.lib.format.dtype_to_descr(to_numpy_dtype(dtype))
 
 
+@ends
 def descr_to_dtype(descr: Any) -> dtype_class:
     """The dtype that a header says.
 
@@ -108,6 +114,7 @@ def descr_to_dtype(descr: Any) -> dtype_class:
     return dtype_class(numpy.lib.format.descr_to_dtype(descr))
 
 
+@ends
 def drop_metadata(dtype: Any, /) -> dtype_class:
     """The dtype without metadata, of which npdec's dtypes have none: itself.
 
@@ -117,6 +124,7 @@ def drop_metadata(dtype: Any, /) -> dtype_class:
     return dtype_class(dtype)
 
 
+@ends
 def read_array_header_1_0(fp: Any, max_header_size: int = 10000) -> tuple[tuple[int, ...], bool, dtype_class]:
     """Read a header of version 1.0, behind the magic bytes: shape, whether column-major, dtype.
 
@@ -131,6 +139,7 @@ def read_array_header_1_0(fp: Any, max_header_size: int = 10000) -> tuple[tuple[
     return _header("read_array_header_1_0", fp, max_header_size)
 
 
+@ends
 def read_array_header_2_0(fp: Any, max_header_size: int = 10000) -> tuple[tuple[int, ...], bool, dtype_class]:
     """Read a header of version 2.0, behind the magic bytes: shape, whether column-major, dtype."""
     return _header("read_array_header_2_0", fp, max_header_size)

@@ -11,6 +11,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
+from npdec._core.tracebacks import ends
 from npdec._impl import dtypes_impl
 from npdec._normalizer import namespace
 
@@ -47,6 +48,7 @@ def _within_one(x: Any) -> Any:
     return wrap.wrap(tensor)
 
 
+@ends
 def sqrt(x: Any) -> Any:
     """The square root; complex if a number is negative.
 
@@ -56,6 +58,7 @@ def sqrt(x: Any) -> Any:
     return namespace.functions["sqrt"](_not_negative(x))
 
 
+@ends
 def log(x: Any) -> Any:
     """The natural logarithm; complex if a number is negative.
 
@@ -65,6 +68,7 @@ def log(x: Any) -> Any:
     return namespace.functions["log"](_not_negative(x))
 
 
+@ends
 def log10(x: Any) -> Any:
     """The logarithm to base 10; complex if a number is negative.
 
@@ -74,6 +78,7 @@ def log10(x: Any) -> Any:
     return namespace.functions["log10"](_not_negative(x))
 
 
+@ends
 def log2(x: Any) -> Any:
     """The logarithm to base 2; complex if a number is negative.
 
@@ -83,6 +88,7 @@ def log2(x: Any) -> Any:
     return namespace.functions["log2"](_not_negative(x))
 
 
+@ends
 def logn(n: Any, x: Any) -> Any:
     """The logarithm of x to base n; complex if a number of either is negative.
 
@@ -93,6 +99,7 @@ def logn(n: Any, x: Any) -> Any:
     return logarithm(_not_negative(x)) / logarithm(_not_negative(n))
 
 
+@ends
 def power(x: Any, p: Any) -> Any:
     """x to the power p; complex if a number of x is negative, and of floats if one of p is.
 
@@ -105,6 +112,7 @@ def power(x: Any, p: Any) -> Any:
     return namespace.functions["power"](_not_negative(x), wrap.wrap(exponent))
 
 
+@ends
 def arccos(x: Any) -> Any:
     """The inverse cosine; complex if a number is larger than 1 in magnitude.
 
@@ -114,6 +122,7 @@ def arccos(x: Any) -> Any:
     return namespace.functions["arccos"](_within_one(x))
 
 
+@ends
 def arcsin(x: Any) -> Any:
     """The inverse sine; complex if a number is larger than 1 in magnitude.
 
@@ -123,6 +132,7 @@ def arcsin(x: Any) -> Any:
     return namespace.functions["arcsin"](_within_one(x))
 
 
+@ends
 def arctanh(x: Any) -> Any:
     """The inverse hyperbolic tangent; complex if a number is larger than 1 in magnitude.
 

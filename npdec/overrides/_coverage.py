@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree
 
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._law import law
@@ -68,6 +69,7 @@ class Coverage(NamedTuple):
         return "\n".join(lines)
 
 
+@ends
 def coverage(model: Callable[..., Any], *inputs: Any, **options: Any) -> Coverage:
     """Which functions, methods and modules `model(*inputs, **options)` uses on decomposed tensors, and by which rules.
 

@@ -15,6 +15,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 
 from npdec._core.base import ArrayBase
 from npdec._core.signatures import LAW_TAGS, Parameter, is_bodyless, read_parameters
+from npdec._core.tracebacks import ends
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._law import law
@@ -52,6 +53,7 @@ class Registered(Rule):
 # -- what is registered ------------------------------------------------------------------------------------------------
 
 
+@ends
 def register_function(*functions: Function) -> Callable[[Function], Function]:
     """Give torch functions a rule. Decorator; the last registration wins.
 

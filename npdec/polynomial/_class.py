@@ -7,25 +7,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import npdec as np
+from npdec._core.tracebacks import cuts, ends
 from npdec.polynomial import _calculus, _fitting, _series, _text, _values
 from npdec.polynomial._basis import Basis
-from npdec.polynomial.polyutils import as_series, getdomain, mapdomain, mapparms, trimcoef
+from npdec.polynomial.polyutils import as_series, getdomain, is_empty, mapdomain, mapparms, pair, trimcoef
 
 __all__ = ["Series"]
 
 # What a function of coefficients raises for an operand that is none: the operator then leaves it to the other operand.
 _NO_OPERAND = (TypeError, ValueError)
-
-
-def _pair(what: str, ends: Any) -> Any:
-    (ends,) = as_series([ends], trim=False)
-    if len(ends) != 2:
-        raise ValueError(f"{what} has wrong number of elements.")
-    return ends
-
-
-def _is_empty(domain: Any) -> bool:
-    return isinstance(domain, list) and not domain
 
 
 class Series:
@@ -54,9 +44,9 @@ class Series:
     def __init__(self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x") -> None:
         (self.coef,) = as_series([coef], trim=False)
         if domain is not None:
-            self.domain = _pair("Domain", domain)
+            self.domain = pair("Domain", domain)
         if window is not None:
-            self.window = _pair("Window", window)
+            self.window = pair("Window", window)
         if not isinstance(symbol, str):
             raise TypeError("Symbol must be a non-empty string")
         if not symbol.isidentifier():
@@ -190,6 +180,7 @@ class Series:
             raise ValueError("Polynomial symbols differ")
         return other.coef
 
+    @cuts
     def _combined(self, function: Any, other: Any, *, reflected: bool = False) -> Any:
         """The series of function(self, other), the other way round if reflected, or NotImplemented."""
         operands = self.coef, self._coefficients_of(other)
@@ -199,6 +190,7 @@ class Series:
             return NotImplemented
         return tuple(map(self._like, made)) if isinstance(made, tuple) else self._like(made)
 
+    @cuts
     def _divided(self, other: Any, part: int, *, reflected: bool = False) -> Any:
         made = self._combined(_series.divide, other, reflected=reflected)
         return made if made is NotImplemented else made[part]
@@ -332,6 +324,7 @@ class Series:
         return series.convert(domain, cls, window)
 
     @classmethod
+    @ends
     def identity(cls, domain: Any = None, window: Any = None, symbol: str = "x") -> Any:
         """The series of x itself.
 
@@ -343,6 +336,7 @@ class Series:
         return cls(_series.line(cls._basis, offset, scale), domain, window, symbol)
 
     @classmethod
+    @ends
     def basis(cls, deg: Any, domain: Any = None, window: Any = None, symbol: str = "x") -> Any:
         """The basis polynomial of a degree. Raises ValueError unless that is a non-negative integer.
 
@@ -356,6 +350,7 @@ class Series:
         return cls([0] * degree + [1], domain, window, symbol)
 
     @classmethod
+    @ends
     def fromroots(cls, roots: Any, domain: Any = [], window: Any = None, symbol: str = "x") -> Any:  # noqa: B006
         """The series with these roots and the coefficient 1 of the highest power of its variable.
 
@@ -365,7 +360,7 @@ class Series:
         array([ 2., -3.,  1.])
         """
         (roots,) = as_series([roots], trim=False)
-        domain = getdomain(roots) if domain is None else None if _is_empty(domain) else domain
+        domain = getdomain(roots) if domain is None else None if is_empty(domain) else domain
         domain, window = cls._where(domain, window)
         offset, scale = mapparms(domain, window)
         coef = _series.fromroots(cls._basis, offset + scale * roots) / scale ** len(roots)
@@ -377,6 +372,7 @@ class Series:
         return cls.domain if domain is None else domain, cls.window if window is None else window
 
     @classmethod
+    @ends
     def fit(
         cls, x: Any, y: Any, deg: Any, domain: Any = None, rcond: Any = None, full: bool = False, w: Any = None,
         window: Any = None, symbol: str = "x",
@@ -393,8 +389,12 @@ class Series:
             domain = getdomain(x)
             if domain[0] == domain[1]:
                 domain = domain + np.asarray([-1, 1], dtype=domain.dtype, device=domain.device)
-        domain, window = cls._where(None if _is_empty(domain) else domain, window)
+        domain, window = cls._where(None if is_empty(domain) else domain, window)
         made = _fitting.fit(cls._basis, mapdomain(x, domain, window), y, deg, rcond, full, w)
         coef, *status = made if full else (made,)
         series = cls(coef, domain=domain, window=window, symbol=symbol)
         return (series, *status) if full else series
+
+
+for _name in "__init__ __call__ linspace roots truncate cutdeg trim mapparms integ deriv convert".split():
+    setattr(Series, _name, ends(vars(Series)[_name]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import npdec as np
+from npdec._impl._util import warn
 from npdec.exceptions import RankWarning
 from npdec.polynomial._basis import Basis, series
 from npdec.polynomial._values import vander
@@ -80,7 +80,7 @@ def fit(basis: Basis, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = 
     if full:
         return c, [residuals, rank, singular, rcond]
     if int(rank) != matrix.shape[1]:
-        warnings.warn("The fit may be poorly conditioned", RankWarning, stacklevel=3)
+        warn("The fit may be poorly conditioned", RankWarning)
     return c
 
 

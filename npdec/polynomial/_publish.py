@@ -8,9 +8,11 @@ and the docstring in the words of the basis.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from npdec._core.tracebacks import ended, ending
 from npdec.polynomial import _calculus, _fitting, _series, _values
 from npdec.polynomial._basis import Basis
 
@@ -37,7 +39,7 @@ def publish(namespace: dict[str, Any], basis: Basis, *without: str) -> dict[str,
 
 def _compile(name: str, generic: Callable[..., Any], basis: Basis, namespace: dict[str, Any]) -> Callable[..., Any]:
     parameters = list(inspect.signature(generic).parameters.values())[1:]
-    made: dict[str, Any] = {"_generic": generic, "_basis": basis}
+    made: dict[str, Any] = {"_generic": generic, "_basis": basis, "_ended": ended}
     words = []
     for p in parameters:
         default = p.default
@@ -45,12 +47,9 @@ def _compile(name: str, generic: Callable[..., Any], basis: Basis, namespace: di
             default = basis.maxpower
         made[f"_default_{p.name}"] = default
         words.append(p.name if default is p.empty else f"{p.name}=_default_{p.name}")
-    text = (
-        f"def make({', '.join(made)}):\n"
-        f"    def {name}({', '.join(words)}):\n"
-        f"        return _generic({', '.join(['_basis', *[p.name for p in parameters]])})\n"
-        f"    return {name}\n"
-    )
+    called = ", ".join(["_basis", *[p.name for p in parameters]])
+    public = ending(f"def {name}({', '.join(words)}):\n    return _generic({called})")
+    text = f"def make({', '.join(made)}):\n{textwrap.indent(public, '    ')}    return {name}\n"
     scope: dict[str, Any] = {}
     exec(compile(text, f"<{namespace['__name__']}.{name}>", "exec"), namespace, scope)
     function: Callable[..., Any] = scope["make"](**made)

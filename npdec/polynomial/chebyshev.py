@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import npdec as np
+from npdec._core.tracebacks import ends
 from npdec.polynomial._basis import CHEBYSHEV
 from npdec.polynomial._class import Series
 from npdec.polynomial._fitting import positive_degree
@@ -48,6 +49,7 @@ __all__ = [  # noqa: PLE0604
 ]
 
 
+@ends
 def chebgauss(deg: Any) -> tuple[Any, Any]:
     """The nodes, from the largest down, and weights of the quadrature rule of Gauss and Chebyshev.
 
@@ -71,6 +73,7 @@ def _whole(npts: Any, least: int) -> int:
     return count
 
 
+@ends
 def chebpts1(npts: Any) -> Any:
     """The Chebyshev points of the first kind: the `npts` roots of T_npts, ascending.
 
@@ -83,6 +86,7 @@ def chebpts1(npts: Any) -> Any:
     return np.sin(0.5 * np.pi / n * np.arange(1 - n, n + 1, 2))
 
 
+@ends
 def chebpts2(npts: Any) -> Any:
     """The Chebyshev points of the second kind: where |T_n| is 1 for n = npts - 1, both ends included, ascending.
 
@@ -95,6 +99,7 @@ def chebpts2(npts: Any) -> Any:
     return np.cos(np.linspace(-np.pi, 0, n))
 
 
+@ends
 def chebinterpolate(func: Callable[..., Any], deg: Any, args: Sequence[Any] = ()) -> Any:
     """The Chebyshev series of degree `deg` that agrees with func(x, *args) at the Chebyshev points of the first kind.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import npdec as np
+from npdec._core.tracebacks import ends
 from npdec.polynomial._basis import POWER
 from npdec.polynomial._class import Series
 from npdec.polynomial._publish import publish
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Polynomial", "polydomain", "polyone", "polytrim", "polyx", "polyvalfromroots", "polyzero", *_functions]  # noqa: PLE0604
 
 
+@ends
 def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     """The values at `x` of the polynomial with the roots `r` and the leading coefficient 1, or of several.
 

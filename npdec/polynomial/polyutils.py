@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import npdec as np
+from npdec._core.tracebacks import ends
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_series", "format_float", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]
@@ -58,6 +59,7 @@ def as_series(alist: Sequence[Any], trim: bool = True) -> list[Any]:
     return [np.array(a, dtype=common) for a in arrays]
 
 
+@ends
 def trimcoef(c: Any, tol: float = 0) -> Any:
     """The coefficients without those at the end that are at most `tol` in magnitude; one zero if none is left.
 
@@ -73,6 +75,7 @@ def trimcoef(c: Any, tol: float = 0) -> Any:
     return c[: int(large[-1]) + 1].copy() if len(large) else c[:1] * 0
 
 
+@ends
 def getdomain(x: Any) -> Any:
     """The least interval that holds the numbers, [lowest, highest]; of complex ones, two corners of a rectangle.
 
@@ -86,6 +89,7 @@ def getdomain(x: Any) -> Any:
     return np.stack(corners).astype(np.complex128)
 
 
+@ends
 def mapparms(old: Any, new: Any) -> tuple[Any, Any]:
     """(offset, scale) of the line that takes the interval `old` to the interval `new`, ends to ends.
 
@@ -97,6 +101,7 @@ def mapparms(old: Any, new: Any) -> tuple[Any, Any]:
     return offset, (new[1] - new[0]) / length
 
 
+@ends
 def mapdomain(x: Any, old: Any, new: Any) -> Any:
     """Where the line that takes the interval `old` to the interval `new` takes `x`, of whatever shape.
 
@@ -107,6 +112,7 @@ def mapdomain(x: Any, old: Any, new: Any) -> Any:
     return offset + scale * as_argument(x)
 
 
+@ends
 def format_float(x: Any, parens: bool = False) -> str:
     """A number as the text of a series shows it, by the print options; what is no float as `str` has it.
 
@@ -160,3 +166,16 @@ def constants(numbers: Any, like: Any, ndim: int = 1) -> Any:
     """Numbers along the first of `ndim` axes, real, in the precision and on the device of an array."""
     made = np.asarray([float(number) for number in numbers], dtype=like.real.dtype, device=like.device)
     return made.reshape((-1, *[1] * (ndim - 1)))
+
+
+def pair(what: str, ends: Any) -> Any:
+    """The two ends of a domain or a window. Raises ValueError for another number of them."""
+    (ends,) = as_series([ends], trim=False)
+    if len(ends) != 2:
+        raise ValueError(f"{what} has wrong number of elements.")
+    return ends
+
+
+def is_empty(domain: Any) -> bool:
+    """Whether a domain is the empty list, which stands for the basis's own."""
+    return isinstance(domain, list) and not domain
