@@ -1,9 +1,12 @@
-"""Exceptions and warnings, under NumPy's names where NumPy has one."""
+"""Exceptions and warnings: NumPy's own where NumPy is installed, and the same under their names where it is not."""
 
 from __future__ import annotations
 
 import difflib
 import sys
+from typing import TYPE_CHECKING
+
+import torch  # noqa: F401 - it imports NumPy where NumPy is installed
 
 __all__ = [
     "AbsentDTypeError",
@@ -70,61 +73,50 @@ def _nearest(missing: str, names: list[str]) -> str | None:
     return public[found[0]] if found else None
 
 
-class AxisError(ValueError, IndexError):
-    """An axis out of range for the array. It is a ValueError and an IndexError, as NumPy's is.
+_numpy = sys.modules.get("numpy")
 
-    >>> AxisError(2, 1)
-    AxisError('axis 2 is out of bounds for array of dimension 1')
-    """
+if TYPE_CHECKING or _numpy is None:
 
-    def __init__(self, axis: int | str, ndim: int | None = None, msg_prefix: str | None = None) -> None:
-        if ndim is None:
-            text = str(axis)
-        else:
-            text = f"axis {axis} is out of bounds for array of dimension {ndim}"
-        super().__init__(f"{msg_prefix}: {text}" if msg_prefix else text)
+    class AxisError(ValueError, IndexError):
+        """An axis out of range for the array. It is a ValueError and an IndexError."""
 
+        def __init__(self, axis: int | str, ndim: int | None = None, msg_prefix: str | None = None) -> None:
+            if ndim is None:
+                text = str(axis)
+            else:
+                text = f"axis {axis} is out of bounds for array of dimension {ndim}"
+            super().__init__(f"{msg_prefix}: {text}" if msg_prefix else text)
 
-class _Category(type):
-    """The type of NumPy's warnings: what the installed NumPy itself warns of, working for npdec, is one of them too.
+    class ComplexWarning(RuntimeWarning):
+        """A cast from complex to real discards the imaginary part."""
 
-    Filters of warnings, and those who record them, ask with `issubclass`.
-    """
+    class LinAlgError(ValueError):
+        """A matrix for which linear algebra has no answer: singular, not square, not positive definite."""
 
-    def __subclasscheck__(cls, other: type) -> bool:
-        if super().__subclasscheck__(other):
-            return True
-        numpy = sys.modules.get("numpy")
-        theirs = None if numpy is None else getattr(numpy.exceptions, cls.__name__, None)
-        return theirs is not None and theirs in getattr(other, "__mro__", ())
+    class RankWarning(RuntimeWarning):
+        """A least-squares fit is badly conditioned: its matrix lacks full rank."""
 
+    class ModuleDeprecationWarning(DeprecationWarning):
+        """A module that will go: NumPy's name for it, which neither library gives."""
 
-class ComplexWarning(RuntimeWarning, metaclass=_Category):
-    """A cast from complex to real discards the imaginary part."""
+    class TooHardError(RuntimeError):
+        """A question would take more work to answer than was allowed: `shares_memory` under `max_work`."""
 
+    class VisibleDeprecationWarning(UserWarning):
+        """A deprecation that users should see."""
 
-class LinAlgError(ValueError):
-    """A matrix for which a function of linear algebra has no answer: singular, not square, not positive definite."""
+    class DTypePromotionError(TypeError):
+        """No common dtype exists for the given dtypes."""
 
-
-class RankWarning(RuntimeWarning, metaclass=_Category):
-    """A least-squares fit is badly conditioned: its matrix lacks full rank."""
-
-
-class ModuleDeprecationWarning(DeprecationWarning, metaclass=_Category):
-    """A module that will go: NumPy's name for it, which neither library gives."""
-
-
-class TooHardError(RuntimeError):
-    """A question would take more work to answer than was allowed: `shares_memory` under `max_work`."""
-
-
-class VisibleDeprecationWarning(UserWarning, metaclass=_Category):
-    """A deprecation that users should see."""
-
-
-class DTypePromotionError(TypeError):
-    """No common dtype exists for the given dtypes."""
+else:  # NumPy's own, which its functions raise where they work for npdec, and other libraries catch
+    AxisError = _numpy.exceptions.AxisError
+    ComplexWarning = _numpy.exceptions.ComplexWarning
+    DTypePromotionError = _numpy.exceptions.DTypePromotionError
+    LinAlgError = _numpy.linalg.LinAlgError
+    ModuleDeprecationWarning = _numpy.exceptions.ModuleDeprecationWarning
+    RankWarning = _numpy.exceptions.RankWarning
+    TooHardError = _numpy.exceptions.TooHardError
+    VisibleDeprecationWarning = _numpy.exceptions.VisibleDeprecationWarning
 
 
 class DecompositionWarning(UserWarning):

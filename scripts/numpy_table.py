@@ -24,6 +24,7 @@ from typing import Any
 import numpy
 
 import npdec
+from npdec import exceptions
 from npdec._core.absent import ABSENT
 from npdec.exceptions import AbsentError
 
@@ -144,7 +145,7 @@ def is_delegated(owner: Any, name: str, item: Any) -> bool:
     if isinstance(item, types.ModuleType):
         homes = [item.__name__]
     if homes[0].partition(".")[0] == "numpy":
-        return True
+        return getattr(exceptions, name, None) is not item  # those npdec has without NumPy too
     if isinstance(owner, types.ModuleType):
         homes.append(owner.__name__)
     return any(declared(module, name) for module in homes)

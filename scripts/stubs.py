@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from stub_overloads import FUNCTIONS, rows, ufunc_class  # noqa: E402
 
 import npdec  # noqa: E402
+from npdec import exceptions  # noqa: E402
 from npdec._core.signatures import read_parameters  # noqa: E402
 from npdec._dtypes.dtype import dtype  # noqa: E402
 
@@ -374,7 +375,8 @@ class Stub:
         elif isinstance(item, types.ModuleType) or (isinstance(item, str) and f"npdec.{name}" in sys.modules):
             self.imports.add(("npdec", name, True))
         elif isinstance(item, (type, types.FunctionType)):
-            self.imports.add((item.__module__ if item.__module__ != "npdec" else _home(name, item), name, True))
+            home = "npdec.exceptions" if getattr(exceptions, name, None) is item else item.__module__
+            self.imports.add((home if home != "npdec" else _home(name, item), name, True))
         elif type(item) in CLASSES:
             self.lines.append(f"{name}: {CLASSES[type(item)]}")
         elif item is None:
