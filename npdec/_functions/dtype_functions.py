@@ -66,6 +66,8 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
                 f"can_cast() does not support Python ints, floats, and complex: the dtype of {from_!r} depends on what "
                 "it meets; use np.result_type, or a NumPy scalar"
             )
+        if from_ is None or to is None:
+            raise TypeError("can_cast: give the name of a dtype, not None")
         source = _array_dtype(from_)
         try:
             return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)

@@ -48,18 +48,19 @@ _WITHOUT_DOUBLE = ("mps",)  # devices
 def in_double(function: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     """The function of arrays in their common dtype; single precision is computed in double and rounded, as by NumPy.
 
-    The function gives a tensor or several; a tuple of them is returned as a plain one.
+    The function gives a tensor or several; a tuple of them is returned as a plain one. Matrices lie in memory by rows.
     """
     arrays = inexact(*arrays)
     wide = _DOUBLE.get(arrays[0].dtype)
     if wide is None or arrays[0].device.type in _WITHOUT_DOUBLE:
-        return function(*arrays)
+        result = function(*arrays)
+        return tuple([x.contiguous() for x in result]) if isinstance(result, tuple) else result.contiguous()
     result = function(*(x.to(wide) for x in arrays))
     return tuple(map(_rounded, result)) if isinstance(result, tuple) else _rounded(result)
 
 
 def _rounded(x: torch.Tensor) -> torch.Tensor:
-    return x.to(_SINGLE[x.dtype]) if x.dtype in _SINGLE else x
+    return x.to(_SINGLE[x.dtype], memory_format=torch.contiguous_format) if x.dtype in _SINGLE else x.contiguous()
 
 
 def check_matrices(*arrays: torch.Tensor) -> None:

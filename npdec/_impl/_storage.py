@@ -91,7 +91,16 @@ def kept_order(x: torch.Tensor) -> torch.Tensor:
     """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of strides."""
     if 0 not in x.stride() or not any(n > 1 and not stride for n, stride in zip(x.shape, x.stride(), strict=True)):
         return x
-    strides = x.stride()
+    return _laid_out(x, x)
+
+
+def in_order_of(source: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """`x` without gaps in memory, its axes there in the order of those of `source`, which has as many."""
+    return x.contiguous() if source.is_contiguous() else _laid_out(x, source)
+
+
+def _laid_out(x: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    strides = source.stride()
     axes = sorted(range(x.ndim), key=lambda i: -strides[i])
     inverse = sorted(range(x.ndim), key=axes.__getitem__)
     return x.permute(axes).contiguous().permute(inverse)
@@ -108,6 +117,12 @@ def duplicate(x: torch.Tensor, order: str = "K") -> torch.Tensor:
     if order == "C":
         return x.clone(memory_format=torch.contiguous_format)
     return reverse_axes(reverse_axes(x).clone(memory_format=torch.contiguous_format))
+
+
+def in_columns_as(source: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """`x` in row-major order, or in column-major order if `source` is in that and no other."""
+    columns = not source.is_contiguous() and is_column_major(source)
+    return duplicate(x, "F") if columns else x.contiguous()
 
 
 _LINE = 64  # bytes from which vector instructions load, and to which torch aligns memory

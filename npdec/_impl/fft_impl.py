@@ -17,6 +17,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, AxisLike, Linear, OutArray, out_casting, public
 from npdec._impl import dtypes_impl
+from npdec._impl._storage import in_order_of
 from npdec._impl._util import normalize_axes, normalize_axis
 
 Transform = Callable[..., torch.Tensor]
@@ -73,7 +74,7 @@ def _along(transform: Transform, x: torch.Tensor, n: int | None, axis: int, norm
     if n is None:
         n = x.shape[axis]
         n = _check_length(2 * (n - 1) if transform in (torch.fft.irfft, torch.fft.hfft) else n)
-    return transform(x, n, axis, norm) if x.numel() else _of_nothing(transform, x, n, axis)
+    return in_order_of(x, transform(x, n, axis, norm)) if x.numel() else _of_nothing(transform, x, n, axis)
 
 
 def _of_nothing(transform: Transform, x: torch.Tensor, n: int, axis: int) -> torch.Tensor:
@@ -127,7 +128,7 @@ def _through(
         _check_length(n)
     if axes and len(set(axes)) == len(axes) and x.numel():
         at_once = torch.fft.fftn if transform is torch.fft.fft else torch.fft.ifftn
-        return at_once(x, tuple(lengths), tuple(axes), norm)
+        return in_order_of(x, at_once(x, tuple(lengths), tuple(axes), norm))
     for n, axis in zip(reversed(lengths), reversed(axes)):
         x = _along(transform, x, n, axis, norm)
     return x
@@ -152,13 +153,13 @@ def _of_complex(transform: Transform) -> Direct:
         if not a.numel():
             return None
         wide = _COMPLEX.get(a.dtype)
-        return transform(a if wide is None else a.to(wide))
+        return in_order_of(a, transform(a if wide is None else a.to(wide)))
 
     return Direct(transformed, _COMPUTED)
 
 
 def _of_real(transform: Transform) -> Direct:
-    return Direct(lambda a: transform(a) if a.numel() else None, _REAL)
+    return Direct(lambda a: in_order_of(a, transform(a)) if a.numel() else None, _REAL)
 
 
 def _half_inverse(a: torch.Tensor) -> torch.Tensor:
@@ -166,14 +167,14 @@ def _half_inverse(a: torch.Tensor) -> torch.Tensor:
 
 
 def _from_real(a: torch.Tensor) -> torch.Tensor | None:
-    return torch.fft.fft(torch.fft.rfft(a), None, -2) if a.dim() == 2 and a.numel() else None
+    return in_order_of(a, torch.fft.fft(torch.fft.rfft(a), None, -2)) if a.dim() == 2 and a.numel() else None
 
 
 def _to_real(a: torch.Tensor) -> torch.Tensor | None:
     if a.dim() != 2 or not a.numel():
         return None
     wide = _COMPLEX.get(a.dtype)
-    return torch.fft.irfft(torch.fft.ifft(a if wide is None else a.to(wide), None, -2))
+    return in_order_of(a, torch.fft.irfft(torch.fft.ifft(a if wide is None else a.to(wide), None, -2)))
 
 
 _FROM_REAL, _TO_REAL = Direct(_from_real, _REAL), Direct(_to_real, _COMPUTED)

@@ -65,7 +65,7 @@ def _of_lower(function: Callable[[torch.Tensor], torch.Tensor]) -> Direct:
     def computed(a: torch.Tensor) -> torch.Tensor | None:
         if a.dim() < 2 or a.shape[-1] != a.shape[-2] or not _util.are_numbers(a):
             return None
-        return function(a + 0.0)
+        return function(a + 0.0).contiguous()
 
     return Direct(computed, frozenset({torch.float64}))
 

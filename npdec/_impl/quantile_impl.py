@@ -261,7 +261,7 @@ def _quantile(
         r = _weighted(rows, weights, flat)
     if missing is not None:
         r = torch.where(missing.unsqueeze(-1), math.nan, r)
-    r = r.movedim(-1, 0).reshape(tuple(q.shape) + tuple(r.shape[:-1]))
+    r = r.movedim(-1, 0).contiguous().reshape(tuple(q.shape) + tuple(r.shape[:-1]))
     return _restore(r, a, axes, keepdims)
 
 

@@ -294,7 +294,8 @@ def _insert_at(arr: torch.Tensor, at: int, values: torch.Tensor, axis: int) -> t
     shape = list(arr.shape)
     shape[axis] = values.shape[axis]
     values = broadcast_input(values, tuple(shape)).expand(shape)
-    return torch.cat([torch.narrow(arr, axis, 0, at), values, torch.narrow(arr, axis, at, size - at)], axis)
+    parts = [torch.narrow(arr, axis, 0, at), values, torch.narrow(arr, axis, at, size - at)]
+    return _storage.in_columns_as(arr, torch.cat(parts, axis))
 
 
 def _insert_each(arr: torch.Tensor, index: torch.Tensor, values: torch.Tensor, axis: int) -> torch.Tensor:
@@ -310,7 +311,7 @@ def _insert_each(arr: torch.Tensor, index: torch.Tensor, values: torch.Tensor, a
     new = torch.zeros(size + count, dtype=torch.int64, device=index.device).scatter(0, place, 1)
     source = torch.cumsum(1 - new, 0) - 1
     source = source.scatter(0, place, size + torch.arange(count, device=index.device))
-    return _storage.moved(torch.index_select, torch.cat([arr, values], axis), axis, source)
+    return _storage.in_columns_as(arr, _storage.moved(torch.index_select, torch.cat([arr, values], axis), axis, source))
 
 
 @public
@@ -329,7 +330,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     if isinstance(obj, slice):
         removed = set(range(*obj.indices(size)))
         kept = torch.tensor([i for i in range(size) if i not in removed], dtype=torch.int64, device=arr.device)
-        return _storage.moved(torch.index_select, arr, axis, kept)
+        return _storage.in_columns_as(arr, _storage.moved(torch.index_select, arr, axis, kept))
     index = _as_index(obj, size).to(arr.device)
     if index.dtype is torch.bool:
         if tuple(index.shape) != (size,):
@@ -343,7 +344,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
         index = _util.to_int64(index.reshape(-1))
         check_bounds(index, size, axis)
         keep = torch.ones(size, dtype=torch.bool, device=arr.device).scatter(0, wrap_negative(index, size), False)
-    return _storage.moved(torch.index_select, arr, axis, keep.nonzero().reshape(-1))
+    return _storage.in_columns_as(arr, _storage.moved(torch.index_select, arr, axis, keep.nonzero().reshape(-1)))
 
 
 @public

@@ -208,7 +208,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque 
             raise TypeError("sorter must only contain integers")
         if tuple(sorter.shape) != tuple(a.shape):
             raise ValueError("sorter.size must equal a.size")
-        a = _order.pick(a, _util.to_int64(sorter), 0)
+        order = _util.to_int64(sorter)
+        if _util.is_known_true(torch.any((order < 0) | (order >= a.numel()))):
+            raise ValueError("Sorter index out of range.")
+        a = _order.pick(a, order, 0)
     return _order.search(a, v, side == "right")
 
 

@@ -329,10 +329,10 @@ def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype:
     moved = a.movedim(dim, 0)
     lengths = [max(stop - start, 1) for start, stop in zip(starts, [*starts[1:], length])]
     if _util.are_numbers(moved) and len(set(lengths)) < len(starts):
-        result = _fold_alike(self, moved, starts, lengths, found).movedim(0, dim)
+        result = _storage.in_columns_as(a, _fold_alike(self, moved, starts, lengths, found).movedim(0, dim))
         return _finish(self, "reduceat", result, out, source, found)
     rows = [_fold(self, moved[start : start + size], found) for start, size in zip(starts, lengths, strict=True)]
-    result = torch.stack(rows).movedim(0, dim) if rows else moved[:0].movedim(0, dim)
+    result = _storage.in_columns_as(a, torch.stack(rows, dim)) if rows else moved[:0].movedim(0, dim)
     return _finish(self, "reduceat", result, out, source, found)
 
 

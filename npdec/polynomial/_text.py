@@ -44,7 +44,13 @@ def _line_width() -> int:
 
 
 def _is_negative(number: Any) -> bool:
-    """Whether it is written after a minus sign. Complex numbers have NumPy's order: by real part, then imaginary."""
+    """Whether it is written after a minus sign. Complex numbers have NumPy's order: by real part, then imaginary.
+    Objects are negative if they say so, those without an order are not."""
+    if not isinstance(number, np.generic):
+        try:
+            return not number >= 0
+        except TypeError:
+            return False
     if np.iscomplexobj(number):
         real, imag = float(number.real), float(number.imag)
         return not (real > 0 or (real == 0 and imag >= 0))
