@@ -79,6 +79,7 @@ _LAZY = (
 )  # fmt: skip
 _MEMBERS = {
     **dict.fromkeys(("Attribution", "attribute", "attribute_text"), "attribution"),
+    "install": "_running.finder",
     **dict.fromkeys(("grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"), "func"),
 }
 

@@ -106,6 +106,7 @@ from npdec._functions.vectorize import vectorize as vectorize
 from npdec._law.named_rules import register_rule as register_rule
 from npdec._law.named_rules import rule as rule
 from npdec._normalizer.ufunc import ufunc as ufunc
+from npdec._running.finder import install as install
 from npdec._show.contributions import Contributions
 from npdec.attribution import Plots
 from npdec.attribution._result import Attribution as Attribution

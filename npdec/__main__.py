@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from npdec._core import interrupted_start
+from npdec._running import command
 from npdec.explain import cli
 
 __all__ = ["main"]
@@ -14,7 +15,10 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; `argv` without the program's name, by default the command line. Returns the exit code."""
     interrupted_start.raise_on_interrupt()
-    return cli.main(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in command.COMMANDS:
+        return command.main(words[0], words[1:])
+    return cli.main(words)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,8 @@ from typing import Any
 import numpy
 
 import npdec
-from npdec import exceptions
 from npdec._core.absent import ABSENT
-from npdec.exceptions import AbsentError
+from npdec._running.states import find, functions_of, is_delegated, reason
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "numpy.md"
@@ -72,13 +71,6 @@ class Table:
 # -- NumPy's names -----------------------------------------------------------------------------------------------------
 
 
-def find(lib: Any, dotted: str) -> Any:
-    """The object of a dotted name; AttributeError if there is none."""
-    for part in dotted.split(".") if dotted else ():
-        lib = getattr(lib, part)
-    return lib
-
-
 def module_of_numpy(dotted: str) -> types.ModuleType:
     try:
         return importlib.import_module(f"numpy.{dotted}".removesuffix("."))
@@ -99,56 +91,6 @@ def members(dotted: str) -> list[str]:
 
 
 # -- npdec's ----------------------------------------------------------------------------------------------------------
-
-
-def reason(owner: Any, dotted: str, name: str) -> str | None:
-    """Why npdec lacks a name: what its error says, or what is written for it; None if nothing says."""
-    try:
-        getattr(owner, name)
-    except AbsentError as error:
-        return str(error).partition(": ")[2]
-    except (AttributeError, ModuleNotFoundError):
-        pass
-    parts = f"{dotted}.{name}".removeprefix(".").split(".")
-    found = (ABSENT.get(".".join(parts[:i])) for i in range(len(parts), 0, -1))
-    return next((text for text in found if text is not None), None)
-
-
-def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that an object runs, unwrapped: of a class its own methods."""
-    if isinstance(item, property):
-        yield from functions_of(item.fget)
-        return
-    item = inspect.unwrap(item) if callable(item) and not isinstance(item, type) else item
-    for part in (item, getattr(item, "__func__", None), getattr(item, "__kernel__", None)):
-        if isinstance(part, types.FunctionType):
-            yield part
-
-
-def home(item: Any) -> str:
-    """The module in which an object is defined."""
-    for function in functions_of(item):
-        if "__name__" in function.__globals__:
-            return str(function.__globals__["__name__"])
-    if callable(item) and not isinstance(item, type):
-        item = inspect.unwrap(item)
-    return str(getattr(item, "__module__", None) or getattr(type(item), "__module__", ""))
-
-
-def declared(module: str, name: str) -> bool:
-    said = getattr(sys.modules.get(module), "DELEGATES_TO_NUMPY", ())
-    return said is True or (said is not False and name in said)
-
-
-def is_delegated(owner: Any, name: str, item: Any) -> bool:
-    homes = [base.__module__ for base in item.__mro__] if isinstance(item, type) else [home(item)]
-    if isinstance(item, types.ModuleType):
-        homes = [item.__name__]
-    if homes[0].partition(".")[0] == "numpy":
-        return getattr(exceptions, name, None) is not item  # those npdec has without NumPy too
-    if isinstance(owner, types.ModuleType):
-        homes.append(owner.__name__)
-    return any(declared(module, name) for module in homes)
 
 
 def table(dotted: str, names: list[str], title: str, instance: Callable[[], Any] | None = None) -> Table:

@@ -703,6 +703,7 @@ NO_SAMPLE = {
     "printoptions": "a context manager: tested by its effect on printing",
     **dict.fromkeys(["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"], "npdec's own: test_func.py"),
     "decompose": "npdec's own: tests of the law",
+    "install": "npdec's own, of imports: tests/running",
     "attribute": "npdec's own: tests of the law",
     "attribute_text": "npdec's own: of language models",
     "completeness": "npdec's own: tests of its checks",

@@ -11,13 +11,14 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tracebacks import cut
 from npdec._guests import calls
 from npdec._guests.exchange import received
 from npdec.exceptions import MissingNameError
 
-__all__ = ["facade", "published"]
+__all__ = ["facade", "published", "standing", "standing_name"]
 
 
 def _theirs(module: str) -> Any:
@@ -30,8 +31,10 @@ def _theirs(module: str) -> Any:
 def published(module: str, name: str) -> Any:
     """The object of NumPy's module as npdec gives it: a function takes and gives npdec's arrays, a class is NumPy's."""
     found = getattr(_theirs(module), name)
-    if isinstance(found, type | types.ModuleType) or not callable(found):
-        return found if isinstance(found, types.ModuleType) else received(found)
+    if isinstance(found, types.ModuleType):
+        return standing(found.__name__) if found.__name__.startswith("numpy.") else found
+    if isinstance(found, type) or not callable(found):
+        return received(found)
     functions = (types.FunctionType, types.BuiltinFunctionType, _theirs("").ufunc)
     if not isinstance(found, functions) and not hasattr(found, "__wrapped__"):
         return found  # an object that can be called, with methods of its own
@@ -71,3 +74,52 @@ def facade(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return sorted(names(module))
 
     return __getattr__, __dir__
+
+
+# --- private modules --------------------------------------------------------------------------------------------------
+
+
+class _Standing(types.ModuleType):
+    """A module that stands for one of NumPy's, private for the most part."""
+
+    def __init__(self, name: str, where: str) -> None:
+        super().__init__(name, f"What `numpy.{where}` has, of npdec's where that is public.")
+        self.__dict__["_where"] = where
+
+    def __getattr__(self, name: str) -> Any:
+        found = standing_name(self.__dict__["_where"], name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(_theirs(self.__dict__["_where"])) if not name.startswith("__")]
+
+
+@functools.cache
+def standing(name: str) -> types.ModuleType:
+    """A module that stands for NumPy's of a dotted name (`numpy.ma.core`).
+
+    A name that has a public place in a module of NumPy's above it, or in NumPy itself, is npdec's; any other is NumPy's
+    own, a function as one that takes and gives npdec's arrays.
+    """
+    where = name.partition(".")[2]
+    return _Standing(f"npdec.{where}", where)
+
+
+def standing_name(where: str, name: str) -> Any:
+    """The object of the name in such a module. AttributeError if there is none."""
+    absent = AttributeError(f"module 'npdec.{where}' has no attribute {name!r}")
+    theirs = absent if name.startswith("__") else getattr(_theirs(where), name, absent)
+    if theirs is absent:
+        raise absent
+    if isinstance(theirs, types.ModuleType):
+        return published(where, name)
+    parts = where.split(".")
+    for i in range(len(parts)):
+        above = ".".join(parts[:i])
+        ours: Any = wrap.NAMESPACE.value
+        for part in parts[:i]:
+            ours = getattr(ours, part, None)
+        if getattr(_theirs(above), name, absent) is theirs and hasattr(ours, name):
+            return getattr(ours, name)
+    return published(where, name)

@@ -6,14 +6,13 @@ arrays. Each of the modules can be imported (`npdec.core.multiarray`).
 
 from __future__ import annotations
 
-import importlib
 import sys
 import types
 from typing import Any
 
 from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
-from npdec._guests.modules import published
+from npdec._guests.modules import standing_name
 
 DELEGATES_TO_NUMPY = True
 
@@ -31,15 +30,11 @@ def _found(module: str, name: str) -> Any:
     absent = AttributeError(f"module 'npdec.{where[1:]}' has no attribute {name!r}")
     if name.startswith("__"):
         raise absent
-    if numpy is None:
-        if name.startswith("_") or not hasattr(ours, name):
-            raise absent
-        return getattr(ours, name)
-    theirs = getattr(importlib.import_module(f"numpy.{where}"), name, absent)
-    if theirs is absent:
+    if numpy is not None:
+        return standing_name(where, name)
+    if name.startswith("_") or not hasattr(ours, name):
         raise absent
-    public = getattr(numpy, name, absent) is theirs and hasattr(ours, name)
-    return getattr(ours, name) if public else published(where, name)
+    return getattr(ours, name)
 
 
 class _Private(types.ModuleType):

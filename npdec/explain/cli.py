@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from npdec._running.command import COMMANDS
 from npdec.explain.command import explain
 from npdec.explain.errors import InputError, OutputError, tell
 
@@ -91,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     some("--out", type=Path, metavar="FILE", help="write the contributions to FILE.csv or FILE.json")
     some("--plot", type=Path, metavar="FILE", help="draw the bridge from baseline to value: FILE.png, .svg or .pdf")
     some("--html", type=Path, metavar="FILE", help="write a report with plots and tables: FILE.html")
+    for name, says in COMMANDS.items():  # which have a parser of their own
+        commands.add_parser(name, help=says)
     return parser
 
 

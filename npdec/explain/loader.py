@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from npdec._running.stand_ins import imported
 from npdec.explain.errors import InputError, one_line, resolved, said
 
 __all__ = ["Script"]
@@ -120,7 +121,7 @@ class Script:
             name = importlib.util.resolve_name("." * level + name, package).removeprefix(f"{_PREFIX}.")
         first = name.partition(".")[0]
         if first == "numpy" and not level:
-            return _import_npdec(name, fromlist)
+            return imported(name, fromlist)
         if not level and not self._is_own(first):
             return builtins.__import__(name, globals, locals, fromlist, 0)
         module = self._load(name)
@@ -205,16 +206,6 @@ class _Loader(importlib.machinery.SourceFileLoader):
         code = self.source_to_code(self.get_data(self.path), self.path)
         vars(module)["__builtins__"] = self._builtins
         exec(code, vars(module))
-
-
-def _import_npdec(name: str, fromlist: Sequence[str]) -> ModuleType:
-    target = f"npdec{name.removeprefix('numpy')}"
-    try:
-        return builtins.__import__(target, None, None, fromlist, 0)
-    except ModuleNotFoundError as error:
-        if error.name is None or not target.startswith(error.name):
-            raise
-        raise ModuleNotFoundError(f"npdec has no module {name!r}", name=name) from None
 
 
 def _relative(path: str | None) -> str:

@@ -18,7 +18,8 @@ MAX_LINES = 400
 # and imports within functions included.
 ORDER = (
     "exceptions _core _torch _impl _show _decomposed _law _rules _dtypes _array _guests _normalizer _random _functions "
-    "_jit lib overrides attribution func testing extend fft linalg random version __init__ debug polynomial explain "
+    "_jit lib overrides attribution func testing extend fft linalg random version __init__ debug polynomial _running "
+    "explain pytest_plugin "
     "pydec char core ctypeslib dtypes emath f2py ma rec strings typing __main__"
 ).split()
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the parts of a statement that are statements

@@ -56,7 +56,8 @@ def test_public_names_are_numpys_or_npdecs_own():
         "Attribution", "Composition", "DecomposedTensor", "DecompositionWarning", "attribute", "attribute_text",
         "attribution",
         "bfloat16", "check_completeness", "completeness", "debug", "decompose", "explain", "extend", "func", "grad",
-        "jit", "jvp", "overrides", "pydec", "register_rule", "rule", "set_default_device", "value_and_grad", "version",
+        "install", "jit", "jvp", "overrides", "pydec", "pytest_plugin", "register_rule", "rule", "set_default_device",
+        "value_and_grad", "version",
         "vjp",
         "vmap",
     }  # fmt: skip
