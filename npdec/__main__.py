@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if words and words[0] in command.COMMANDS:
         return command.main(words[0], words[1:])
-    return cli.main(words)
+    return cli.main(words, command.COMMANDS)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import importlib.util
 from pathlib import Path
 from typing import TextIO
 
+from npdec._guests.stand_ins import is_numpy, module_for, npdec_name
 from npdec._running.finder import is_below
 from npdec._running.program import ProgramError
-from npdec._running.stand_ins import is_numpy, module_for, npdec_name
 from npdec._running.states import state
 
 __all__ = ["checked", "uses"]

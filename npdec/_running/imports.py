@@ -22,7 +22,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from npdec._running.stand_ins import imported, is_numpy, module_for, npdec_name
+from npdec._guests.stand_ins import imported, is_numpy, module_for, npdec_name
 
 __all__ = ["own_builtins"]
 

@@ -6,11 +6,10 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from npdec._running.command import COMMANDS
 from npdec.explain.command import explain
 from npdec.explain.errors import InputError, OutputError, tell
 
@@ -41,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
             (file or sys.stdout).write(self.format_help())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(others: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="npdec", description="NumPy's API over torch tensors, with exact additive attribution.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     explained = commands.add_parser(
@@ -92,19 +91,19 @@ def _parser() -> argparse.ArgumentParser:
     some("--out", type=Path, metavar="FILE", help="write the contributions to FILE.csv or FILE.json")
     some("--plot", type=Path, metavar="FILE", help="draw the bridge from baseline to value: FILE.png, .svg or .pdf")
     some("--html", type=Path, metavar="FILE", help="write a report with plots and tables: FILE.html")
-    for name, says in COMMANDS.items():  # which have a parser of their own
+    for name, says in others.items():
         commands.add_parser(name, help=says)
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments.
+def main(argv: Sequence[str] | None = None, others: Mapping[str, str] | None = None) -> int:
+    """Run the command with these arguments. `others` are commands with a parser of their own, which `--help` lists.
 
     Returns 0, or after one line on stderr 2 for input that cannot be used, 1 where the report cannot be written, 130
     after Ctrl-C; and 141, without a word, if the reader of a pipe has gone.
     """
     try:
-        options = _parser().parse_args(argv)
+        options = _parser(others or {}).parse_args(argv)
         _check_stdout()
         explain(options, _reporting)
         return 0

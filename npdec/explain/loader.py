@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from npdec._running.stand_ins import imported
+from npdec._guests.stand_ins import imported
 from npdec.explain.errors import InputError, one_line, resolved, said
 
 __all__ = ["Script"]

@@ -15,9 +15,9 @@ import numpy
 import pytest
 
 import npdec as np
+from npdec._guests.stand_ins import module_for
 from npdec._running import check, states
 from npdec._running.finder import is_below
-from npdec._running.stand_ins import module_for
 
 numbers = itertools.count()
 

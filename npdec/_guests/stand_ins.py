@@ -9,7 +9,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-import npdec
+from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests.modules import standing
 
@@ -55,7 +55,8 @@ def imported(name: str, wanted: Sequence[str] | None) -> types.ModuleType:
     """What an import statement of a module of NumPy's gives: `wanted` are the names behind `from … import`."""
     module = module_for(name)
     if not wanted:
-        return npdec
+        namespace: types.ModuleType = wrap.NAMESPACE.value
+        return namespace
     for item in wanted:
         if item == "*":
             return _starred(module, name)
