@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import npdec as np
 from npdec._law.named_rules import has_reverse_mode
@@ -61,7 +61,11 @@ def explain(options: argparse.Namespace, reporting: Callable[[], contextlib.Abst
         if not (model.by_name or options.columns or isinstance(source, Saved)):
             names, left = usable_columns(table, names, options.encode)
             notes += left
-        inputs = Inputs.make(table, names, options.encode, options.missing, advice)
+        known: tuple[Mapping[str, Any], Mapping[str, Any]] = {}, {}
+        if isinstance(source, Saved):
+            known = source.categories(names), source.fills(names)
+            names = source.used(names)
+        inputs = Inputs.make(table, names, options.encode, options.missing, advice, *known)
         model.takes(inputs)
         if units := [f"{n!r} in {table.kind(n).unit}" for n in names if table.kind(n).unit]:
             notes.append(f"numbers with a unit are taken as they are written: {', '.join(units)}")
@@ -77,9 +81,13 @@ def explain(options: argparse.Namespace, reporting: Callable[[], contextlib.Abst
         ]
         if inputs.filled:
             notes.append(f"filled {len(inputs.filled)} missing cells with the {options.missing} of their columns")
+        if inputs.filled_by_model:
+            notes.append(f"the model fills {len(inputs.filled_by_model)} missing cells")
         base = inputs.baseline(options.baseline, how)
         if isinstance(source, Saved):
-            source.check(model.function, name, [task.point.features for task in tasks[:_CHECKED]])
+            checked = tasks[:_CHECKED]
+            points = [task.point.features for task in checked]
+            source.check(model.function, name, points, [inputs.cells(task.row) for task in checked])
         start = Start(base, model.at_baseline(base), options.mode, options.rule)
         explanations = explain_all(model, tasks, start, _progress, options.jobs, Again.of(model))
         pairs = _pairs(model, tasks, start) if options.interactions else []

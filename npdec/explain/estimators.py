@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import npdec as np
+from npdec.explain.categories import Categories
 from npdec.explain.errors import InputError, one_line
-from npdec.explain.transformers import Function, Untranslated, transformed
+from npdec.explain.transformers import Block, Columns, Function, Raw, Untranslated, chained, numbers, unlike
 from npdec.explain.trees import Leaf, leaves_of, sum_of_leaves
 
 __all__ = ["SUFFIXES", "Saved"]
@@ -29,6 +30,7 @@ class Saved:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._estimator: Any = None
+        self._columns = Columns(None, 0)
 
     def __enter__(self) -> Saved:
         if not self.path.is_file():
@@ -69,13 +71,30 @@ class Saved:
 
     def find(self, name: str) -> Function:
         """The function of a row, or of rows, that the estimator's method of this name is."""
+        names = getattr(self._estimator, "feature_names_in_", None)
+        names = None if names is None else tuple(map(str, names))
+        self._columns = columns = Columns(names, getattr(self._estimator, "n_features_in_", 0))
         try:
-            return translated(self._estimator, name)
+            found = translated(self._estimator, name, Raw(tuple(range(columns.count)), columns))
+            columns.check()
+            return found
         except Untranslated as error:
             raise InputError(f"{self.path}: {error}") from None
         except (AttributeError, TypeError, ValueError, IndexError) as error:  # it lacks what fitting makes
             what = f"{_kind(self._estimator)} cannot be read, as if it were not fitted"
             raise InputError(f"{self.path}: {what}: {one_line(error, 150)}") from error
+
+    def used(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of its columns that the model has any use for."""
+        return tuple(names[place] for place in self._columns.used)
+
+    def categories(self, names: Sequence[str]) -> dict[str, Categories]:
+        """The columns that the model encodes itself, with the categories that it knows."""
+        return {names[place]: known for place, known in sorted(self._columns.categories.items())}
+
+    def fills(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the model fills missing cells of its columns with."""
+        return {names[place]: value for place, value in self._columns.fills.items()}
 
     @property
     def default(self) -> str:
@@ -84,17 +103,25 @@ class Saved:
             return "predict"
         return "predict_proba" if hasattr(self._estimator, "predict_proba") else "decision_function"
 
-    def check(self, function: Function, name: str, rows: Sequence[Sequence[float]]) -> None:
-        """Raise InputError if the function is not what the estimator itself says of these rows."""
+    def check(self, function: Function, name: str, points: Sequence[Sequence[float]], cells: Sequence[Any]) -> None:
+        """Raise InputError if the function is not, at these points, what the estimator itself says of the cells of the
+        rows: numbers, texts, and None where one is missing."""
         import numpy
 
-        table = numpy.array(rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that the columns have no names here
-            wanted = numpy.asarray(getattr(self._estimator, name)(self._framed(table)), dtype=float).reshape(
-                len(rows), -1
-            )
-        found = numpy.asarray(function(np.array(table))).reshape(len(rows), -1)
+        used = self._columns.used
+        rows = [[float("nan")] * self._columns.count for _ in cells]
+        for row, given in zip(rows, cells):
+            for place, cell in zip(used, given):
+                row[place] = self._value(place, cell)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that the columns have no names here
+                made = getattr(self._estimator, name)(self._framed(rows))
+        except Exception as error:  # whatever it refuses
+            what = f"{_kind(self._estimator)} refuses the rows"
+            raise InputError(f"{self.path}: {what}: {type(error).__name__}: {one_line(error, 150)}") from error
+        wanted = numpy.asarray(made, dtype=float).reshape(len(rows), -1)
+        found = numpy.asarray(function(np.array(points))).reshape(len(rows), -1)
         if found.shape[1] != wanted.shape[1]:
             wanted = wanted[:, -found.shape[1] :]
         scale = numpy.abs(wanted).max() or 1.0
@@ -102,15 +129,28 @@ class Saved:
             raise InputError(f"{self.path}: {_kind(self._estimator)} computes something else than its arrays say, by "
                              f"{numpy.abs(found - wanted).max() / scale:.1g} of the largest prediction")  # fmt: skip
 
-    def _framed(self, table: Any) -> Any:
+    def _value(self, place: int, cell: Any) -> Any:
+        """A cell as the estimator takes it: of a column that it encodes, the value that it was fitted on."""
+        known = self._columns.categories.get(place)
+        if cell is None:
+            return float("nan")
+        if known is None:
+            return cell
+        values = self._columns.values[place]
+        return unlike(values) if cell == known.other else values[known.texts.index(cell)]
+
+    def _framed(self, rows: list[list[Any]]) -> Any:
+        import numpy
+
+        numeric = all(isinstance(cell, float) for row in rows for cell in row)
         names = getattr(self._estimator, "feature_names_in_", None)
         if names is None:
-            return table
+            return numpy.array(rows, dtype=float if numeric else object)
         try:
             import pandas as pd
         except ImportError:
-            return table
-        return pd.DataFrame(table, columns=names)
+            return numpy.array(rows, dtype=float if numeric else object)
+        return pd.DataFrame(rows, columns=names)
 
     def describe(self, error: BaseException, what: str) -> str:
         return f"{what}: {type(error).__name__}: {one_line(error)}"
@@ -144,8 +184,9 @@ def _is_classifier(estimator: Any) -> bool:
     return hasattr(estimator, "classes_")
 
 
-def translated(estimator: Any, method: str) -> Function:
-    """A method of a fitted estimator as a function of x (..., columns). Raises Untranslated with the reason."""
+def translated(estimator: Any, method: str, block: Block) -> Function:
+    """A method of a fitted estimator as a function of x (..., numbers of the columns), given what becomes of these.
+    Raises Untranslated with the reason."""
     kind = type(estimator).__name__
     if not hasattr(estimator, method) or method.startswith("_"):
         raise Untranslated(f"a {kind} has no method {method!r}")
@@ -156,26 +197,18 @@ def translated(estimator: Any, method: str) -> Function:
         )
     if kind == "Pipeline":
         *before, (_, last) = estimator.steps
-        return _after([transformed(step) for _, step in before], translated(last, method))
+        return translated(last, method, chained([step for _, step in before], block))
     if kind == "TransformedTargetRegressor":
         raise Untranslated("a TransformedTargetRegressor is not known; save its regressor_")
     if kind in ("VotingRegressor",) and getattr(estimator, "weights", None) is None:
-        parts = [translated(part, method) for part in estimator.estimators_]
+        parts = [translated(part, method, block) for part in estimator.estimators_]
         return lambda x: sum(part(x) for part in parts) / len(parts)
     for names, make in _MAKERS:
         if kind in names.split():
-            return make(estimator, method)
+            of_numbers, before = make(estimator, method), numbers(block)
+            return lambda x: of_numbers(before(x))
     known = ", ".join(" ".join(names for names, _ in _MAKERS).split()[:6])
     raise Untranslated(f"{kind} is not known: linear models, networks, trees and forests are ({known}, …)")
-
-
-def _after(steps: Sequence[Function], last: Function) -> Function:
-    def piped(x: Any) -> Any:
-        for step in steps:
-            x = step(x)
-        return last(x)
-
-    return piped
 
 
 def _probabilities(decision: Function) -> Function:

@@ -6,10 +6,12 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
+from npdec.explain.categories import Categories
 from npdec.explain.data import PIPED, Reading, read_table, row_number
 from npdec.explain.errors import InputError, one_line, resolved
 from npdec.explain.table import Table
@@ -55,16 +57,28 @@ class Inputs:
 
     table: Table
     names: tuple[str, ...]
-    categories: dict[str, tuple[str, ...]]
+    categories: dict[str, Categories]
     missing: str | None
+    fills: Mapping[str, Cell] = field(default_factory=dict)
     filled: set[tuple[int, str]] = field(default_factory=set)
+    filled_by_model: set[tuple[int, str]] = field(default_factory=set)
 
     @classmethod
-    def make(cls, table: Table, names: Sequence[str], encode: bool, missing: str | None, advice: str) -> Inputs:
-        """Raises InputError for a column that is neither numeric nor encoded."""
-        found: dict[str, tuple[str, ...]] = {}
+    def make(
+        cls,
+        table: Table,
+        names: Sequence[str],
+        encode: bool,
+        missing: str | None,
+        advice: str,
+        known: Mapping[str, Categories] = MappingProxyType({}),
+        fills: Mapping[str, Cell] = MappingProxyType({}),
+    ) -> Inputs:
+        """Raises InputError for a column that is neither numeric nor encoded. `known` and `fills` are what a model says
+        of the categories of its columns, and of missing cells."""
+        found = dict(known)
         for name in names:
-            if encode and table.kind(name).kind != "number":
+            if encode and name not in found and table.kind(name).kind != "number":
                 texts = sorted(
                     {" ".join(c.split()) for i, c in enumerate(table.cells(name)) if not _gap(table, i, name)}
                 )
@@ -73,9 +87,9 @@ class Inputs:
                         f"{table.path}: column {name!r} has {len(texts)} different texts; --encode takes at most "
                         f"{_MOST_CATEGORIES}; leave it out with --drop"
                     )
-                found[name] = tuple(texts)
+                found[name] = Categories(tuple(texts))
         table.check_numeric([name for name in names if name not in found], advice)
-        return cls(table, tuple(names), found, missing)
+        return cls(table, tuple(names), found, missing, fills)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -101,22 +115,44 @@ class Inputs:
                 features.append(float(cells[-1]))
         return Point(tuple(features), tuple(cells))
 
+    def cells(self, row: int) -> list[Cell | None]:
+        """What a row holds: numbers, categories, and None where the model itself fills a missing cell."""
+        cells = self.point(row).cells
+        return [None if (row, name) in self.filled_by_model else cell for name, cell in zip(self.names, cells)]
+
     def _number(self, row: int, name: str) -> float:
-        if self.missing in ("mean", "median") and _gap(self.table, row, name):
-            self.filled.add((row, name))
-            return (_mean if self.missing == "mean" else _median)(self.table, name)
+        if _gap(self.table, row, name):
+            if self.missing in ("mean", "median"):
+                self.filled.add((row, name))
+                return (_mean if self.missing == "mean" else _median)(self.table, name)
+            if name in self.fills:
+                self.filled_by_model.add((row, name))
+                return float(self.fills[name])
         return self.table.number(row, name)
 
     def _category(self, row: int, name: str) -> str:
+        known = self.categories[name]
         if not _gap(self.table, row, name):
-            return " ".join(self.table.cells(name)[row].split())
-        if self.missing in ("mean", "median") and self.categories[name]:
+            text = self.table.cells(name)[row]
+            found = known.named(text, self.table.form.number(text) if known.numbers else None)
+            if found is None:
+                whose = "the model" if known.numbers else "the data"
+                raise InputError(f"{self.table.place(row, name)}: {one_line(text.strip(), 60)!r} is none of the "
+                                 f"categories of {whose}")  # fmt: skip
+            return found
+        if self.missing in ("mean", "median") and known.texts:
             self.filled.add((row, name))
-            return _most_frequent(self.table, name)
+            return self._most_frequent(name)
+        if name in self.fills:
+            self.filled_by_model.add((row, name))
+            value = self.fills[name]
+            return known.named(str(value), value if isinstance(value, (int, float)) else None) or str(value)
+        if known.gap is not None:
+            return known.gap
         raise InputError(f"{self.table.place(row, name)}: the cell is empty; --missing mean, median or drop goes on")
 
     def _coded(self, name: str, text: str) -> list[float]:
-        return [float(text == category) for category in self.categories[name]]
+        return self.categories[name].coded(text)
 
     # The baseline.
 
@@ -137,13 +173,7 @@ class Inputs:
             raise InputError(f"{path}: has no column {lacking[0]!r}, which the baseline needs")
         if len(other) != 1:
             raise InputError(f"{path}: has {len(other)} rows; a baseline file has one")
-        for name, known in self.categories.items():
-            given = " ".join(other.cells(name)[0].split())
-            if given not in known:
-                raise InputError(
-                    f"{other.place(0, name)}: {one_line(given, 60)!r} is none of the categories of the data"
-                )
-        return Inputs(other, self.names, self.categories, None).point(0)
+        return Inputs(other, self.names, self.categories, None, self.fills).point(0)
 
     def _summary(self, word: str) -> Point:
         features: list[float] = []
@@ -161,14 +191,25 @@ class Inputs:
 
     def _shares(self, name: str, word: str) -> tuple[list[float], str]:
         known = self.categories[name]
-        if word == "zero" or not known:
+        if word == "zero" or not known.texts:
             return [0.0] * len(known), "none"
         if word == "median":
-            common = _most_frequent(self.table, name)
+            common = self._most_frequent(name)
             return self._coded(name, common), common
-        counts = _counts(self.table, name)
+        counts = self._counts(name)
         total = counts.total()
-        return [counts[category] / total for category in known], "the shares"
+        return [counts[category] / total for category in known.texts], "the shares"
+
+    def _counts(self, name: str) -> Counter[str]:
+        """How many cells have each category. Missing cells count where they are one."""
+        known, table = self.categories[name], self.table
+        rows = [row for row in range(len(table)) if known.gap is not None or not _gap(table, row, name)]
+        return Counter(self._category(row, name) for row in rows)
+
+    def _most_frequent(self, name: str) -> str:
+        """The first in the alphabet where several are."""
+        counts = self._counts(name)
+        return min(counts, key=lambda category: (-counts[category], category))
 
 
 def baseline_file(text: str) -> Path | None:
@@ -178,16 +219,6 @@ def baseline_file(text: str) -> Path | None:
 
 def _gap(table: Table, row: int, name: str) -> bool:
     return table.is_missing(row, name)
-
-
-def _counts(table: Table, name: str) -> Counter[str]:
-    return Counter(" ".join(cell.split()) for i, cell in enumerate(table.cells(name)) if not _gap(table, i, name))
-
-
-def _most_frequent(table: Table, name: str) -> str:
-    """The first in the alphabet where several are."""
-    counts = _counts(table, name)
-    return min(counts, key=lambda category: (-counts[category], category))
 
 
 def _mean(table: Table, name: str) -> float:
