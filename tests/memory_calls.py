@@ -153,6 +153,11 @@ def calls(f: Function) -> Iterator[str]:
             yield arguments
 
 
+def takes(f: Function, arguments: str, n: int) -> bool:
+    """Whether it takes them of so many plain numbers, where its calls are those that it takes of a few."""
+    return _size(f, arguments, n) > 0
+
+
 def _size(f: Function, arguments: str, n: int) -> int:
     """How many numbers it makes of plain arrays; none, if it refuses them."""
     known = _known(n, f.tensors) | {"f": f.function}

@@ -47,6 +47,7 @@ class Call:
         optional: Collection[int | str] = (),
     ) -> None:
         self.func = func
+        self.tags = tags
         self.traits = traits_of(func)
         self.optional = optional
         self.args = list(args)
@@ -184,7 +185,7 @@ class Call:
         copied: set[int | str] = set()
         for key in zeroed:
             target: Any = args if isinstance(key, int) else kwargs
-            target[key] = None if key in self.optional else _zero(target[key])
+            target[key] = None if key in self.optional else _zero(target[key], tensors[0].dtype)
         for leaf, tensor in zip(self.decomposed, tensors, strict=True):
             target = args if isinstance(leaf.key, int) else kwargs
             if leaf.place is None:
@@ -194,7 +195,7 @@ class Call:
                 copied.add(leaf.key)
                 items = list(target[leaf.key])
                 if linear_only and leaf.tag == "Linear":
-                    items = [item if type(item) is DecomposedTensor else _zero(item) for item in items]
+                    items = [i if type(i) is DecomposedTensor else _zero(i, tensor.dtype) for i in items]
                 target[leaf.key] = items
             target[leaf.key][leaf.place] = tensor
         return self.func(*args, **kwargs)
@@ -216,10 +217,11 @@ def _widened(arg: Any) -> Any:
     return arg if type(arg) is DecomposedTensor or not isinstance(arg, torch.Tensor) else single(arg)
 
 
-def _zero(constant: Any) -> Any:
-    """Nothing, in the shape of a constant that enters linearly."""
+def _zero(constant: Any, dtype: torch.dtype) -> Any:
+    """Nothing, in the shape of a constant that enters linearly; of integers a floating one, of the dtype of what is
+    beside it."""
     if isinstance(constant, torch.Tensor):
-        return torch.zeros_like(constant)
+        return torch.zeros_like(constant, dtype=constant.dtype if carries(constant.dtype) else dtype)
     if isinstance(constant, (tuple, list)):
-        return [_zero(item) for item in constant]
+        return [_zero(item, dtype) for item in constant]
     return type(constant)(0)

@@ -32,7 +32,7 @@ def linear(call: Call) -> Any:
     tensors = call.tensors
     product = call.reverse and call.decomposed[0].tag == "Multilinear" and not tracing()
     if product and not call.traits & Trait.ELEMENTWISE:
-        made = reverse_products.with_constants(call)
+        made: Any = reverse_products.with_constants(call)
         if not isinstance(made, DecomposedTensor):
             _warn_dropped(call, made)
         return made
@@ -56,6 +56,8 @@ def linear(call: Call) -> Any:
     made = batching.apply(call, call.linear_part, components, value, range(len(tensors)), tensors)
     if not call.reverse and len(labels) > 1 and isinstance(value, torch.Tensor) and call.has_large_factor():
         warn_of_size(name_of(call.func), [made], components, [value], [residual], reverse=False)
+    if isinstance(value, (tuple, list)):  # plain integers beside what is decomposed come back plain
+        made = [part if carries(v.dtype) else None for v, part in zip(value, made, strict=True)]
     return pack(value, residual, made, labels, call.reverse)
 
 

@@ -14,6 +14,10 @@ __all__ = ["Known", "OneOutput", "PointwiseCall"]
 
 Function = Callable[..., Any]
 
+# What torch's functions take beside floating numbers, and their derivatives do not: those of logaddexp and pow subtract
+# from booleans, and that of atan2 negates bytes.
+_UNSIGNED = frozenset({torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.uint64})
+
 
 class Known:
     """A function of one tensor, which others may follow, with what is known of it: `function` is the one of torch that
@@ -44,7 +48,8 @@ class PointwiseCall(Known):
         for key, item in given:
             if isinstance(item, torch.Tensor) and key != leaf.key:
                 self.places.append(key)
-                self.others = (*self.others, item)
+                number = item.dtype in _UNSIGNED and call.tags is not None and call.tags.get(key) == leaf.tag
+                self.others = (*self.others, item.to(torch.int64) if number else item)
         self.stepwise = leaf.tag == "Stepwise"
         if call.traits & Trait.POWER and leaf.key in (0, "input", "self"):
             self.exponent = self.args[1] if len(self.args) > 1 else self.kwargs.get("exponent")

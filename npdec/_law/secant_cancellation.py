@@ -18,7 +18,7 @@ __all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
 _FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
-_MANY = 2**18  # elements of which the nodes are computed one by one
+_MANY = 2**14  # elements of which the nodes are computed one by one
 
 
 def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
@@ -70,14 +70,15 @@ def mean_derivative(
     rounding of numbers of the size `rounded` can do to the latter (it does not where the function turns in between);
     else the secant."""
     step = x - r
-    pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]
-    nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
     if len(x) < _MANY:
+        pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]
+        nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
         slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
+        first, last, mean = slopes[0], slopes[1], torch.mv(slopes.T, weights)
     else:
-        slopes = torch.stack([derivative(r + node * step) for node, _ in pairs])
-    first, last = slopes[0], slopes[1]
-    mean = torch.mv(slopes.T, weights)
+        first, last, mean = derivative(r), derivative(x), torch.zeros_like(x)
+        for node, weight in gauss_legendre(NODES):
+            mean.add_(derivative(torch.add(r, step, alpha=node)), alpha=weight)
     rounding = 16 * torch.finfo(slope.dtype).eps * rounded / step.abs()
     good = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     good &= (mean - slope).abs() <= rounding

@@ -33,26 +33,31 @@ def _weighted(loss: Any, weight: Any) -> Any:
 # -- distances of two numbers ------------------------------------------------------------------------------------------
 
 
+def _number(x: Any) -> Any:
+    """Booleans, which torch's losses take and its subtraction does not, as numbers; anything else as it is."""
+    return x.to(torch.uint8) if x.dtype is torch.bool else x
+
+
 def _l1_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
-    return _reduced((input - target).abs(), reduction)
+    return _reduced((_number(input) - _number(target)).abs(), reduction)
 
 
 def _mse_loss(input: Any, target: Any, reduction: int = _NONE) -> Any:
-    return _reduced((input - target).square(), reduction)
+    return _reduced((_number(input) - _number(target)).square(), reduction)
 
 
 def _smooth_l1_loss(input: Any, target: Any, reduction: int = _NONE, beta: float = 1.0) -> Any:
     def f(d: torch.Tensor) -> torch.Tensor:
         return F.smooth_l1_loss(d, torch.zeros_like(d), reduction="none", beta=beta)
 
-    return _reduced(pointwise(f, input - target), reduction)
+    return _reduced(pointwise(f, _number(input) - _number(target)), reduction)
 
 
 def _huber_loss(input: Any, target: Any, reduction: int = _NONE, delta: float = 1.0) -> Any:
     def f(d: torch.Tensor) -> torch.Tensor:
         return F.huber_loss(d, torch.zeros_like(d), reduction="none", delta=delta)
 
-    return _reduced(pointwise(f, input - target), reduction)
+    return _reduced(pointwise(f, _number(input) - _number(target)), reduction)
 
 
 # -- likelihoods -------------------------------------------------------------------------------------------------------
@@ -174,7 +179,7 @@ def _triplet_margin_loss(
 def _picked(input: Any, target: torch.Tensor, weight: Any, ignored: torch.Tensor) -> tuple[Any, Any]:
     """What the input has for each target, and the target's weight; zero for the ignored ones."""
     axis = 0 if input.ndim == 1 else 1
-    index = torch.where(ignored, 0, target)
+    index = torch.where(ignored, 0, target).long()  # torch takes bytes too, as indices of masks
     found = input.gather(axis, index.unsqueeze(axis)).squeeze(axis)
     weights = torch.ones_like(value_of(input).sum(axis)) if weight is None else weight[index]
     return torch.where(ignored, 0, found), torch.where(ignored, 0, weights)

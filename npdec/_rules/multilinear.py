@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from npdec._core.signatures import read_parameters
 from npdec._core.tags import Linear, Multilinear
 from npdec._decomposed.registry import Trait
+from npdec._law.discrete import as_numbers
+from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
 
@@ -31,8 +35,19 @@ def einsum(equation: Any, *operands: Multilinear) -> Any: ...
 def multi_dot(tensors: Multilinear) -> Any: ...
 
 
-@rule("addmv addbmm baddbmm addr")
+@rule("addmv addbmm baddbmm")
 def addmv(input: Linear, mat1: Multilinear, mat2: Multilinear, *, beta: Any = 1, alpha: Any = 1) -> Any: ...
+
+
+_ADDED = TaggedRule(read_parameters(addmv))
+
+
+@rule("addr", tags=_ADDED.tags)
+def _addr(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """torch takes vectors of integers beside others, and its gradient does not."""
+    given = [item for item in (*args, *kwargs.values()) if isinstance(item, torch.Tensor)]
+    dtype = functools.reduce(torch.promote_types, [item.dtype for item in given])
+    return _ADDED(func, [as_numbers(a, dtype) for a in args], {k: as_numbers(a, dtype) for k, a in kwargs.items()})
 
 
 @rule("addcmul", traits=Trait.ELEMENTWISE)

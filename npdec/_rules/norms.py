@@ -282,6 +282,8 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
 @rule("cosine_similarity")
 def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The inner product of unit vectors."""
+    if x1.dtype is not x2.dtype:  # of integers there is no norm
+        x1, x2 = (x.to(torch.result_type(x1, x2)) for x in (x1, x2))
     if x1.shape != x2.shape:  # the axis is one of the common shape
         x1, x2 = torch.broadcast_tensors(x1, x2)
     made: Any = (F.normalize(single(x1), 2.0, dim, eps) * F.normalize(single(x2), 2.0, dim, eps)).sum(dim)

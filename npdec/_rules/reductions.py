@@ -13,7 +13,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.choices import chosen, compare_choices, is_watched, places_beside
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.reverse_graph import derived_twice, no_graph
 from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
@@ -115,7 +115,8 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
         return input.clone()
     x = input.movedim(dim, -1)
     n = x.shape[-1]
-    much = x.numel() * n > _LARGE or (n > 8 and isinstance(x, DecomposedTensor) and has_many(len(x.labels)))
+    many = isinstance(x, DecomposedTensor) and (has_many(len(x.labels)) or derived_twice.get())
+    much = x.numel() * n > _LARGE or (n > 8 and many)  # the graph of which is kept
     if much and isinstance(x, DecomposedTensor) and not x.is_complex() and not tracing():
         return law.quadrature(Call(torch.logcumsumexp, None, (x, -1), {})).movedim(-1, dim)
     later = torch.ones((n, n), dtype=torch.bool, device=x.device).triu(1)
@@ -276,8 +277,10 @@ def _cond(A: Any, p: Any = None) -> Any:
 # -- others in disguise ------------------------------------------------------------------------------------------------
 
 
-def _addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    return input + value * (tensor1 / tensor2)
+def _addcdiv(input: Any, *tensors: Any, value: Any = 1) -> Any:
+    *before, tensor1, tensor2 = tensors
+    factor = before[0] if before else value  # torch still takes the factor in front of the tensors
+    return input + factor * (tensor1 / tensor2)
 
 
 def _linspace(start: Any, end: Any, steps: int, **kwargs: Any) -> Any:
@@ -362,7 +365,7 @@ def _of_the_second(func: Function, input: Any, other: Any) -> Any:
     return _SECOND(func, (input, other), {})
 
 
-_SECOND = law.TaggedRule.of(None, "Pointwise")
+_SECOND = law.TaggedRule.of("Pointwise", "Pointwise")
 
 
 rule("cdist")(by_formula(_cdist))

@@ -59,8 +59,9 @@ def test_memory_of_generated_calls(name: str) -> None:
                 grown = memory_calls.growth(FUNCTIONS[name], arguments, 20_000, 40_000)
             except (NotImplementedError, ValueError, TypeError):  # refused, of decomposed tensors
                 continue
-            except RuntimeError as error:  # of the baseline, which is a singular matrix
-                if "zero" not in str(error) and "singular" not in str(error):
+            except RuntimeError as error:  # of the baseline, which is a singular matrix; of so many plain numbers too
+                singular = "zero" in str(error) or "singular" in str(error)
+                if not singular and memory_calls.takes(FUNCTIONS[name], arguments, 20_000):
                     raise
                 continue
         assert grown <= BOUND, arguments
