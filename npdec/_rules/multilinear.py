@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -39,15 +40,17 @@ def multi_dot(tensors: Multilinear) -> Any: ...
 def addmv(input: Linear, mat1: Multilinear, mat2: Multilinear, *, beta: Any = 1, alpha: Any = 1) -> Any: ...
 
 
-_ADDED = TaggedRule(read_parameters(addmv))
+class _Promoted(TaggedRule):
+    """Of a function that takes integers beside other numbers, which its gradient does not."""
+
+    def __call__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        given = [item.dtype for item in (*args, *kwargs.values()) if isinstance(item, torch.Tensor)]
+        dtype = functools.reduce(torch.promote_types, given)
+        named = {name: as_numbers(item, dtype) for name, item in kwargs.items()}
+        return super().__call__(func, [as_numbers(item, dtype) for item in args], named)
 
 
-@rule("addr", tags=_ADDED.tags)
-def _addr(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """torch takes vectors of integers beside others, and its gradient does not."""
-    given = [item for item in (*args, *kwargs.values()) if isinstance(item, torch.Tensor)]
-    dtype = functools.reduce(torch.promote_types, [item.dtype for item in given])
-    return _ADDED(func, [as_numbers(a, dtype) for a in args], {k: as_numbers(a, dtype) for k, a in kwargs.items()})
+rule("addr")(_Promoted(read_parameters(addmv)))
 
 
 @rule("addcmul", traits=Trait.ELEMENTWISE)
