@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib as _importlib
 import math as _math
 import sys as _sys
+import warnings as _warnings
 from typing import Any as _Any
 
 from npdec._core import interrupted_start as _interrupted_start  # isort: skip (before torch, whose import takes seconds)
@@ -97,6 +98,11 @@ def __getattr__(name: str) -> _Any:
             return globals().setdefault(name, found)
     if name in _absent.ABSENT:
         raise _absent.absent(name)
+    if name == "chararray":
+        _warnings.warn("np.chararray is np.char.chararray: name that", DeprecationWarning, stacklevel=2)
+        return _importlib.import_module("npdec.char").chararray
+    if name in ("bytes", "object", "str"):
+        _warnings.warn(f"In the future `np.{name}` will be a scalar type, as NumPy plans", FutureWarning, stacklevel=2)
     raise exceptions.MissingNameError("npdec", name)
 
 

@@ -41,6 +41,10 @@ class AbsentNameError(AbsentError, AttributeError):
     """A name of NumPy that stands for what torch cannot hold or do."""
 
 
+# Names that NumPy had for Python's types, and the dtypes of these.
+_BUILTINS = {"object": "object_", "int": "int64", "float": "float64", "complex": "complex128", "str": "str_"}
+
+
 class MissingNameError(AttributeError):
     """A name that a module does not have. The message says which of its names is meant, which is looked for when the
     message is read: who only asks whether there is such a name does not wait for it.
@@ -56,6 +60,10 @@ class MissingNameError(AttributeError):
 
     def __str__(self) -> str:
         text = super().__str__()
+        if self.module == "npdec" and self.missing in _BUILTINS:
+            dtype = f"np.{_BUILTINS[self.missing]}"
+            alias = f"`np.{self.missing}` was a deprecated alias for the builtin `{self.missing}`"
+            return f"{text}\n{alias}; write that, or {dtype}"
         near = None if self.missing.startswith("_") else _nearest(self.missing, dir(sys.modules.get(self.module)))
         return text if near is None else f"{text}; did you mean {near!r}?"
 

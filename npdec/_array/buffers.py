@@ -134,6 +134,10 @@ class BufferMethods(ArrayBase):
         numpy_for("data")
         return _exported("data", self, BufferError).data
 
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The same, which Python asks for from 3.12 on: `memoryview(x)`, `hashlib.sha256(x)`, `file.write(x)`."""
+        return self.data
+
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """The address, layout and type of the elements in NumPy's protocol, for the host's libraries."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,8 @@ class finfo:
 
     @ends
     def __new__(cls, dtype: Any) -> Any:
+        if dtype is None:
+            warnings.warn("finfo() of None is that of float64: name the dtype", DeprecationWarning, stacklevel=2)
         absent = None
         try:
             torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))

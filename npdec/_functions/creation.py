@@ -370,14 +370,14 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     """
     if like is not None:
         return handed_on(fromiter, like, iter, dtype, count)
-    items: list[Any] = []
+    target, items = as_dtype(dtype), []  # the dtype first: what hands the items to NumPy must not have read them
     for item in iter:
         if len(items) == count:
             break
         items.append(item)
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return wrap.wrap_array(as_tensor(items, as_dtype(dtype)))
+    return wrap.wrap_array(as_tensor(items, target))
 
 
 @open_to_guests

@@ -33,7 +33,7 @@ def _open(method: Callable[..., Any]) -> Any:
             return method(self, *args, **kwargs)
         except AbsentDTypeError as error:
             absent = error
-        known = {} if self.identity is None else {"identity": self.identity}
+        known = {"identity": self.identity} if self._reorderable else {}
         theirs = hand_over("frompyfunc", (self._function, self.nin, self.nout), known, absent)
         return hand_over(f"ufunc.{method.__name__}", (theirs, *args), kwargs, absent)
 
@@ -48,7 +48,8 @@ class PythonUfunc(ufunc):
     def __init__(self, function: Callable[..., Any], nin: int, nout: int, identity: Any) -> None:
         self._function = function
         self.nin, self.nout, self.nargs = nin, nout, nin + nout
-        self.identity = identity
+        self.identity = None if identity is NoValue else identity
+        self._reorderable = identity is not NoValue
         name = getattr(function, "__name__", "?")
         self.__name__ = self.__qualname__ = f"{name} (vectorized)"
         self.__doc__ = getattr(function, "__doc__", None)
@@ -68,7 +69,7 @@ class PythonUfunc(ufunc):
         return ["O" * self.nin + "->" + "O" * self.nout]
 
     def __reduce__(self) -> Any:
-        return frompyfunc, (self._function, self.nin, self.nout)
+        return PythonUfunc, (self._function, self.nin, self.nout, self.identity if self._reorderable else NoValue)
 
     @_open
     def __call__(self, *args: Any, out: Any = NoValue, **options: Any) -> Any:
@@ -134,7 +135,7 @@ class PythonUfunc(ufunc):
             )
         a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
         axes = _util.normalize_axes(as_axis(axis), a.ndim) if a.ndim else ()
-        if len(axes) > 1 and self.identity is None:
+        if len(axes) > 1 and not self._reorderable:
             raise ValueError(
                 f"reduction operation '{self.__name__}' is not reorderable, so at most one axis may be specified"
             )
@@ -235,7 +236,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) 
     where these carry contributions or are part of a graph. The results are in their common dtype, not objects as
     NumPy's, unless one is no number: then NumPy calls the function. For operands without dimensions it is the function
     itself.
-    `identity=` is the value of a reduction over nothing, and allows those over several axes.
+    `identity=` is the value of a reduction over nothing (None: there is none), and allows those over several axes.
 
     >>> clipped = np.frompyfunc(lambda x, most: min(x, most), 2, 1)
     >>> clipped(np.array([1.0, 5.0, 9.0]), [6.0, 4.0, 2.0])
@@ -243,7 +244,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) 
     >>> clipped.reduce([3, 1, 2])
     np.int64(1)
     """
-    identity = kwargs.pop("identity", None)
+    identity = kwargs.pop("identity", NoValue)
     for name in kwargs:
         raise TypeError(f"'{name}' is an invalid keyword argument for frompyfunc()")
     if not callable(func):

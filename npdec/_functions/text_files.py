@@ -73,7 +73,10 @@ def _columns(usecols: Any) -> Any:
     if isinstance(usecols, ArrayBase):
         return usecols.tolist()  # type: ignore[attr-defined]
     if isinstance(usecols, (list, tuple)):
-        return [_place(column) for column in usecols]
+        try:
+            return [_place(column) for column in usecols]
+        except TypeError as error:
+            raise TypeError(f"usecols must be integers, or names of fields: {error}") from None
     return usecols
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import torch
 
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, OutArray, out_casting, public
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
@@ -37,7 +37,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 @public
 def where(
-    condition: ArrayLike, x: ArrayLikeOrScalar = None, y: ArrayLikeOrScalar = None, /
+    condition: ArrayLike, x: ArrayLikeOrScalar = NoValue, y: ArrayLikeOrScalar = NoValue, /
 ) -> Array | tuple[Array, ...]:
     """Elements of `x` where the condition is true (not zero), of `y` elsewhere; all three broadcast.
 
@@ -53,7 +53,7 @@ def where(
             return torch.where(condition, x, y)
         except RuntimeError:  # shapes that do not fit, or a device; see below
             pass
-    if x is None or y is None:
+    if x is NoValue or y is NoValue:
         if x is not y:
             raise ValueError("either both or neither of x and y should be given")
         return nonzero(condition)

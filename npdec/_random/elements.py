@@ -19,7 +19,7 @@ from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import cut, cuts
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
-from npdec.exceptions import AbsentDTypeError
+from npdec.exceptions import AbsentDTypeError, AxisError
 
 __all__ = ["chosen", "filled", "permutation", "shuffle"]
 
@@ -85,7 +85,7 @@ def permutation(stream: Any, x: Any, axis: int) -> Any:
         return wrap.wrap_array(stream.permutation(n))
     x = _elements_of(x)
     if not x.ndim:
-        raise IndexError("x must be an integer or at least 1-dimensional")
+        raise AxisError(axis, 0)
     axis = normalize_axis(axis, x.ndim)
     return selected(x, wrap.wrap_array(stream.permutation(x.shape[axis])), axis)
 

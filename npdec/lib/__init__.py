@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
+import warnings
 from typing import Any
 
 from npdec._core import absent as _absent
@@ -37,6 +39,9 @@ _NUMPYS = (
 def __getattr__(name: str) -> Any:
     if name == "recfunctions":
         return importlib.import_module("npdec.lib.recfunctions")
+    if name == "math":
+        warnings.warn("np.lib.math is Python's own module math: import that", DeprecationWarning, stacklevel=2)
+        return math
     if name in _NUMPYS and has_numpy():
         return published("lib", name)
     if f"lib.{name}" in _absent.ABSENT:
