@@ -370,7 +370,8 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     """
     if like is not None:
         return handed_on(fromiter, like, iter, dtype, count)
-    target, items = as_dtype(dtype), []  # the dtype first: what hands the items to NumPy must not have read them
+    target = as_dtype(dtype)  # first: NumPy, if it is its dtype, must find the items unread
+    items: list[Any] = []
     for item in iter:
         if len(items) == count:
             break

@@ -69,7 +69,8 @@ class PythonUfunc(ufunc):
         return ["O" * self.nin + "->" + "O" * self.nout]
 
     def __reduce__(self) -> Any:
-        return PythonUfunc, (self._function, self.nin, self.nout, self.identity if self._reorderable else NoValue)
+        make = functools.partial(frompyfunc, identity=self.identity) if self._reorderable else frompyfunc
+        return make, (self._function, self.nin, self.nout)
 
     @_open
     def __call__(self, *args: Any, out: Any = NoValue, **options: Any) -> Any:

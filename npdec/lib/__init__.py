@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import math
+import math as _math
 import warnings
 from typing import Any
 
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("npdec.lib.recfunctions")
     if name == "math":
         warnings.warn("np.lib.math is Python's own module math: import that", DeprecationWarning, stacklevel=2)
-        return math
+        return _math
     if name in _NUMPYS and has_numpy():
         return published("lib", name)
     if f"lib.{name}" in _absent.ABSENT:
