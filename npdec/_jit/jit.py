@@ -23,6 +23,7 @@ from npdec._jit.program import Mismatch, Program, recorded, tensor_of
 from npdec._jit.recorder import is_array
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
+from npdec._torch.patch_inductor import joined
 from npdec._torch.tracing import Refused, recording
 
 __all__ = ["Jitted", "compiler", "is_carrying", "static_places"]
@@ -33,6 +34,9 @@ _MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read e
 _MOST_KEYS = 64
 _FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device)
 _EAGERLY: Any = object()
+# What is used twice and is a longer formula than this is computed once. inductor writes formulas of up to 50 functions
+# out wherever they are used, within each other too, which takes a time that doubles with each step of a recurrence.
+_INDUCTOR: dict[str, Any] = {"realize_opcount_threshold": 12}
 _lock = threading.RLock()
 
 
@@ -275,7 +279,8 @@ def compiler(backend: Any, mode: str | None, options: dict[str, Any] | None) -> 
         if backend == "eager":
             return graph.forward
         if backend == "inductor":
-            return torch._TorchCompileInductorWrapper(mode, options, None)(graph, tensors)
+            with joined():
+                return torch._TorchCompileInductorWrapper(mode, {**_INDUCTOR, **(options or {})}, None)(graph, tensors)
         from torch._dynamo.backends.registry import lookup_backend
 
         made = lookup_backend(backend) if isinstance(backend, str) else backend

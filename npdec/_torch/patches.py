@@ -12,6 +12,7 @@ from typing import Any
 __all__ = ["PATCHED", "is_applied", "original", "patch"]
 
 _SOURCE = "https://github.com/pytorch/pytorch/blob/v2.13.0/torch"
+_ASYNC = "torch._inductor.async_compile.AsyncCompile"
 _DYNAMO = "torch._dynamo.variables.torch_function"
 
 # The target, why it is replaced, and where it stands in torch 2.13.0.
@@ -39,6 +40,14 @@ PATCHED: dict[str, tuple[str, str]] = {
     "torch._functorch.vmap._unwrap_batched": (
         "a result that is a tensor is taken for a leaf, though it is registered as a node",
         f"{_SOURCE}/_functorch/vmap.py",
+    ),
+    f"{_ASYNC}.cpp_pybinding": (
+        "a kernel is a file, a process of the compiler and a library: most of their time goes into headers",
+        f"{_SOURCE}/_inductor/async_compile.py",
+    ),
+    f"{_ASYNC}.wait": (
+        "as cpp_pybinding",
+        f"{_SOURCE}/_inductor/async_compile.py",
     ),
     "torch.autograd.Function.apply": (
         "__torch_function__ does not see the call of an autograd Function",

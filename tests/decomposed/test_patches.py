@@ -25,6 +25,8 @@ SOURCES = {
     f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
     "torch._functorch.vmap._process_batched_inputs": "8ab7dfa423c29212",
     "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
+    "torch._inductor.async_compile.AsyncCompile.cpp_pybinding": "cc99f2574aeb5f9b",
+    "torch._inductor.async_compile.AsyncCompile.wait": "9df67d85f8d8457f",
     "torch.autograd.Function.apply": "bbc5d31817220a84",
     "torch.jit.ScriptFunction.__call__": "5765fcb837c08b6b",
 }

@@ -1,0 +1,138 @@
+"""One file of C++ for all kernels of a graph of np.jit: a compiler takes longer to read the headers than for a kernel.
+
+inductor makes a file, a process of the compiler and a library of each kernel. `joined` is the context in which it puts
+off what it would compile, until it waits for it; then as many files are compiled as it has processes for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from npdec._torch.patches import is_applied, patch
+
+__all__ = ["joined"]
+
+_PLACE = "torch._inductor.async_compile.AsyncCompile"
+_ENTRY = re.compile(r'\s*(#include[^\n]*\n\s*)*extern "C"[^\n]*?\bkernel\(')  # how kernels begin that need nothing else
+_LEAST = 8000  # characters of a file: more files are not worth their headers
+
+_joining: ContextVar[bool] = ContextVar("npdec_joining", default=False)
+
+
+class _Later:
+    """A kernel that is not compiled yet."""
+
+    def __init__(self, types: list[str], source: str) -> None:
+        self.types, self.source = types, source
+
+
+@contextlib.contextmanager
+def joined() -> Iterator[None]:
+    """Within the context the kernels of a graph are compiled together."""
+    for name, made in (("wait", _compiled_before), ("cpp_pybinding", _put_off)):
+        if not is_applied(f"{_PLACE}.{name}"):
+            patch(f"{_PLACE}.{name}", made)
+    token = _joining.set(True)
+    try:
+        yield
+    finally:
+        _joining.reset(token)
+
+
+def _put_off(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def cpp_pybinding(self: Any, argtypes: list[str], source_code: str) -> Any:
+        if _joining.get() and _ENTRY.match(source_code):
+            return _Later(argtypes, source_code)
+        return original(self, argtypes, source_code)
+
+    return cpp_pybinding
+
+
+def _compiled_before(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wait(self: Any, scope: dict[str, Any]) -> None:
+        later = [name for name, found in scope.items() if isinstance(found, _Later)]
+        files = [(names, _loaded(self, [scope[name] for name in names])) for names in _parted(scope, later)]
+        original(self, scope)
+        for names, functions in files:
+            scope.update(zip(names, functions()(), strict=True))
+
+    return wait
+
+
+def _parted(scope: dict[str, Any], names: list[str]) -> list[list[str]]:
+    """The names by files of about the same length, as many as are compiled at once."""
+    from torch._inductor.async_compile import get_compile_threads
+
+    length = sum(len(scope[name].source) for name in names)
+    count = max(1, min(get_compile_threads(), length // _LEAST))
+    parts: list[list[str]] = [[] for _ in range(count)]
+    seen = 0
+    for name in names:
+        parts[seen * count // length].append(name)
+        seen += len(scope[name].source)
+    return [part for part in parts if part]
+
+
+def _loaded(compiler: Any, kernels: list[_Later]) -> Any:
+    """What waits until one file of these kernels is compiled, and gives the function that returns its functions."""
+    from torch._inductor.async_compile import get_compile_threads
+    from torch._inductor.codecache import CppPythonBindingsCodeCache
+
+    sources = [_ENTRY.sub(lambda found, i=i: f"{found[0][:-1]}_{i}(", kernel.source, count=1)  # type: ignore[misc]
+               for i, kernel in enumerate(kernels)]  # fmt: skip
+    functions = [_FUNCTION.format(i=i, count=len(kernel.types), args=_arguments(kernel.types))
+                 for i, kernel in enumerate(kernels)]  # fmt: skip
+    rows = "".join(f'{{"kernel_{i}", kernel_{i}_py, METH_VARARGS, ""}}, ' for i in range(len(kernels)))
+    table = _TABLE.format(rows=rows, count=len(kernels))
+    # inductor formats this text, and puts it where its functions for the arguments of kernels are known.
+    text = "\n".join([*functions, table]).replace("{", "{{").replace("}", "}}")
+    # `kernel` is the name of a file's one function: here it gives all that the file has.
+    made = {"extra_parse_arg": text, "call_entry_function": "return kernels();"}
+    cache: Any = type("JoinedBindings", (CppPythonBindingsCodeCache,), made)
+    submit = compiler.submit if get_compile_threads() > 1 else None
+    return cache.load_pybinding_async([], "\n".join(sources), submit_fn=submit)
+
+
+def _arguments(types: list[str]) -> str:
+    return ", ".join(f"parse_arg<{kind.replace('const ', '')}>(args, {n})" for n, kind in enumerate(types))
+
+
+_FUNCTION = """
+static PyObject* kernel_{i}_py(PyObject* self, PyObject* args) {{
+    if (PyTuple_GET_SIZE(args) != {count}) {{
+        PyErr_SetString(PyExc_RuntimeError, "requires {count} args");
+        return nullptr;
+    }}
+    try {{
+        kernel_{i}({args});
+    }} catch (std::exception const& error) {{
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+        return nullptr;
+    }}
+    Py_RETURN_NONE;
+}}
+"""
+
+_TABLE = """
+static PyMethodDef kernel_table[] = {{ {rows} }};
+
+static PyObject* kernels() {{
+    PyObject* made = PyTuple_New({count});
+    for (int i = 0; made && i < {count}; i++) {{
+        PyObject* function = PyCFunction_New(&kernel_table[i], nullptr);
+        if (!function) {{
+            Py_DECREF(made);
+            return nullptr;
+        }}
+        PyTuple_SET_ITEM(made, i, function);
+    }}
+    return made;
+}}
+"""

@@ -1,0 +1,104 @@
+"""np.jit and inductor: kernels of one graph share a file, recurrences compile in linear time, numbers are the same."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("folder"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*"),
+    pytest.mark.filterwarnings("ignore:.*torch._prims_common.check:FutureWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A cache of inductor's for these tests alone: what it finds out about the machine takes longest."""
+    made = tmp_path_factory.mktemp("inductor")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(made))
+        torch.compiler.reset()
+        with torch._inductor.config.patch(compile_threads=1):
+            yield made
+        torch.compiler.reset()
+
+
+@pytest.fixture
+def files(folder):
+    """How many files have been compiled since the test began."""
+    count = lambda: len(list(folder.glob("*/*.main.cpp")))  # noqa: E731
+    before = count()
+    return lambda: count() - before
+
+
+def network(np, x, w, v):
+    """Kernels before, between and after products of matrices, which are none."""
+    for _ in range(2):
+        x = np.tanh(x @ w) + x.sum(0)
+        w = w - 0.1 * (x.T @ x) / len(x)
+    return (x @ v).max(0), w
+
+
+def arguments():
+    rng = numpy.random.default_rng(3)
+    return rng.random((5, 4)), rng.random((4, 4)), rng.random((4, 2))
+
+
+def test_kernels_of_a_graph_share_a_file(files):
+    given = arguments()
+    want = network(numpy, *given)
+    fast = np.jit(lambda *args: network(np, *args), fullgraph=True)
+    for _ in range(2):
+        for made, theirs in zip(fast(*map(np.array, given)), want, strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(made), theirs, rtol=1e-13)
+    assert files() == 1
+    # torch.compile, beside it in one process, makes a file of each as before.
+    theirs = torch.compile(lambda *args: network(torch, *args), fullgraph=True)
+    theirs(*map(torch.tensor, given))
+    assert files() > 3
+
+
+def test_processes_of_compilers_have_a_file_each(files):
+    def shifted(x):
+        for i in range(12):
+            x = np.tanh(x) * np.cumsum(x, axis=0)[::-1] + i
+        return x
+
+    x = numpy.linspace(0.0, 1.0, 7)
+    want = shifted(np.array(x))
+    with torch._inductor.config.patch(compile_threads=2):
+        made = np.jit(shifted, fullgraph=True)(np.array(x))
+    numpy.testing.assert_allclose(numpy.asarray(made), numpy.asarray(want), rtol=1e-12)
+    assert 1 <= files() <= 2
+
+
+def test_a_division_by_zero_within_a_kernel_raises():
+    fast = np.jit(lambda a, b: (torch.div(a, b, rounding_mode="floor"), (a.double() @ b.double()).tanh()))
+    fast(torch.tensor([4, 6]), torch.tensor([2, 3]))
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        fast(torch.tensor([4, 6]), torch.tensor([2, 0]))
+
+
+@pytest.mark.parametrize(("kind", "shape"), [(np.float64, ()), (np.int64, (5,)), (np.float32, (5,))])
+def test_recurrences_compile_in_time(kind, shape):
+    """Each step uses the one before twice: written out, the last would have 2**40 terms."""
+
+    def steps(x):
+        for _ in range(40):
+            x = (x * (3 - x)) % 5 if kind is np.int64 else 3.7 * x * (1 - x)
+        return x
+
+    x = kind(0.3) if not shape else np.array(numpy.linspace(0.2, 4.0, 5) / 5, dtype=kind)
+    numpy.testing.assert_array_equal(numpy.asarray(np.jit(steps, fullgraph=True)(x)), numpy.asarray(steps(x)))
+
+
+def test_options_of_inductor_are_the_callers():
+    fast = np.jit(lambda x: x * 2, options={"realize_opcount_threshold": 50})
+    assert fast(np.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="Unexpected optimization option"):
+        np.jit(lambda x: x * 2, options={"nothing": 1}, fullgraph=True)(np.ones(2))
