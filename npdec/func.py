@@ -21,7 +21,7 @@ from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._jit.jit import Jitted, compiler, is_carrying, static_places
+from npdec._jit.jit import Carrying, Jitted, compiler, static_places
 
 __all__ = ["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"]
 
@@ -370,8 +370,11 @@ def jit(
     def jitted(*args: Any, **kwargs: Any) -> Any:
         if disable:
             return function(*args, **kwargs)
-        if not dynamic and not is_carrying((args, kwargs)):
-            return recorder(*args, **kwargs)
+        if not dynamic:
+            try:
+                return recorder(*args, **kwargs)
+            except Carrying:  # and nothing has been done
+                pass
         if not compiled:
             options_of_torch: dict[str, Any] = {"backend": backend, "mode": mode, "options": options}
             compiled.append(torch.compile(traced, fullgraph=fullgraph, dynamic=dynamic, **options_of_torch))

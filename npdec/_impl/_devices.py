@@ -11,6 +11,7 @@ import torch
 chosen: ContextVar[torch.device | None] = ContextVar("npdec.default_device", default=None)
 # Whether one was ever chosen, in any thread: until then nobody asks.
 used = False
+_count_contexts = torch._C._len_torch_function_stack  # torch.set_default_device enters one as well
 
 
 def as_device(device: Any) -> torch.device | None:
@@ -29,6 +30,11 @@ def default_device() -> torch.device | None:
 
 
 vars(default_device)["_dynamo_marked_constant"] = True
+
+
+def is_unchosen() -> bool:
+    """Whether arrays are made on the host, as nobody has ever chosen a device and no context of torch's is entered."""
+    return not (used or _count_contexts())
 
 
 def current_device(device: Any = None) -> torch.device:

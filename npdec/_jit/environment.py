@@ -10,6 +10,7 @@ import builtins
 import dis
 import enum
 import functools
+import operator
 import os
 import sys
 import sysconfig
@@ -231,7 +232,7 @@ class Environment:
         return made
 
     def function(self, get: Get, function: types.FunctionType, where: str) -> Any:
-        """The function in this world."""
+        """The function in this world. It is looked at before what it holds, which is read from it and not by `get`."""
         if id(function) in self._made:
             return self._made[id(function)]
         inner = getattr(function, "_compiled_from", None)
@@ -246,7 +247,7 @@ class Environment:
         elif library and not function.__closure__:
             return function
         if not library:
-            self.guards.append((lambda: get().__code__, code, True))
+            self.guards.append((functools.partial(getattr, function, "__code__"), code, True))
         scope: dict[str, Any] = (
             function.__globals__
             if library
@@ -261,43 +262,32 @@ class Environment:
                 contents = cell.cell_contents
             except ValueError:
                 raise Refused(f"the variable {name!r} has no value yet") from None
-            read = functools.partial(_contents, get, i)
+            read = functools.partial(getattr, function.__closure__[i], "cell_contents")  # type: ignore[index]
             cells[i].cell_contents = self._variable(read, contents, name, function)
             self._copies.append((cells[i], [cells[i].cell_contents], f"the variable {name!r}"))
         if not library:
-            self._globals(get, function, scope)
-            made.__defaults__ = self.read(lambda: get().__defaults__, function.__defaults__, "defaults of parameters")
-            made.__kwdefaults__ = self.read(lambda: get().__kwdefaults__, function.__kwdefaults__, "defaults")
+            self._globals(function, scope)
+            for name in ("__defaults__", "__kwdefaults__"):
+                read = functools.partial(getattr, function, name)
+                setattr(made, name, self.read(read, getattr(function, name), "defaults of parameters"))
         return made
 
     def _variable(self, get: Get, value: Any, name: str, function: types.FunctionType) -> Any:
         return self.read(get, value, f"{name!r}", _names(function.__code__)[1])
 
-    def _globals(self, get: Get, function: types.FunctionType, scope: dict[str, Any]) -> None:
+    def _globals(self, function: types.FunctionType, scope: dict[str, Any]) -> None:
         loaded, attributes = _names(function.__code__)
         found = function.__globals__
         for name in sorted(loaded):
             if name in found:
-                read = functools.partial(_global, get, name)
+                read = functools.partial(operator.getitem, found, name)
                 scope[name] = self.read(read, found[name], f"{name!r}", attributes)
             elif name in _IMPURE_BUILTINS:
                 raise Refused(f"it calls {name}()")
             elif not hasattr(builtins, name):
-                self.guards.append((functools.partial(_is_missing, get, name), True, False))
+                self.guards.append((functools.partial(found.get, name, _MISSING), _MISSING, True))
         self.watched(scope, "a global variable")
 
 
 def _closed(get: Get, value: Any) -> Any:
     raise AssertionError("the recording is over")
-
-
-def _contents(get: Get, place: int) -> Any:
-    return get().__closure__[place].cell_contents
-
-
-def _global(get: Get, name: str) -> Any:
-    return get().__globals__[name]
-
-
-def _is_missing(get: Get, name: str) -> bool:
-    return name not in get().__globals__

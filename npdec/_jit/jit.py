@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from npdec._array import fp_state
+from npdec._array import fp_state, wrap
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl._devices import current_device
+from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment
 from npdec._jit.program import Mismatch, Program, recorded, tensor_of
 from npdec._jit.recorder import is_array
@@ -26,7 +26,7 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.patch_inductor import joined
 from npdec._torch.tracing import Refused, recording
 
-__all__ = ["Jitted", "compiler", "is_carrying", "static_places"]
+__all__ = ["Carrying", "Jitted", "compiler", "static_places"]
 
 Function = Callable[..., Any]
 
@@ -34,19 +34,25 @@ _MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read e
 _MOST_KEYS = 64
 _FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device)
 _EAGERLY: Any = object()
+_is_grad_enabled, _is_inference = torch.is_grad_enabled, torch.is_inference_mode_enabled
+_default_dtype = torch.get_default_dtype
 # What is used twice and is a longer formula than this is computed once. inductor writes formulas of up to 50 functions
 # out wherever they are used, within each other too, which takes a time that doubles with each step of a recurrence.
 _INDUCTOR: dict[str, Any] = {"realize_opcount_threshold": 12}
 _lock = threading.RLock()
 
 
-def is_carrying(tree: Any) -> bool:
+class Carrying(Exception):
+    """An argument is decomposed."""
+
+
+def _is_carrying(tree: Any) -> bool:
     """Whether an argument, or what it holds, is decomposed."""
     if isinstance(tree, ArrayBase):
         return type(tree._t) is DecomposedTensor
     if isinstance(tree, (tuple, list)):
-        return any(map(is_carrying, tree))
-    return any(map(is_carrying, tree.values())) if isinstance(tree, dict) else type(tree) is DecomposedTensor
+        return any(map(_is_carrying, tree))
+    return any(map(_is_carrying, tree.values())) if isinstance(tree, dict) else type(tree) is DecomposedTensor
 
 
 class _Arguments:
@@ -76,7 +82,7 @@ class _Arguments:
 
     def _read(self, value: Any) -> None:
         kind = type(value)
-        if is_array(value):
+        if kind is wrap.ARRAY or is_array(value):
             self._array(kind, value)
         elif kind is tuple or kind is list or hasattr(kind, "_fields"):
             self.key.append((kind, len(value)))
@@ -98,15 +104,18 @@ class _Arguments:
     def _array(self, kind: Any, value: Any) -> None:
         if not self._once(kind, value):
             return
-        tensor = tensor_of(value)
+        tensor = value._t if kind is wrap.ARRAY else tensor_of(value)
+        if type(tensor) is DecomposedTensor:
+            raise Carrying
         layout = tensor.dtype, tensor.shape, tensor.stride(), tensor.device
-        self.key.append((kind, *layout, tensor.requires_grad, getattr(value, "_ro", None)))
+        self.key.append((layout, tensor.requires_grad, getattr(value, "_ro", None)))
 
     def _once(self, kind: Any, value: Any) -> bool:
         """Note a leaf that may be given twice; whether it is new."""
-        place = self._seen.setdefault(id(value), len(self.leaves))
-        self.leaves.append(value)
-        if place < len(self.leaves) - 1:
+        leaves = self.leaves
+        place = self._seen.setdefault(id(value), len(leaves))
+        leaves.append(value)
+        if place < len(leaves) - 1:
             self.key.append((kind, place))
             return False
         self.key.append(kind)
@@ -147,7 +156,7 @@ def _rebuilt(environment: Environment, args: Any, kwargs: Any, given: _Arguments
 
 
 class Jitted:
-    """A function, and its graphs."""
+    """A function, and its graphs. Raises Carrying if an argument is decomposed, before anything is done."""
 
     def __init__(
         self, function: Function, backend: Any, fullgraph: bool, static: frozenset[int], names: frozenset[str]
@@ -158,14 +167,19 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.get() is not None or _is_transformed():
+            if _is_carrying((args, kwargs)):
+                raise Carrying
             return self.function(*args, **kwargs)
         given = _Arguments(self.static, self.names)
         try:
             given.read(args, kwargs)
         except Refused as refusal:
+            if _is_carrying((args, kwargs)):
+                raise Carrying from None
             return self._eagerly(None, refusal, args, kwargs)
-        state = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), current_device(), torch.get_default_dtype()
-        key = (*given.key, *state)
+        device = None if is_unchosen() else current_device()
+        state = _is_grad_enabled(), _is_inference(), device, _default_dtype()
+        key = (*given.key, state)
         programs = self.programs.get(key, ())
         if programs is _EAGERLY or (fp_state.watching and fp_state.current().kinds):
             return self.function(*args, **kwargs)
