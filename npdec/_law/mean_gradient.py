@@ -8,7 +8,7 @@ Each row has panels of its own: those whose change is not the integral of the de
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -16,12 +16,12 @@ import torch
 from npdec._decomposed.axes import lead
 from npdec._decomposed.components import total as total_of
 from npdec._decomposed.reverse_graph import guarded
-from npdec._impl import _util
+from npdec._law.panels import chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
+from npdec._law.quadrature_error import evenness, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
-from npdec.exceptions import DecompositionWarning
 
 __all__ = ["combined", "gradients", "mean_gradients"]
 
@@ -29,7 +29,6 @@ Rows = Callable[..., torch.Tensor]
 
 _NODES = 8
 _LITTLE = 2**10  # elements, of which twice the nodes cost as much as half of them, and seldom are too few
-_SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 _DEEPEST = 50  # halvings: narrower panels differ by rounding only
 _MOST = 64  # panels for each row, on average
 _BLOCK = 2**16  # elements that are looked at together
@@ -44,19 +43,15 @@ class _Panels(NamedTuple):
     low: torch.Tensor
     high: torch.Tensor
 
-    def chosen(self, mask: torch.Tensor) -> _Panels:
-        return _Panels(*[item[mask] for item in self])
-
-    def pieces(self, length: int) -> Iterator[_Panels]:
-        """As many at a time as are looked at together, of rows of so many elements."""
-        step = max(1, _BLOCK // (length * _NODES))
-        for i in range(0, len(self.row), step):
-            yield _Panels(*[item[i : i + step] for item in self])
-
 
 def _length(rows: Sequence[torch.Tensor]) -> int:
     """How many elements there are in a row of all arguments."""
     return max(1, sum(r[:1].numel() for r in rows))
+
+
+def _at_once(rows: Sequence[torch.Tensor]) -> int:
+    """How many rows are looked at together."""
+    return max(1, _BLOCK // (_length(rows) * _NODES))
 
 
 def _at_rows(tensor: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
@@ -164,7 +159,7 @@ def _node_by_node(
 def _straight(rates: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
     """For each panel whether the rates of change at its nodes (panels, nodes) are one, compared with their sizes."""
     most = sizes.amax(1)
-    return (_size(rates - rates[:, :1]).amax(1) <= torch.finfo(rates.real.dtype).eps ** 0.375 * most) & (most > 0)
+    return (_size(rates - rates[:, :1]).amax(1) <= evenness(rates.real.dtype) * most) & (most > 0)
 
 
 def _unresolved(gradients: Sequence[torch.Tensor], steps: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -238,18 +233,15 @@ def _block(
         lacking.index_add_(0, kept, missing[done])
         return done
 
-    for depth in range(_DEEPEST + 1):
-        done = torch.cat([added(some, depth == _DEEPEST) for some in panels.pieces(_length(start))])
+    def settled(panels: _Panels, depth: int) -> torch.Tensor:
+        done = torch.cat([added(some, depth == _DEEPEST) for some in pieces(panels, _at_once(start))])
         if int((~done).sum()) * 2 > _MOST * count:
-            for some in panels.chosen(~done).pieces(_length(start)):
+            for some in pieces(chosen(panels, ~done), _at_once(start)):
                 added(some, anyway=True)
-            done = torch.ones_like(done)
-        if graph:
-            leaves.append(panels.chosen(done))
-        if bool(done.all()):
-            break
-        rest = panels.chosen(~done)
-        middle = rest.a + _SPLIT * (rest.b - rest.a)
+            return torch.ones_like(done)
+        return done
+
+    def halved(rest: _Panels, middle: torch.Tensor) -> _Panels:
         with torch.no_grad():
             between = function(
                 *[
@@ -257,9 +249,11 @@ def _block(
                     for r, d in zip(fixed_start, fixed_step, strict=True)
                 ]
             )
-        left = rest._replace(b=middle, high=between)
-        right = rest._replace(a=middle, low=between)
-        panels = _Panels(*[torch.cat(pair) for pair in zip(left, right, strict=True)])
+        return halves(rest._replace(b=middle, high=between), rest._replace(a=middle, low=between))
+
+    for some, done in refined(panels, settled, halved):
+        if graph:
+            leaves.append(chosen(some, done))
     if graph:
         total = [torch.zeros_like(r) for r in fixed_start]
         for some in leaves:
@@ -283,10 +277,10 @@ def mean_gradients(
     integrals of its derivative.
     """
     start = list(residuals)
-    step = [torch.where((x == r) & torch.isinf(x), 0, x - r) for x, r in zip(values, residuals, strict=True)]
+    step = [path_step(x, r) for x, r in zip(values, residuals, strict=True)]
     del values
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
-    count, rows = len(result), max(1, _BLOCK // (_length(start) * _NODES))
+    count, rows = len(result), _at_once(start)
     found: list[list[torch.Tensor]] = []
     missing: list[torch.Tensor] = []
     for i in range(0, count, rows):
@@ -347,8 +341,4 @@ def _warn_missing(name: str, missing: torch.Tensor, result: torch.Tensor, base: 
     worst = float(torch.where(torch.isnan(error), torch.inf, error).max())
     worst = worst / scale if scale else worst
     if worst > tolerance(result.real.dtype):
-        _util.warn(
-            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
-            "the value passes close to a singularity, or the operation is ill-conditioned",
-            DecompositionWarning,
-        )
+        warn_of_path(name, worst)

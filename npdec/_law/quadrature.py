@@ -8,24 +8,21 @@ halved until the errors together are within the tolerance.
 from __future__ import annotations
 
 import functools
-import heapq
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 
 from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
-from npdec._impl import _util
 from npdec._law.create_graph import wants_graph
-from npdec._law.quadrature_error import LastCoefficients, Straightness, largest
+from npdec._law.panels import NARROWEST, SPLIT, Panel, Panels, path_step
+from npdec._law.quadrature_error import LastCoefficients, Straightness, largest, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import constant_when_traced, tracing
-from npdec.exceptions import DecompositionWarning
 
 __all__ = ["Differentiable", "OwnDerivative", "integrate"]
 
@@ -33,9 +30,7 @@ Function = Callable[..., Any]
 _NODES = 8
 _MAX_PANELS = 256
 _PATIENCE = 12
-_NARROWEST = 2.0**-44  # narrower panels differ by rounding only
 _LITTLE = 2**13  # elements of the components, or of their sum, for which all nodes of a panel are made at once
-_SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 
 
 class OwnDerivative(Protocol):
@@ -58,16 +53,6 @@ class Differentiable:
     call: Function
     own: OwnDerivative | None = None
     one_by_one: bool = False
-
-
-class _Panel(NamedTuple):
-    """A piece [a, b] of the path. `priority` is minus its relative error, so that a heap pops the worst."""
-
-    priority: float
-    a: float
-    b: float
-    low: Sequence[torch.Tensor]
-    high: Sequence[torch.Tensor]
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -250,11 +235,6 @@ class _Path(torch.autograd.Function):
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 
 
-def _change(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
-    """x − r, which is zero where both are the same infinity (a mask)."""
-    return torch.where((x == r) & torch.isinf(x), 0, x - r)
-
-
 def integrate(
     name: str,
     function: Differentiable,
@@ -275,7 +255,7 @@ def integrate(
     count = len(components[0])
     if not count or not any(out.numel() for out in result):
         return [out.new_zeros((count, *out.shape)) for out in result]
-    step = tuple(_change(x, r) for x, r in zip(values, residuals, strict=True))
+    step = tuple(path_step(x, r) for x, r in zip(values, residuals, strict=True))
     if tracing() or mapped():
         _load_traced()
         call = function.call
@@ -319,42 +299,32 @@ def integrate(
         _panel(function, detached_start, detached_step, _probe(detached_step), a, b, low, batched=False, seen=seen)
         return seen.missing(b - a, scale)
 
-    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> _Panel:
+    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> Panel:
         seen = Straightness(scale)
         total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False, seen=seen)
         error = missed(total, low, high)
         if error <= bound and several and seen.holds:
             error = max(error, unresolved(a, b, low))
-        return _Panel(-math.inf if math.isnan(error) else -error, a, b, low, high)
+        return Panel(a, b, low, high, error, narrow=b - a < NARROWEST)
+
+    def between(t: float) -> Sequence[torch.Tensor]:
+        with torch.no_grad():
+            made: Sequence[torch.Tensor] = function.call(*_at(detached_start, detached_step, t))
+        return made
 
     ends = [b.detach() for b in base], [v.detach() for v in result]
-    panels = [measured(0.0, 1.0, *ends)]
-    if -panels[0].priority > bound and _is_little(function, detached_step, ends[0]):
+    first = measured(0.0, 1.0, *ends)
+    if -first.priority > bound and _is_little(function, detached_step, ends[0]):
         # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
         function.one_by_one = True
         alone = measured(0.0, 1.0, *ends)
-        function.one_by_one = alone.priority > 0.9 * panels[0].priority
-        panels = [alone]
-    stuck = 0
-    while (worst := -math.fsum(p.priority for p in panels)) > bound and len(panels) < _MAX_PANELS and stuck < _PATIENCE:
-        panel = heapq.heappop(panels)
-        middle = panel.a + _SPLIT * (panel.b - panel.a)
-        if panel.priority == -math.inf or panel.b - panel.a < _NARROWEST:
-            heapq.heappush(panels, panel)
-            break
-        with torch.no_grad():
-            between = function.call(*_at(detached_start, detached_step, middle))
-        halves = measured(panel.a, middle, panel.low, between), measured(middle, panel.b, between, panel.high)
-        # Where rounding is all that is left of the error, halving does not lessen it.
-        stuck = stuck + 1 if halves[0].priority + halves[1].priority <= 0.9 * panel.priority else 0
-        for half in halves:
-            heapq.heappush(panels, half)
+        function.one_by_one = alone.priority > 0.9 * first.priority
+        first = alone
+    panels = Panels(measured, lambda panel: panel.a + SPLIT * (panel.b - panel.a), between, _MAX_PANELS, _PATIENCE)
+    panels.refine(first, lambda: panels.error() <= bound)
+    worst = panels.error()
     if worst > bound:
-        _util.warn(
-            f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
-            "the value passes close to a singularity, or the operation is ill-conditioned",
-            DecompositionWarning,
-        )
+        warn_of_path(name, worst)
 
     def said(made: list[torch.Tensor]) -> list[torch.Tensor]:
         if worst <= bound:
@@ -369,7 +339,7 @@ def integrate(
         changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
         path = (residuals, step) if graph else (detached_start, detached_step)
         return said(list(_Path.apply(function, nodes, *path, changes, *components)))
-    ordered = sorted(panels, key=lambda panel: panel.a)
+    ordered = panels.along()
 
     def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in result]

@@ -9,9 +9,26 @@ from collections.abc import Sequence
 
 import torch
 
+from npdec._impl import _util
 from npdec._law.quadrature_nodes import last_coefficients
+from npdec.exceptions import DecompositionWarning
 
-__all__ = ["LastCoefficients", "Straightness", "largest"]
+__all__ = ["LastCoefficients", "Straightness", "evenness", "largest", "warn_of_path"]
+
+
+def warn_of_path(name: str, worst: float) -> None:
+    """Warn of a completeness that no number of nodes has brought within the tolerance."""
+    _util.warn(
+        f"{name}: completeness holds only to {worst:.1e} of the largest magnitude: the path from the baseline to "
+        "the value passes close to a singularity, or the operation is ill-conditioned",
+        DecompositionWarning,
+    )
+
+
+def evenness(dtype: torch.dtype) -> float:
+    """How far rates at the nodes may differ, relative to the largest, for a function that changes evenly: the change of
+    such a function is complete with any nodes, and does not tell whether they are enough."""
+    return float(torch.finfo(dtype).eps ** 0.375)
 
 
 def largest(out: torch.Tensor) -> float:
@@ -34,8 +51,7 @@ class Straightness:
             self._first = rates
             return
         self.holds = self.holds and all(
-            largest(r - r0) <= torch.finfo(r.dtype).eps ** 0.375 * s
-            for r, r0, s in zip(rates, self._first, self.scale, strict=True)
+            largest(r - r0) <= evenness(r.dtype) * s for r, r0, s in zip(rates, self._first, self.scale, strict=True)
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _util
+from npdec._law.panels import path_step
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["integrate_traced"]
@@ -98,7 +99,7 @@ def integrate_traced(
         sums = parts if not sums else [s + part for s, part in zip(sums, parts, strict=True)]
     watched = []
     for part, out, r0 in zip(sums, result, base, strict=True):
-        change = torch.where((out == r0) & torch.isinf(out), 0, out - r0)
+        change = path_step(out, r0)
         missing = (change - part.sum(0)).detach().abs().amax() if part.numel() else part.new_zeros(())
         sizes = torch.maximum(out.detach().abs(), r0.detach().abs())
         largest = torch.where(sizes == torch.inf, 0, sizes).amax() if part.numel() else part.new_zeros(())

@@ -28,6 +28,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 from npdec._impl._util import working_dtype
 from npdec._law import law
+from npdec._law.panels import NARROWEST, RowPanels, chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
@@ -44,8 +45,6 @@ _CLASSES = (8, 16, 32)  # rows that need at most so many nodes are computed toge
 _MANY = 8
 _FEW = 8  # nodes that all rows may have
 _PANEL = 16  # nodes of a panel
-_SPLIT = 0.4871  # off the middle, where symmetric paths have their steepest place
-_NARROWEST = 2.0**-44
 _LONG = 24.0  # rows of a larger range are computed in double precision
 _SMALL = 2**18  # elements that are computed sooner than sorted
 _BLOCK = 2**22  # elements that are looked at together
@@ -76,7 +75,7 @@ class SoftPath:
         longest = math.nan if blind else _longest(d)
         if not math.isfinite(longest):  # a mask does not move
             x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
-            d = torch.where((x == r) & torch.isinf(r), 0, x - r)
+            d = path_step(x, r)
             longest = math.nan if blind else _longest(d)
         self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
         self.empty = _empty(r) if empty_is_zero else None
@@ -138,23 +137,24 @@ class SoftPath:
         allowed = scale * rounding.clamp(min=wanted / 4)
         place = torch.full((len(self.r),), -1, device=rows.device)
         place[rows] = torch.arange(len(rows), device=rows.device)
-        row, a = rows, torch.zeros(len(rows), dtype=nodes.dtype, device=rows.device)
-        b = torch.ones_like(a)
-        done: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
-        worst = 0.0
-        while len(row):
-            size = max(1, _BLOCK // (18 * self.r.shape[1]))
-            blocks = zip(row.split(size), a.split(size), b.split(size), strict=True)
-            error = torch.cat([self._missing(some, low, high, nodes, weights) for some, low, high in blocks])
+        none = torch.zeros(len(rows), dtype=nodes.dtype, device=rows.device)
+        worst, size = 0.0, max(1, _BLOCK // (18 * self.r.shape[1]))
+
+        def settled(panels: RowPanels, depth: int) -> torch.Tensor:
+            nonlocal worst
+            row, a, b = panels
+            error = torch.cat([self._missing(*some, nodes, weights) for some in pieces(panels, size)])
             short = lengths[row] * (b - a) <= safe
-            narrow = (b - a < _NARROWEST) & ~short & (error > allowed[place[row]])
+            narrow = (b - a < NARROWEST) & ~short & (error > allowed[place[row]])
             if bool(narrow.any()):
                 worst = max(worst, float((error / scale[place[row]])[narrow].max()))
-            good = short | narrow | (error <= allowed[place[row]])
-            done.append((row[good], a[good], b[good]))
-            row, a, b = row[~good], a[~good], b[~good]
-            middle = a + _SPLIT * (b - a)
-            row, a, b = torch.cat([row, row]), torch.cat([a, middle]), torch.cat([middle, b])
+            return short | narrow | (error <= allowed[place[row]])
+
+        def halved(rest: RowPanels, middle: torch.Tensor) -> RowPanels:
+            return halves(rest._replace(b=middle), rest._replace(a=middle))
+
+        found = refined(RowPanels(rows, none, torch.ones_like(none)), settled, halved)
+        done = [chosen(panels, good) for panels, good in found]
         if worst > wanted:
             _util.warn(f"{name}: completeness holds only to {worst:.1e} of the largest magnitude", DecompositionWarning)
         row, a, b = (torch.cat(parts) for parts in zip(*done, strict=True))
@@ -162,12 +162,12 @@ class SoftPath:
         row, a, b = row[order], a[order], b[order]
         first = torch.searchsorted(row, row)
         turn = torch.arange(len(row), device=row.device) - first
-        pieces = []
+        made = []
         for k in range(int(turn.max()) + 1):
             at = turn == k
             width = (b - a)[at, None]
-            pieces.append(_Piece(row[at], a[at, None] + width * nodes, width * weights))
-        return pieces
+            made.append(_Piece(row[at], a[at, None] + width * nodes, width * weights))
+        return made
 
     def _missing(
         self, row: torch.Tensor, a: torch.Tensor, b: torch.Tensor, nodes: torch.Tensor, weights: torch.Tensor

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
 from npdec._core.progress import Progress, Show
 from npdec._impl import _util
+from npdec._law.panels import NARROWEST, Panel, Panels
+from npdec._law.quadrature_error import evenness
 from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
 from npdec.attribution._kinks import Point, kink
 from npdec.attribution._problem import Problem
@@ -20,7 +22,6 @@ __all__ = ["Integral", "Rates", "at_number", "like"]
 
 _NODES = 8
 _MAX_PANELS = 1024
-_NARROWEST = 2.0**-44  # relative to where it is: narrower panels differ by rounding only
 _MARGIN = 2.0**-12  # of a panel, at its ends, where it is not split
 
 
@@ -59,18 +60,13 @@ class _Seen(NamedTuple):
     values: torch.Tensor
 
 
-class _Panel(NamedTuple):
-    """A piece [a, b] of the path, its share of the integral and the magnitude of that. The priority is minus the error
-    beyond rounding, so that a heap pops the worst."""
+@dataclass(slots=True)
+class _Panel(Panel):
+    """A piece [a, b] of the path, with its share of the integral and the magnitude of that. The error is that beyond
+    rounding."""
 
-    priority: float
-    order: int
-    a: torch.Tensor
-    b: torch.Tensor
     total: torch.Tensor
     size: float
-    low: torch.Tensor
-    high: torch.Tensor
     seen: _Seen | None
 
 
@@ -101,7 +97,6 @@ class Integral:
         self.integrand, self.primitive = integrand, primitive
         self.high, self.low = high, low
         self.progress = progress
-        self.made = 0
 
     def over_path(self, steps: int | None, rtol: float | None) -> torch.Tensor:
         """By that many nodes, or by as many as the error asks for."""
@@ -135,17 +130,16 @@ class Integral:
             rounding = 4 * torch.finfo(errors.dtype).eps * (high.abs() + low.abs())
             error = float((errors - rounding).clamp(min=0).max())
             spread = (sums - sums[:1]).abs().max()
-            if spread <= torch.finfo(errors.dtype).eps ** 0.375 * float(rates.abs().max()):
+            if spread <= evenness(errors.dtype) * float(rates.abs().max()):
                 # Shares whose sum changes evenly (not at all, where x is a multiple of r and only their ratios count)
                 # are complete with any nodes: whether these are enough, the shares themselves tell.
                 error += _unresolved(rates) * float(b - a)
-        self.made += 1
         seen = None
         if values is not None:
             worst = int(errors.argmax())
             seen = _Seen(worst, places, _output(sums, worst), _output(values, worst))
-        priority = -math.inf if math.isnan(error) else -error
-        return _Panel(priority, self.made, a, b, total, float(total.detach().abs().sum()), low, high, seen)
+        narrow = bool(b - a < NARROWEST * b)  # relative to where it is
+        return _Panel(a, b, low, high, error, narrow, total, float(total.detach().abs().sum()), seen)
 
     def _split(self, panel: _Panel) -> torch.Tensor:
         """Where a panel is split: at a kink, if one is seen. This moves with what the function computes with, and has
@@ -178,27 +172,19 @@ class Integral:
 
     def _adapted(self, rtol: float | None) -> torch.Tensor:
         with Progress("attribute", None, self.progress) as bar:
-            panels = [self._panel(at_number(0.0), at_number(1.0), self.low, self.high)]
             real = self.high.real.dtype if self.high.is_complex() else self.high.dtype
             bound = float(torch.finfo(real).eps ** (2 / 3)) if rtol is None else rtol
             ends = float(torch.maximum(self.high.detach().abs(), self.low.detach().abs()).max())
-            while True:
+            panels = Panels(self._panel, self._split, self.primitive, _MAX_PANELS)
+            scale = missing = math.nan
+
+            def enough() -> bool:
+                nonlocal scale, missing
                 bar.advance()
-                scale = max(ends, math.fsum(p.size for p in panels))
-                missing = -math.fsum(p.priority for p in panels)
-                if (math.isfinite(scale) and missing <= bound * scale) or len(panels) >= _MAX_PANELS:
-                    break
-                panel = heapq.heappop(panels)
-                if panel.b - panel.a < _NARROWEST * panel.b or panel.priority == -math.inf:
-                    heapq.heappush(panels, panel)
-                    break
-                split = self._split(panel)
-                between = self.primitive(split)
-                for half in (
-                    self._panel(panel.a, split, panel.low, between),
-                    self._panel(split, panel.b, between, panel.high),
-                ):
-                    heapq.heappush(panels, half)
+                scale, missing = max(ends, math.fsum(p.size for p in panels)), panels.error()
+                return math.isfinite(scale) and missing <= bound * scale
+
+            panels.refine(self._panel(at_number(0.0), at_number(1.0), self.low, self.high), enough)
         if not (math.isfinite(scale) and missing <= bound * scale):
             said = f"holds only to {missing / scale:.1e} of the largest magnitude" if math.isfinite(scale) else "fails"
             _util.warn(
@@ -206,8 +192,7 @@ class Integral:
                 "passes a singularity or very many kinks, or the function has no derivative; the rest is in .error",
                 DecompositionWarning,
             )
-        panels.sort(key=lambda panel: panel.a.item())
-        total = panels[0].total
-        for panel in panels[1:]:
-            total = total + panel.total
+        total, *others = [panel.total for panel in panels.along()]
+        for share in others:
+            total = total + share
         return total
