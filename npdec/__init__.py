@@ -68,6 +68,7 @@ inf, nan = _math.inf, _math.nan
 globals().update(_namespace.functions.ufuncs)
 _wrap.NAMESPACE.fill(_sys.modules[__name__])
 _door.behind.fill(lambda: _importlib.import_module("npdec._guests.calls"))
+_door.subclasses.fill(lambda: _importlib.import_module("npdec._subclasses.calls"))
 _guest_array.methods.fill(lambda: _importlib.import_module("npdec._guests.methods"))
 _tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 

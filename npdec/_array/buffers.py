@@ -21,7 +21,7 @@ from npdec._array.host_numpy import host_array, numpy_for
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
-from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.base import ArrayBase, MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method, open_method_to_guests
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import pickling
@@ -240,17 +240,18 @@ class BufferMethods(ArrayBase):
             if dtype is wrap.ARRAY:
                 if type is not None:
                     raise ValueError("Cannot specify output type twice.")
-                dtype = None
-            if type is not None and type is not wrap.ARRAY:
-                if wrap.ARRAY in getattr(type, "__mro__", ()):
-                    as_dtype(type)  # which says that there are no subclasses
+                dtype, type = None, dtype
+            if type is not None and type is not wrap.ARRAY and SubclassBase not in getattr(type, "__mro__", ()):
                 raise ValueError("Type must be a sub-type of ndarray type")
             absent = None
             try:
                 target = self._d if dtype is None else as_dtype(dtype)
             except AbsentDTypeError as error:
                 absent = error
-            if absent is not None:
+            if absent is not None or (type is not None and type is not wrap.ARRAY):
+                cls = dtype if type is None else type
+                absent = MetSubclass(cls) if SubclassBase in getattr(cls, "__mro__", ()) else absent
+                assert absent is not None
                 return hand_over_method("view", self, (dtype,), {} if type is None else {"type": type}, absent)
             tensor = self._t
             if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
@@ -294,6 +295,19 @@ class ArrayBuffer(BufferMethods):
     """What only arrays have: memory that can be written."""
 
     __slots__ = ()
+
+    def __array_finalize__(self, obj: Any, /) -> None:
+        """Nothing: for classes of a program's own, which set their attributes here."""
+
+    def __reduce__(self) -> Any:
+        """How the array is pickled by a class of a program's own, which may add what it holds."""
+        if isinstance(self, SubclassBase):
+            return hand_over_method("__reduce__", self, (), {}, MetSubclass(type(self)))
+        return wrap.reduced(wrap.wrap_array, self._t)
+
+    def __setstate__(self, state: Any, /) -> None:
+        """Make the array, of a program's own class, what a pickle says."""
+        hand_over_method("__setstate__", self, (state,), {}, MetSubclass(type(self)))
 
     @property
     def ctypes(self) -> Any:

@@ -12,7 +12,8 @@ from npdec._array import memory, wrap
 from npdec._array.convert import as_tensor, dtype_name
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
-from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.base import ArrayBase, NDArrayBase, SubclassBase, plain_of
+from npdec._core.door import subclasses
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import block_sparse
 from npdec._decomposed.axes import narrowed
@@ -215,6 +216,7 @@ def completeness(x: Any) -> Any:
         return {key: completeness(item) for key, item in x.items()}
     if not isinstance(x, (ArrayBase, torch.Tensor)):
         raise TypeError(f"completeness: an array, or lists, tuples and dicts of arrays, not {type(x).__name__}")
+    x = plain_of(x)
     tensor = x._t if isinstance(x, ArrayBase) else x
     error = missing(tensor) if isinstance(tensor, DecomposedTensor) else torch.zeros_like(tensor)
     return x._as(error) if isinstance(x, DecompositionMixin) else error
@@ -321,6 +323,9 @@ def decompose(
     try:
         several = isinstance(x, tuple)
         inputs = x if several else (x,)
+        if any(isinstance(a, SubclassBase) for a in inputs):
+            options = {"baseline": baseline, "groups": groups, "labels": labels}
+            return subclasses.value().decomposed(decompose, x, axis, options)
         bases = baseline if several and isinstance(baseline, tuple) else (baseline,) * len(inputs)
         partitions = groups if several and isinstance(groups, tuple) else (groups,) * len(inputs)
         if len(bases) != len(inputs) or len(partitions) != len(inputs):

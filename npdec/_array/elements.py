@@ -22,7 +22,8 @@ from npdec._array import fp_state, indexing, memory, ordinary, wrap
 from npdec._array.convert import MAX_NDIM
 from npdec._array.element_memory import FORMATS, items_of
 from npdec._array.family import alive, family_of
-from npdec._core.base import NDArrayBase
+from npdec._core.base import MetSubclass, NDArrayBase
+from npdec._core.door import hand_over_method
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
@@ -32,8 +33,7 @@ __all__ = ["ElementAccess", "close"]
 
 _new, _new_float, _new_complex, _Tensor = object.__new__, float.__new__, complex.__new__, torch.Tensor
 _tracing = torch.compiler.is_dynamo_compiling
-_references = sys.getrefcount
-_increment_version = torch._C._increment_version
+_references, _increment_version = sys.getrefcount, torch._C._increment_version
 _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
@@ -269,8 +269,11 @@ class ElementAccess(NDArrayBase):
                 if tensor is not self._t:
                     _again(self, count, cls)
             return _by_torch(self, key, place)
+        except MetSubclass as error:
+            met = error
         except Exception as error:
             raise ended(error)  # noqa: B904
+        return hand_over_method("__getitem__", self, (key,), {}, met)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
@@ -317,8 +320,12 @@ class ElementAccess(NDArrayBase):
                             pass  # NumPy's words are found on the general way
             if not ordinary.write(self, key, value):
                 indexing.setitem(self, key, value)
+            return
+        except MetSubclass as error:
+            met = error
         except Exception as error:
             raise ended(error)  # noqa: B904
+        hand_over_method("__setitem__", self, (key, value), {}, met)
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool

@@ -83,7 +83,7 @@ class flatiter(ArrayBase):
 
     def copy(self, /) -> Any:
         """The elements as a new 1-d array."""
-        return self._array.flatten()
+        return self._as_base(self._array.flatten())
 
     def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self._array.reshape(-1)
@@ -129,9 +129,14 @@ class flatiter(ArrayBase):
             key = self._key(key)
             if isinstance(key, int):
                 return self._element(key)
-            return self._array.reshape(-1)[key].copy()
+            return self._as_base(self._array.reshape(-1)[key].copy())
         except Exception as error:
             raise ended(error)  # noqa: B904
+
+    def _as_base(self, array: Any) -> Any:
+        """An array of elements, in the class of the array that is iterated over."""
+        own = self._base is self._array or type(array) is not wrap.ARRAY
+        return array if own else self._base.__array_wrap__(array)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:

@@ -16,7 +16,7 @@ from npdec._array.foreign_arrays import copy_modes
 from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
-from npdec._core.base import NDArrayBase
+from npdec._core.base import MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method
 from npdec._core.tracebacks import ended
 from npdec._decomposed.choices import chosen
@@ -248,7 +248,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         return self._t.tolist()
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        return wrap.wrap(as_tensor(array)) if return_scalar else wrap.wrap_array(as_tensor(array))
+        if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):
+            options = {"return_scalar": return_scalar}
+            return hand_over_method("__array_wrap__", self, (array, context), options, MetSubclass(type(self)))
+        scalar = return_scalar or not isinstance(self, NDArrayBase)
+        return wrap.wrap(as_tensor(array)) if scalar else wrap.wrap_array(as_tensor(array))
 
     # -- shape ----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import torch
 
 from npdec._array import fp_errors, fp_state, memory, transforms, wrap
 from npdec._array.ordinary import is_free
-from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.base import ArrayBase, MetSubclass, NDArrayBase, SubclassBase
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import DecomposedTensor, carries, under_labels_of
 from npdec._dtypes.spelling import dtype_name
@@ -34,7 +34,10 @@ def check_writeable(name: str, array: Any) -> Any:
 
 
 def refuse_numpys(array: Any) -> None:
-    """Raise for an array of NumPy's: what is written to one is NumPy's to compute."""
+    """Raise for an array of NumPy's, what is written to one being NumPy's to compute, and for one of a program's own
+    class."""
+    if isinstance(array, SubclassBase):
+        raise MetSubclass(type(array))
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(array, numpy.ndarray):
         raise AbsentDTypeError(f"npdec cannot write to an array of NumPy's (of {array.dtype!r})")

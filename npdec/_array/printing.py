@@ -73,22 +73,35 @@ def array_repr(
     >>> x.prod()
     np.float64(3.0, residual=0, components=2: a +1.5, b +1.5)
     """
+    return named_repr("array", arr, max_line_width, precision, suppress_small)
+
+
+def named_repr(
+    name: str,
+    arr: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """`array_repr` under the name of a class."""
     refuse_recording("text is made of an array")
     tensor = as_tensor(arr)
     width = max_line_width
     try:
         numpy, values = _numpy("array_repr"), _host(tensor)
     except ImportError:
-        text = _plain_repr(tensor)
+        text = name + _plain_repr(tensor).removeprefix("array")
     except RuntimeError:  # inside torch.func's transforms and torch.compile a tensor has no values to show
-        return f"array({tensor!r})"
+        return f"{name}({tensor!r})"
     else:
+        if name != "array":
+            values = values.view(type(name, (numpy.ndarray,), {}))  # NumPy lays out lines by the length of the name
         text = numpy.array_repr(values, max_line_width, precision, suppress_small)
         width = width or numpy.get_printoptions()["linewidth"]
     if tensor.dtype is torch.bfloat16:
         text = text.replace("dtype=float32)", "dtype=bfloat16)")
     if isinstance(tensor, DecomposedTensor):
-        text = summary.laid_out(text, described(tensor), width or _LINE_WIDTH, len("array("))
+        text = summary.laid_out(text, described(tensor), width or _LINE_WIDTH, len(name) + 1)
     return text
 
 

@@ -13,20 +13,23 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.elements import close
 from npdec._array.foreign_arrays import as_copy
 from npdec._array.module_names import OfTensors
-from npdec._core.base import ArrayBase
+from npdec._core import door
+from npdec._core.base import ArrayBase, SubclassBase, UfuncBase
 from npdec._core.signatures import read_parameters
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import numpy_dtype
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
-__all__ = ["ProtocolMixin"]
+__all__ = ["ProtocolMixin", "own_function"]
 
 
 _API_VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def _unwrap(arg: Any) -> Any:
+    if isinstance(arg, SubclassBase):
+        arg = arg._p
     if isinstance(arg, ArrayBase):
         close(arg)
         return arg._t
@@ -59,6 +62,8 @@ def _to_numpy(arg: Any) -> Any:
 @functools.lru_cache(1024)
 def _own_ufunc(ufunc: Any) -> Any:
     """npdec's counterpart of a ufunc of NumPy's; None for a ufunc of another library, whatever its name."""
+    if isinstance(ufunc, UfuncBase):
+        return ufunc
     import numpy
 
     name = ufunc.__name__
@@ -67,7 +72,7 @@ def _own_ufunc(ufunc: Any) -> Any:
 
 
 @functools.lru_cache(1024)
-def _own_function(func: Any) -> tuple[Any, int | None]:
+def own_function(func: Any) -> tuple[Any, int | None]:
     """npdec's counterpart of a function of NumPy's, None if it has none, and which positional argument it writes into:
     `out`, or an array that it changes."""
     owner: Any = wrap.NAMESPACE.value
@@ -188,6 +193,9 @@ class ProtocolMixin(ArrayBase):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = _own_ufunc(ufunc)
+        if function is ufunc or isinstance(self, SubclassBase):  # called by a class of a program's own
+            known = ufunc if function is None else function
+            return door.subclasses.value().default_of_ufunc(self, known, method, inputs, kwargs)
         if not kwargs and method == "__call__" and function is not None:  # the shortest way for the commonest call
             try:
                 return function(*inputs)
@@ -208,7 +216,9 @@ class ProtocolMixin(ArrayBase):
             return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        function, place = _own_function(func)
+        if isinstance(self, SubclassBase):
+            return door.subclasses.value().default_of_function(func, types, args, kwargs)
+        function, place = own_function(func)
         if function is None:
             return NotImplemented
         written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)

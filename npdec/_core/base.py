@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from npdec.exceptions import AbsentDTypeError
+
 
 class ArrayBase:
     """Anything that holds a tensor: an array or a scalar (`np.float64`, ...).
@@ -39,6 +41,39 @@ class NDArrayBase(ArrayBase):
     _ro: str | None
     _src: tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]
     _w: tuple[Any, ...]
+
+
+class MetSubclass(AbsentDTypeError):
+    """An array of a program's own class was met where plain arrays are computed with: the call goes to the door."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__(
+            f"an array of class {cls.__name__}, a subclass of np.ndarray, cannot be taken here; give np.asarray(x)"
+        )
+
+
+class SubclassBase(NDArrayBase):
+    """Any array of a program's own class below np.ndarray: `_p` is the plain array that it stands before, `_b` the
+    array that it is a view of.
+
+    It has no tensor to be computed with: whoever reaches for that meets an error that leads to `npdec._subclasses`.
+    """
+
+    __slots__ = ("_b", "_p")
+
+    _b: Any
+    _p: Any
+
+    @property
+    def _t(self) -> Any:  # type: ignore[override]
+        raise MetSubclass(type(self))
+
+    _d = _m = _t
+
+
+def plain_of(x: Any) -> Any:
+    """The plain array that one of a program's own class stands before; anything else as it is."""
+    return x._p if isinstance(x, SubclassBase) else x
 
 
 class UfuncBase:

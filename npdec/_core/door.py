@@ -1,7 +1,8 @@
-"""Where a call goes that meets what torch cannot hold: the one door to NumPy. It is at the bottom: any module can ask.
+"""Where a call goes that meets what torch cannot hold, or an array of a program's own class: the one door. It is at the
+bottom: any module can ask.
 
-`npdec._guests` stands behind it. Kernels and the law never see a guest; a call is handed over where the error that says
-"torch cannot hold this" arrives, so that calls without one pay nothing.
+`npdec._guests` stands behind it, and `npdec._subclasses` for such classes. Kernels and the law see neither; a call is
+handed over where the error that says "torch cannot hold this" arrives, so that calls without one pay nothing.
 """
 
 from __future__ import annotations
@@ -9,33 +10,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from npdec._core.base import MetSubclass
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ended, standing_for
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests", "open_to_guests",
-    "open_to_guests_as",
+    "open_to_guests_as", "subclasses",
 ]  # fmt: skip
 
 
-behind: Slot[Callable[[], Any]] = Slot("what stands behind the door")  # imports it when it is first asked for
+# They import it when it is first asked for.
+behind: Slot[Callable[[], Any]] = Slot("what stands behind the door")
+subclasses: Slot[Callable[[], Any]] = Slot("what knows arrays of a program's own class")
 
 
 def hand_over(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What NumPy's function of this name (dotted, below `numpy`) gives for the arguments. Raises the error without
     NumPy, and where NumPy has no such function."""
-    return behind.value().function(name, args, kwargs, error)
+    if not isinstance(error, MetSubclass):
+        try:
+            return behind.value().function(name, args, kwargs, error)
+        except MetSubclass as both:  # a guest beside an array of a program's own class
+            error = both
+    return subclasses.value().function(name, args, kwargs, error)
 
 
 def hand_over_method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What the method of NumPy's array gives, for an array of npdec's."""
-    return behind.value().method(name, array, args, kwargs, error)
+    if not isinstance(error, MetSubclass):
+        try:
+            return behind.value().method(name, array, args, kwargs, error)
+        except MetSubclass as both:
+            error = both
+    return subclasses.value().method(name, array, args, kwargs)
 
 
 def hand_over_ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: Any, error: Exception) -> Any:
     """What NumPy's ufunc of the same name gives: its call ("__call__") or a method of it."""
-    return behind.value().ufunc(function, method, args, kwargs or {}, error)
+    if not isinstance(error, MetSubclass):
+        try:
+            return behind.value().ufunc(function, method, args, kwargs or {}, error)
+        except MetSubclass as both:
+            error = both
+    return subclasses.value().ufunc(function, method, args, kwargs or {})
 
 
 def open_to_guests(function: Callable[..., Any]) -> Any:

@@ -142,8 +142,6 @@ def _dtype_of_object(obj: Any) -> torch.dtype:
             "convert the tensor with .to(torch.bfloat16) or another dtype of npdec first"
         )
     if isinstance(obj, type) and (not issubclass(obj, ArrayBase) or hasattr(obj, "__setitem__")):
-        if issubclass(obj, ArrayBase):
-            raise TypeError(f"Cannot interpret '{obj!r}' as a data type: arrays of npdec have no subclasses")
         raise AbsentDTypeError(f"Cannot interpret '{obj!r}' as a data type: torch holds no Python objects")
     raise TypeError(f"Cannot interpret '{obj!r}' as a data type")
 

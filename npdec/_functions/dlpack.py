@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from npdec._array import memory, wrap
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, SubclassBase
 from npdec._impl import creation_impl
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> C
     >>> np.from_dlpack(torch.ones(2))
     array([1., 1.], dtype=float32)
     """
+    if isinstance(x, SubclassBase):
+        x = x._p
     numpy, maker, read_only = sys.modules.get("numpy"), x, False
     if numpy is not None and isinstance(x, numpy.ndarray):
         read_only = not x.flags.writeable

@@ -68,8 +68,8 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
             )
         if from_ is None or to is None:
             raise TypeError("can_cast: give the name of a dtype, not None")
-        source = _array_dtype(from_)
         try:
+            source = _array_dtype(from_)
             return dtypes_impl.can_cast(as_dtype(from_) if source is None else source, as_dtype(to), casting)
         except AbsentDTypeError as error:
             absent = error

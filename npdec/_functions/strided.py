@@ -31,7 +31,7 @@ def as_strided(
 
     Elements may overlap. The contributions of a decomposed array are viewed alike. Negative strides, which torch does
     not have, give a copy that stands for the view, in which writes go on to the array; it must stay within the elements
-    of the array, or of the one that it is a view of. There are no subclasses, so `subok` changes nothing.
+    of the array, or of the one that it is a view of. An array of a program's own class stays one under `subok`.
     Raises ValueError for strides that are not whole elements, and for a view that leaves the memory of the array.
 
     >>> np.lib.stride_tricks.as_strided(np.arange(4), shape=(3, 2), strides=(8, 8))
@@ -139,8 +139,8 @@ def sliding_window_view(
     """A view in which each place of a window on an array has axes of its own, at the end: its positions, then it.
 
     `window_shape` has a length for each of the axes given by `axis` (by default all). The view is read-only unless
-    `writeable`. There are no subclasses, so `subok` changes nothing. Raises ValueError for a window larger than the
-    array, or of another number of axes.
+    `writeable`. An array of a program's own class stays one under `subok`. Raises ValueError for a window larger than
+    the array, or of another number of axes.
 
     >>> np.lib.stride_tricks.sliding_window_view(np.arange(4), 3)
     array([[0, 1, 2],

@@ -59,7 +59,8 @@ def check_order(order: str) -> None:
 
 
 class Options(NamedTuple):
-    """The keyword arguments that all generalised ufuncs share. There are no subclasses: `subok` changes nothing."""
+    """The keyword arguments that all generalised ufuncs share. Arrays of subclasses,
+    which `subok` is about, are not seen here."""
 
     axes: Any
     axis: Any

@@ -241,12 +241,12 @@ def empty_like(
     """An uninitialised array with the prototype's shape, dtype, device and memory order, each unless given.
 
     `order` is "K" (axes ordered in memory as the prototype's), "A" ("F" if the prototype is column major), "C" or "F".
-    There are no subclasses, so `subok` makes no difference.
+    An array of a program's own class stays one under `subok`.
 
     >>> np.empty_like([[1, 2, 3]]).dtype
     dtype('int64')
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     return _allocate_like(prototype, dtype, order, shape, device)
 
 
@@ -263,12 +263,12 @@ def zeros_like(
     """An array of zeros with the shape, dtype, device and memory order of `a`, each unless given.
 
     `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
-    There are no subclasses, so `subok` makes no difference. The result of a decomposed `a` is an ordinary array.
+    An array of a program's own class stays one under `subok`. The result of a decomposed `a` is an ordinary array.
 
     >>> np.zeros_like([1.5, 2.5])
     array([0., 0.])
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     if _is_plain(a, order, shape, device):
         return torch.zeros(a.shape, dtype=a.dtype if dtype is None else dtype, device=a.device)
     return _allocate_like(a, dtype, order, shape, device).zero_()
@@ -287,12 +287,12 @@ def ones_like(
     """An array of ones with the shape, dtype, device and memory order of `a`, each unless given.
 
     `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
-    There are no subclasses, so `subok` makes no difference. The result of a decomposed `a` is an ordinary array.
+    An array of a program's own class stays one under `subok`. The result of a decomposed `a` is an ordinary array.
 
     >>> np.ones_like([1.5, 2.5], dtype=int, shape=3)
     array([1, 1, 1])
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     if _is_plain(a, order, shape, device):
         return torch.ones(a.shape, dtype=a.dtype if dtype is None else dtype, device=a.device)
     return _allocate_like(a, dtype, order, shape, device).fill_(1)
@@ -312,13 +312,13 @@ def full_like(
     """An array filled with a value, with the shape, dtype, device and memory order of `a`, each unless given.
 
     The value is broadcast to the shape and cast to the dtype of `a`. `order` is "K", "A", "C" or "F" as in
-    `np.zeros_like`; there are no subclasses, so `subok` makes no difference.
+    `np.zeros_like`, and `subok` is that of it.
     Raises ValueError if the value does not broadcast, OverflowError for a Python int outside the dtype's range.
 
     >>> np.full_like([1, 2, 3], 7)
     array([7, 7, 7])
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     if _is_plain(a, order, shape, device) and a.is_cpu:
         made = _full(tuple(a.shape), fill_value, a.dtype if dtype is None else dtype)
         if made is not None:
@@ -332,12 +332,12 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """A copy of the array in memory of its own; contributions and gradients are copied with it.
 
     `order` is "K" (axes ordered in memory as those of `a`), "A" ("F" if `a` is column major), "C" or "F".
-    There are no subclasses, so `subok` makes no difference.
+    An array of a program's own class stays one under `subok`.
 
     >>> x = np.array([1, 2]); y = np.copy(x); y[0] = 5; x
     array([1, 2])
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     return _storage.duplicate(a, _storage.check_order(order))
 
 

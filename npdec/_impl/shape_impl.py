@@ -325,13 +325,13 @@ def atleast_3d(*arys: ArrayLike) -> View | tuple[View, ...]:
 def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Frozen:
     """The array repeated along new axes and axes of length one to fill the shape: a read-only view.
 
-    There are no subclasses, so `subok` makes no difference. Raises ValueError if the shapes do not fit.
+    An array of a program's own class stays one under `subok`. Raises ValueError if the shapes do not fit.
 
     >>> np.broadcast_to([1, 2], (2, 2))
     array([[1, 2],
            [1, 2]])
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     if any(n < 0 for n in shape):
         raise ValueError("all elements of broadcast shape must be non-negative")
     if not shape and array.ndim:
@@ -367,12 +367,12 @@ def common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[View, ...]:
     """All the arrays broadcast against each other: a tuple of views, whose elements share memory.
 
-    There are no subclasses, so `subok` makes no difference. Raises ValueError if the shapes do not fit.
+    An array of a program's own class stays one under `subok`. Raises ValueError if the shapes do not fit.
 
     >>> np.broadcast_arrays([1, 2], 3)
     (array([1, 2]), array([3, 3]))
     """
-    del subok  # no subclasses exist
+    del subok  # arrays of subclasses are not seen here
     shape = common_shape([tuple(a.shape) for a in args])
     return tuple(a if tuple(a.shape) == shape else a.expand(shape) for a in args)
 

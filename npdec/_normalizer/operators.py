@@ -20,7 +20,8 @@ from npdec._array.methods import ArrayMethods
 from npdec._array.ndarray import Composition
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, MetSubclass
+from npdec._core.door import hand_over_method
 from npdec._core.tags import spec_of
 from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
@@ -50,7 +51,16 @@ _NONE_EQ = type(None).__eq__
 
 @functools.cache
 def _code(kind: str) -> Any:
-    return compile(ending(SOURCES[kind]), f"<{kind} operator>", "exec")
+    source = SOURCES[kind]
+    if source.startswith("\ndef operator(self, other)"):
+        head, _, body = source.strip("\n").partition(":\n")
+        indented = "".join(f"    {line}\n" for line in body.splitlines())
+        source = f"{head}:\n    try:\n{indented}    except _Met as error: met = error\n{_TO_THE_DOOR}"
+    return compile(ending(source), f"<{kind} operator>", "exec")
+
+
+# `np.ndarray.__add__(x, y)`, where x is of a program's own class.
+_TO_THE_DOOR = "    return _hand_over(_operator, self, (other,), {}, met)"
 
 
 def _accepts(array: Any, other: Any) -> bool:
@@ -92,6 +102,9 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_wrap": wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
+        "_Met": MetSubclass,
+        "_hand_over": hand_over_method,
+        "_operator": name,
         "_ended": ended,
         **more,
     }

@@ -17,7 +17,7 @@ import torch
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._core import door
-from npdec._core.base import ArrayBase, UfuncBase
+from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._core.tracebacks import ended, ending
@@ -210,7 +210,7 @@ class ufunc(UfuncBase):
         """The call that an operator stands for: between scalars its errors are those of scalars, whose integers
         overflow."""
         if not fp_state.watching or any(
-            type(x) not in _PYTHON_SCALARS and not (isinstance(x, ArrayBase) and type(x) is not wrap.ARRAY)
+            type(x) not in _PYTHON_SCALARS and not (isinstance(x, ArrayBase) and not isinstance(x, NDArrayBase))
             for x in inputs
         ):
             return self._general(inputs)

@@ -15,7 +15,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
@@ -26,7 +26,7 @@ __all__ = ["chosen", "filled", "permutation", "shuffle"]
 
 def as_count(x: Any) -> int | None:
     """The number that a scalar integer stands for, None for anything else."""
-    if isinstance(x, bool) or (isinstance(x, ArrayBase) and x._t.ndim):
+    if isinstance(x, bool) or (isinstance(x, ArrayBase) and plain_of(x)._t.ndim):
         return None
     try:
         return operator.index(x)
@@ -93,6 +93,7 @@ def permutation(stream: Any, x: Any, axis: int) -> Any:
 @cuts
 def shuffle(stream: Any, x: Any, axis: int) -> None:
     """Shuffle an array, or any mutable sequence, in place."""
+    x = plain_of(x)
     if isinstance(x, (ArrayBase, torch.Tensor)):
         check = as_tensor(x)
         if not check.ndim:

@@ -14,6 +14,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write
 from npdec._array.scalars import float64, int64
+from npdec._core.base import plain_of
 from npdec._core.tracebacks import ends
 from npdec._impl._util import normalize_axis
 from npdec._random import elements as _elements
@@ -144,7 +145,7 @@ class Generator(Distributions):
         >>> np.random.default_rng(0).permuted(np.arange(6).reshape(2, 3), axis=1).sum(axis=1)
         array([ 3, 12])
         """
-        tensor = as_tensor(x)
+        tensor = as_tensor(plain_of(x))
         if not tensor.ndim:
             raise TypeError("permuted: a 0-d array has no order")
         shape = tuple(tensor.shape)

@@ -15,7 +15,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.shapes import as_shape
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, random_impl
@@ -62,6 +62,7 @@ def plain(name: str, x: Any) -> torch.Tensor:
 
 def to_numpy(name: str, x: Any) -> Any:
     """An argument as NumPy takes it: arrays on the host, scalars as Python numbers, anything else as it is."""
+    x = plain_of(x)
     if isinstance(x, (ArrayBase, torch.Tensor)):
         tensor = plain(name, x).detach().resolve_conj().resolve_neg()
         tensor = tensor.cpu()

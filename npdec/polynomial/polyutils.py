@@ -139,7 +139,7 @@ def as_argument(x: Any) -> Any:
     """Where to evaluate: a Python number, a scalar or a series as it is, anything else as an array."""
     if isinstance(x, (bool, int, float, complex, np.generic)) or getattr(x, "__array_ufunc__", x) is None:
         return x
-    return np.asarray(x)
+    return np.asanyarray(x)
 
 
 def as_int(x: Any, what: str) -> int:

@@ -8,7 +8,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.generic import generic
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import is_own, numpy_dtype
 from npdec._guests.array import as_plain
@@ -32,6 +32,7 @@ def host(item: Any) -> Any:
     An array stays an array and a scalar a scalar. Of a decomposed array it is the value; bfloat16, which NumPy lacks,
     is float32. Torch tensors become arrays; what needs no conversion is returned itself.
     """
+    item = plain_of(item)
     if isinstance(item, ArrayBase):
         values = _values(item._t)
         return values if type(item) is wrap.ARRAY else values[()]

@@ -235,9 +235,10 @@ def _traceback(excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) 
 
 def absent_behind(error: BaseException | None) -> BaseException | None:
     """The `AbsentError` that the error is, or that led to it."""
+    from npdec._core.base import MetSubclass
     from npdec.exceptions import AbsentError
 
-    while error is not None and not isinstance(error, AbsentError):
+    while error is not None and (not isinstance(error, AbsentError) or isinstance(error, MetSubclass)):
         error = error.__cause__ or error.__context__
     return error
 

@@ -1,0 +1,179 @@
+"""What stands between `np.ndarray` and a class that a program derives from it.
+
+An array of such a class stands before a plain array, which has the memory, the contributions and all that is computed.
+It has no tensor itself: wherever npdec reaches for that, an error leads the call to `npdec._subclasses.calls`, which
+goes on with the plain arrays and gives the results the class that NumPy gives them. So kernels and the law never see
+one, and calls with plain arrays pay nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from npdec._array import memory
+from npdec._array.array_type import ArrayType
+from npdec._array.ndarray import Composition
+from npdec._core.base import MetSubclass, SubclassBase
+from npdec._core.door import hand_over_method
+from npdec._core.tracebacks import ended
+from npdec._normalizer.operators import _Method
+
+__all__ = ["Subclassed", "adopt", "base_of", "plain_view"]
+
+
+def adopt(cls: type, plain: Any, source: Any, base: Any = None) -> Any:
+    """A plain array as one of a subclass, which is told by `__array_finalize__` where it comes from: None, a plain
+    array, or an array of a subclass."""
+    made: Any = object.__new__(cls)
+    made._p = plain
+    made._b = base
+    finalize = getattr(cls, "__array_finalize__", None)
+    if finalize is None or finalize is Composition.__array_finalize__:
+        return made
+    if not callable(finalize):
+        raise TypeError(f"{cls.__name__}.__array_finalize__ is not callable: {finalize!r}")
+    made.__array_finalize__(source)
+    return made
+
+
+def base_of(source: Any, cls: type) -> Any:
+    """Which array a view of `source`, of a class, names as its base: views of views of one class have one base."""
+    while isinstance(source, Composition):
+        base = source.base
+        if base is None or type(base) is not cls:
+            return source
+        source = base
+    return source
+
+
+def plain_view(array: Any, tensor: Any = None) -> Any:
+    """A plain array over the memory of one of a subclass."""
+    made = memory.view(array._p, array._p._t if tensor is None else tensor)
+    made._exporter = base_of(array, Composition)
+    return made
+
+
+class Subclassed(SubclassBase, Composition, between=True):
+    """An array of a class that a program derives from np.ndarray."""
+
+    __slots__ = ()
+    __array_priority__ = 0.0
+
+    @property
+    def base(self) -> Any:
+        """The array, or the buffer, that this is a view of; None if it owns its memory."""
+        return self._p.base if self._b is None else self._b
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __format__(self, spec: str) -> str:
+        if not self.ndim:
+            return format(self._p, spec)
+        if spec:
+            raise TypeError("unsupported format string passed to numpy.ndarray.__format__")
+        return str(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__reduce__()
+
+    def __reduce__(self) -> Any:
+        reduced: tuple[Any, ...] = hand_over_method("__reduce__", self, (), {}, MetSubclass(type(self)))
+        return reduced
+
+    def __setstate__(self, state: Any) -> None:
+        hand_over_method("__setstate__", self, (state,), {}, MetSubclass(type(self)))
+
+
+def _method(name: str, plain: Callable[..., Any] | None) -> Any:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return hand_over_method(name, self, args, kwargs, MetSubclass(type(self)))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    method.__code__ = method.__code__.replace(co_name=name)
+    if plain is not None:
+        return functools.update_wrapper(method, plain)
+    method.__name__, method.__qualname__ = name, f"ndarray.{name}"
+    return method
+
+
+def _attribute(name: str, plain: property) -> property:
+    def get(self: Any) -> Any:
+        return hand_over_method("__getattribute__", self, (name,), {}, MetSubclass(type(self)))
+
+    def put(self: Any, value: Any) -> None:
+        hand_over_method("__setattr__", self, (name, value), {}, MetSubclass(type(self)))
+
+    return property(get, put if plain.fset is not None else None, None, plain.__doc__)
+
+
+# What finds its way by itself, or is of the class and not of an array.
+_OWN = frozenset(
+    "__array_finalize__ __array_function__ __array_ufunc__ __array_namespace__ __class_getitem__ __delitem__ __new__ "
+    "__torch_function__".split()
+)
+
+
+class _Explicit:
+    """A name of np.ndarray, where a program takes it from the class to call it with an array of its own class:
+    `np.ndarray.copy(x)`. It stands in the class of the class, where arrays do not look for their methods."""
+
+    def __init__(self, name: str, plain: Any) -> None:
+        self._name = name
+        self._open = self._opened(plain)
+
+    def _opened(self, plain: Any) -> Any:
+        own = vars(Subclassed)[self._name]
+        if isinstance(plain, property):
+            return property(*(_either(getattr(plain, part), getattr(own, part)) for part in ("fget", "fset")))
+        return _either(plain, own) if isinstance(plain, FunctionType) else None
+
+    def __get__(self, cls: Any, kind: Any = None) -> Any:
+        if cls is Composition and self._open is not None:
+            return self._open
+        for base in cls.__mro__:
+            if self._name in vars(base):
+                found = vars(base)[self._name]
+                return found.__get__(None, cls) if hasattr(found, "__get__") else found
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
+
+    def __set__(self, cls: Any, value: Any) -> None:
+        type.__setattr__(cls, self._name, value)
+
+
+def _either(plain: Any, own: Any) -> Any:
+    """The function of plain arrays, and that of subclasses for their arrays."""
+    if plain is None:
+        return None
+
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return (own if isinstance(self, SubclassBase) else plain)(self, *args, **kwargs)
+
+    return functools.update_wrapper(call, plain)
+
+
+def _fill() -> None:
+    """Give the class the methods and attributes of arrays, each of which goes to the door at once."""
+    for cls in Composition.__mro__[:-1]:
+        for name, item in vars(cls).items():
+            hidden = name.startswith("_") and not name.endswith("_")
+            if hidden or name in _OWN or name in vars(Subclassed) or isinstance(item, (staticmethod, classmethod)):
+                continue
+            if isinstance(item, property):
+                setattr(Subclassed, name, _attribute(name, item))
+            elif isinstance(item, (FunctionType, _Method)):
+                setattr(Subclassed, name, _method(name, item if isinstance(item, FunctionType) else None))
+            else:
+                continue
+            if not name.startswith("_"):
+                setattr(ArrayType, name, _Explicit(name, item))
+
+
+_fill()

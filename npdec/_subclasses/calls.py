@@ -1,0 +1,349 @@
+"""Calls that have met an array of a program's own class: functions, methods and ufuncs go on with plain arrays, and
+what they give takes the class that NumPy gives it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from npdec._array import construct, printing, wrap
+from npdec._array.protocols import own_function
+from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, UfuncBase
+from npdec._core.tags import NoValue, spec_of
+from npdec._subclasses import overrides, pickling, results, table
+from npdec._subclasses.arguments import Plain, as_array
+from npdec._subclasses.array import Subclassed, adopt, base_of, plain_view
+from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
+
+__all__ = ["Subclassed", "constructed", "function", "implemented", "method", "ufunc", "ufunc_itself"]
+
+
+def constructed(cls: type, shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
+    """`np.ndarray.__new__(cls, shape, ...)`: a new array of a subclass, or one over a buffer."""
+    memory = buffer._p if isinstance(buffer, SubclassBase) else buffer
+    made = construct.construct(shape, dtype, memory, offset, strides, order)
+    return adopt(cls, made, None, None if buffer is None else base_of(buffer, cls))
+
+
+# --- ufuncs -----------------------------------------------------------------------------------------------------------
+
+
+def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc, or a method of it: what a class that computes ufuncs itself gives, or the result, wrapped."""
+    made = overrides.by_ufunc(function, method, args, kwargs)
+    return ufunc_itself(function, method, args, kwargs) if made is NoValue else made
+
+
+def ufunc_itself(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same, where no class is asked."""
+    plain = Plain()
+    found = function if method == "__call__" else getattr(function, method)
+    result = found(*plain(args), **plain(kwargs))
+    return _delivered(function, method, args, kwargs, result)
+
+
+def _delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    """The results of a ufunc, in the class that they take."""
+    if method == "at":
+        return None
+    count = {"__call__": function.nin, "outer": 2}.get(method, 1)
+    inputs, out = args[:count], kwargs.get("out")
+    outs = out if isinstance(out, tuple) else (out,)
+    if method == "__call__" and len(args) > count:
+        outs = args[count:]
+    elif method in _OUT_AT and len(args) > _OUT_AT[method]:
+        outs = (args[_OUT_AT[method]],)
+    several = isinstance(result, tuple)
+    items = result if several else (result,)
+    outs = (*outs, *(None,) * (len(items) - len(outs)))
+    source = wrapper_among(inputs) if kwargs.get("subok", True) else None
+    given = []
+    for i, (item, one) in enumerate(zip(items, outs, strict=False)):
+        context = None
+        if method in ("__call__", "outer"):
+            context = (function, (*inputs, *outs) if any(x is not None for x in outs) else inputs, i)
+        if isinstance(one, ArrayBase):
+            given.append(finished(one, context))
+        elif source is None:
+            given.append(item)
+        else:
+            scalar = type(item) is not wrap.ARRAY
+            given.append(wrapped(source, item, context, scalar))
+    return tuple(given) if several else given[0]
+
+
+def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`np.ndarray.__array_ufunc__` of an array of a subclass, for a ufunc of npdec's, of NumPy's or of others:
+    NotImplemented, where an operand computes ufuncs itself."""
+    out = kwargs.get("out")
+    if overrides.asks_itself(*inputs, *(out if isinstance(out, tuple) else (out,))):
+        return NotImplemented
+    plain = Plain()
+    bare = plain(array)
+    if isinstance(ufunc, UfuncBase):
+        result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
+    else:
+        result = bare.__array_ufunc__(ufunc, method, *plain(inputs), **plain(kwargs))
+    return _delivered(ufunc, method, inputs, kwargs, result) if plain.met else result
+
+
+_OUT_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def _public(name: str) -> Any:
+    found: Any = wrap.NAMESPACE.value
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """A public function: what a class that computes functions itself gives, or the result as NumPy gives it."""
+    public = _public(name)
+    made = overrides.by_function(public, args, kwargs)
+    return implemented(public, name, args, kwargs, error) if made is NoValue else made
+
+
+def default_of_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`np.ndarray.__array_function__` of an array of a subclass: NotImplemented, where others than arrays take part."""
+    if not all(issubclass(kind, wrap.ARRAY) for kind in types):
+        return NotImplemented
+    found, _ = own_function(func)
+    if found is None:
+        return NotImplemented
+    module = found.__module__.partition("._")[0].removeprefix("npdec").lstrip(".")
+    name = f"{module}.{found.__name__}" if module else found.__name__
+    return implemented(found, name, args, kwargs, None)
+
+
+def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception | None) -> Any:
+    """The same, where no class is asked. Raises the error where there is no array of a subclass in sight."""
+    first = args[0] if args else next(iter(kwargs.values()), None)
+    if name in table.BY_METHOD and isinstance(first, SubclassBase):
+        rest = args[1:]
+        options = kwargs if args else dict(list(kwargs.items())[1:])
+        if "axes" in options:  # which the method takes without the name
+            rest, options = (options["axes"],), {}
+        if not rest:  # as NumPy calls it, which a class that overrides the method counts on
+            options = dict.fromkeys(table.GIVEN.get(table.BY_METHOD[name], ())) | options
+        return getattr(first, table.BY_METHOD[name])(*rest, **options)
+    plain = Plain()
+    given, options = plain(args), plain(kwargs)
+    if not plain.met and error is not None:
+        raise error
+    if name == "array_repr":
+        return printing.named_repr(type(first).__name__, *given, **options)
+    result = public(*given, **options)
+    out = kwargs.get("out")
+    if out is not None and not isinstance(out, tuple):
+        return finished(out, None)
+    inputs = tuple(overrides.leaves((*args, *(x for key, x in kwargs.items() if key not in ("out", "where")))))
+    return table.FUNCTIONS.get(name, results.drop)(result, results.Call(args, kwargs, inputs, plain))
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method, an operator or an attribute, of an array of a subclass or with one among its arguments."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(array, *args, **kwargs)
+    operator = operators().get(name)
+    if operator is not None:
+        return _operated(name, *operator, array, args)
+    reduction = _REDUCTIONS.get(name)
+    if reduction is not None and overrides.asks_itself(array, kwargs.get("out")):
+        options = dict(zip(_ORDER[reduction[1]], args, strict=False)) | kwargs
+        defaults = {"axis": None} if reduction[1] == "reduce" else {}
+        return ufunc(getattr(wrap.NAMESPACE.value, reduction[0]), reduction[1], (array,), {**defaults, **options})
+    elementwise = _ELEMENTWISE.get(name)
+    if elementwise is not None and overrides.asks_itself(array, kwargs.get("out")):
+        return ufunc(getattr(wrap.NAMESPACE.value, elementwise), "__call__", (array, *args), kwargs)
+    plain = Plain()
+    bare = plain(array)
+    given, options = plain(args), plain(kwargs)
+    if not plain.met:
+        raise MetSubclass(type(array))
+    result = getattr(bare, name)(*given, **options)
+    if type(result) is wrap.ARRAY:
+        if result is bare:
+            return array if table.METHODS.get(name) is not results.drop else plain_view(array)
+        out = plain.origin(result)  # out=
+        if out is not None:
+            return finished(out, None)
+    give = table.METHODS.get(name, results.keep)
+    return give(result, results.Call((array, *args), kwargs, (array, *args), plain))
+
+
+# Methods that are the fold of a ufunc, and the names of their arguments.
+_REDUCTIONS = {
+    "sum": ("add", "reduce"),
+    "prod": ("multiply", "reduce"),
+    "max": ("maximum", "reduce"),
+    "min": ("minimum", "reduce"),
+    "all": ("logical_and", "reduce"),
+    "any": ("logical_or", "reduce"),
+    "cumsum": ("add", "accumulate"),
+    "cumprod": ("multiply", "accumulate"),
+}
+_ORDER = {"reduce": ("axis", "dtype", "out"), "accumulate": ("axis", "dtype", "out")}
+_ELEMENTWISE = {"conj": "conjugate", "conjugate": "conjugate"}
+
+
+def decomposed(function: Any, x: Any, axis: Any, options: dict[str, Any]) -> Any:
+    """`np.decompose` of arrays of subclasses, which keep their classes."""
+    plain = Plain()
+    made = function(plain(x), axis, **options)
+    if not isinstance(x, tuple):
+        return adopt(type(x), made, x)
+    pairs = zip(x, made, strict=True)
+    return tuple(adopt(type(a), item, a) if isinstance(a, SubclassBase) else item for a, item in pairs)
+
+
+# --- operators --------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def operators() -> dict[str, tuple[Any, str]]:
+    """The ufunc of each operator, and how it is one: "plain", "reflected", "in place"."""
+    namespace = wrap.NAMESPACE.value
+    found: dict[str, tuple[Any, str]] = {}
+    for item in list(vars(namespace).values()):
+        stem = (
+            spec_of(item.__kernel__).operator if isinstance(item, UfuncBase) and hasattr(item, "__kernel__") else None
+        )
+        if stem is not None:
+            found |= {f"__{stem}__": (item, "plain"), f"__r{stem}__": (item, "reflected")}
+            found[f"__i{stem}__"] = item, "in place"
+    matmul = namespace.matmul
+    found |= {
+        "__matmul__": (matmul, "plain"),
+        "__rmatmul__": (matmul, "reflected"),
+        "__imatmul__": (matmul, "in place"),
+    }
+    return found
+
+
+def _defers(array: Any, other: Any, in_place: bool) -> bool:
+    """Whether the other operand is to be asked first, by NumPy's rule."""
+    if isinstance(other, ArrayBase) or type(other) is type(array) or isinstance(other, (bool, int, float, complex)):
+        return False
+    asks = getattr(type(other), "__array_ufunc__", NoValue)
+    if asks is not NoValue:
+        return asks is None and not in_place
+    priority = getattr(other, "__array_priority__", None)
+    return isinstance(priority, (int, float)) and float(getattr(array, "__array_priority__", 0.0)) < priority
+
+
+def _operated(name: str, function: Any, kind: str, array: Any, args: tuple[Any, ...]) -> Any:
+    """An operator between arrays of which one is of a subclass: the ufunc, with Python's rules for who is asked."""
+    if any(_defers(array, other, kind == "in place") for other in args):
+        return NotImplemented
+    inputs = (*args, array) if kind == "reflected" else (array, *args)
+    options = {"out": (array,)} if kind == "in place" else {}
+    if overrides.asks_itself(*inputs):
+        return ufunc(function, "__call__", inputs, options)
+    plain = Plain()
+    bare = plain(array)
+    result = getattr(type(bare), name)(bare, *plain(args))
+    if result is NotImplemented:
+        return NotImplemented
+    return _delivered(function, "__call__", inputs, options, result)
+
+
+# --- methods that are of the class ------------------------------------------------------------------------------------
+
+
+def _item(array: Any, key: Any) -> Any:
+    plain = Plain()
+    found = plain(array)[plain(key)]
+    return results.keep(found, results.Call((array, key), {}, (array,), plain))
+
+
+def _set_item(array: Any, key: Any, value: Any) -> None:
+    plain = Plain()
+    plain(array)[plain(key)] = plain(value)
+
+
+def _attribute(array: Any, name: str) -> Any:
+    if name == "flat":
+        return _flat(array)
+    plain = Plain()
+    found = getattr(plain(array), name)
+    return table.METHODS.get(name, results.keep)(found, results.Call((array,), {}, (array,), plain))
+
+
+def _set_attribute(array: Any, name: str, value: Any) -> None:
+    plain = Plain()
+    setattr(plain(array), name, plain(value))
+
+
+def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
+    cls = type
+    if isinstance(dtype, wrap.ARRAY.__class__):
+        if type is not None:
+            raise ValueError("Cannot specify output type twice.")
+        dtype, cls = None, dtype
+    plain = Plain()
+    bare = plain(array)
+    made = bare.view() if dtype is None else bare.view(dtype)
+    cls = array.__class__ if cls is None else cls
+    if not isinstance(made, ArrayBase):
+        if cls is not wrap.ARRAY:
+            raise TypeError(f"view: an array of {made.dtype!r} is NumPy's own, and can be of no class below npdec's")
+        return made
+    base = base_of(array, cls)
+    if cls is not wrap.ARRAY:
+        return adopt(cls, made, array, base)
+    made._exporter = base  # type: ignore[attr-defined]
+    return made
+
+
+def _array_wrap(array: Any, result: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    if type(result) is type(array):
+        return result
+    if not isinstance(array, SubclassBase):
+        return array.__array_wrap__(Plain()(result), context, return_scalar)
+    plain = Plain()
+    bare = plain(result)
+    base = base_of(result, type(array)) if isinstance(result, ArrayBase) else None
+    return adopt(type(array), as_array(wrap.NAMESPACE.value.asarray(bare)), array, base)
+
+
+def _copied(array: Any, memo: Any = None) -> Any:
+    made = array._p.__copy__() if memo is None else array._p.__deepcopy__(memo)
+    return adopt(type(array), made, array)
+
+
+def _repr(array: Any) -> str:
+    return printing.named_repr(type(array).__name__, array._p)
+
+
+def _repr_html(array: Any) -> Any:
+    return array._p._repr_html_()
+
+
+def _flat(array: Any) -> Any:
+    found = array._p.flat
+    found._base = array
+    return found
+
+
+_SPECIAL: dict[str, Any] = {
+    "__getitem__": _item,
+    "__setitem__": _set_item,
+    "__getattribute__": _attribute,
+    "__setattr__": _set_attribute,
+    "view": _view,
+    "__array_wrap__": _array_wrap,
+    "__copy__": _copied,
+    "__deepcopy__": _copied,
+    "__repr__": _repr,
+    "_repr_html_": _repr_html,
+    "__reduce__": pickling.reduced,
+    "__setstate__": pickling.set_state,
+}

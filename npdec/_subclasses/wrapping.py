@@ -1,0 +1,83 @@
+"""Which argument's class the result of a ufunc has, by NumPy's `__array_priority__` and `__array_wrap__`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from npdec._array import wrap
+from npdec._core.base import ArrayBase, SubclassBase
+from npdec._subclasses.arguments import as_array
+from npdec._subclasses.array import Subclassed, adopt
+
+__all__ = ["dominant", "finished", "wrapped", "wrapper_among"]
+
+_SCALARS = -1000000.0
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def wrapper_among(inputs: Iterable[Any]) -> Any:
+    """The argument that wraps what is computed of these: that of the highest priority, of several the first. None
+    where it is a plain array or a number."""
+    found, highest = None, -math.inf
+    for x in inputs:
+        own = None
+        if isinstance(x, SubclassBase):
+            own, priority = x, float(getattr(x, "__array_priority__", 0.0))
+        elif isinstance(x, ArrayBase):
+            priority = 0.0 if type(x) is wrap.ARRAY else _SCALARS
+        elif type(x) in _NUMBERS:
+            priority = _SCALARS
+        else:
+            continue
+        if priority > highest or (own is not None and found is None and priority == 0.0):
+            found, highest = own, priority
+    return found
+
+
+def dominant(inputs: Iterable[Any]) -> Any:
+    """The argument of a subclass whose priority is above that of plain arrays, and of all others; None if there is
+    none."""
+    found, highest = None, 0.0
+    for x in inputs:
+        if isinstance(x, SubclassBase):
+            priority = float(getattr(x, "__array_priority__", 0.0))
+            if priority > highest:
+                found, highest = x, priority
+    return found
+
+
+def wrapped(source: Any, result: Any, context: Any = None, scalar: bool = False) -> Any:
+    """A result as `source` wraps it: by its `__array_wrap__`, to which it is an array, of no dimensions too. `scalar`
+    says that a plain result would be a scalar."""
+    array = as_array(result)
+    if not isinstance(array, ArrayBase):
+        return result
+    if type(source).__array_wrap__ is Subclassed.__array_wrap__:
+        return adopt(type(source), array, source)
+    try:
+        return source.__array_wrap__(array, context, scalar)
+    except TypeError as error:
+        refused = error
+    for arguments in ((array, context), (array,)):  # as NumPy 1 called it
+        try:
+            made = source.__array_wrap__(*arguments)
+        except TypeError:
+            continue
+        warnings.warn(
+            "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. (Deprecated "
+            "NumPy 2.0)",
+            DeprecationWarning,
+            stacklevel=5,
+        )
+        return made
+    raise refused
+
+
+def finished(out: Any, context: Any) -> Any:
+    """An array that was written into, as its own class gives it back."""
+    if isinstance(out, Subclassed) and type(out).__array_wrap__ is not Subclassed.__array_wrap__:
+        return out.__array_wrap__(out, context, False)
+    return out
