@@ -299,7 +299,7 @@ class ArrayBuffer(BufferMethods):
     def __array_finalize__(self, obj: Any, /) -> None:
         """Nothing: for classes of a program's own, which set their attributes here."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self, /) -> Any:
         """How the array is pickled by a class of a program's own, which may add what it holds."""
         if isinstance(self, SubclassBase):
             return hand_over_method("__reduce__", self, (), {}, MetSubclass(type(self)))
