@@ -18,12 +18,15 @@ from npdec.exceptions import DecompositionWarning
 __all__ = [
     "STEEP",
     "change",
+    "has_few_digits",
     "has_finite_sum",
+    "keeps_digits",
     "is_large",
     "of_what_stays",
     "warn_cancelled",
     "warn_infinite",
     "warn_missing",
+    "warn_of_digits",
     "warn_of_factors",
     "warn_of_size",
     "watch_factors",
@@ -141,6 +144,42 @@ def warn_of_size(
             warn_infinite(name, value.detach(), residual.detach())
         elif most > STEEP * given and bool((sizes > STEEP * (value.abs() + residual.abs() + given)).any()):
             _warn_large(name)
+
+
+def has_few_digits(dtype: torch.dtype) -> bool:
+    """Whether numbers of the dtype lose half of their digits long before they are a million times too large."""
+    return (dtype.is_floating_point or dtype.is_complex) and _half_of_digits(dtype) < STEEP
+
+
+def _half_of_digits(dtype: torch.dtype) -> float:
+    """How many times larger than their sum terms are that leave it half of the digits."""
+    return float(torch.finfo(dtype).eps ** -0.5)
+
+
+def keeps_digits(divisor: torch.Tensor, inverse: torch.Tensor) -> bool:
+    """Whether a divisor at one end of its path is so near to the one at the other end, of which this is the inverse,
+    that half of the digits of a quotient are left, whatever is divided."""
+    if not divisor.numel():
+        return True
+    least, most = torch.aminmax(torch.mul(divisor, inverse).detach().abs())
+    limit = _half_of_digits(divisor.dtype) - 1
+    return 1 / limit <= least.item() and most.item() <= limit
+
+
+def warn_of_digits(
+    name: str, gross: torch.Tensor, made: Any, value: torch.Tensor, residual: torch.Tensor, reverse: bool
+) -> None:
+    """Warn where what several arguments contribute, of magnitudes `gross` (*S), cancels to less than half of its
+    digits in what is `made` of it, of a dtype that has few."""
+    sizes = value.abs() + residual.abs()
+    sizes = sizes + (change(value, residual).abs() if reverse else _magnitude(made))
+    if bool((torch.isfinite(gross) & (gross > _half_of_digits(value.dtype) * sizes)).any()):
+        _util.warn(
+            f"{name}: what its arguments contribute cancels, and less than half of the digits of "
+            f"{str(value.dtype).removeprefix('torch.')} are left in the contributions: compute in a wider dtype, or "
+            "choose another baseline",
+            DecompositionWarning,
+        )
 
 
 def _warn_large(name: str) -> None:

@@ -27,6 +27,11 @@ __all__ = ["moved", "share_of_jump", "stepped"]
 _ROUNDINGS = 32  # between a step and the sum of all of its components
 
 
+def _noise(info: torch.finfo) -> float:
+    """How much of its size these may be: of half precision fewer, which would be real steps."""
+    return min(_ROUNDINGS * info.eps, info.eps**0.5 / 4)
+
+
 def share_of_jump(
     name: str | None,
     difference: torch.Tensor,
@@ -58,7 +63,7 @@ def share_of_jump(
     rest = step.detach() - total
     info = torch.finfo(gross.dtype)
     # What the components miss of the step by more than rounding is that of other chunks.
-    others = torch.where(rest.abs() > _ROUNDINGS * info.eps * (size.detach() + gross), rest, 0)
+    others = torch.where(rest.abs() > _noise(info) * (size.detach() + gross), rest, 0)
     total, gross = total + others, gross + others.abs()
     jumps, bounded = difference != 0, torch.isfinite(gross)
     apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
@@ -85,7 +90,7 @@ def share_of_jump(
         smooth = torch.where(smooth.abs() * gross <= STEEP * (gross + difference.detach().abs()), smooth, 0)
     jump = torch.where(rare, difference - torch.where(smooth == 0, 0, smooth * total), 0)
     if known and name is not None:
-        rounding = _ROUNDINGS * info.eps * (smooth.abs() * (size + gross) + difference.abs() * (smooth != 0))
+        rounding = _noise(info) * (smooth.abs() * (size + gross) + difference.abs() * (smooth != 0))
         if bool((rare & bounded & ~torch.isfinite(difference)).any()):
             warn_infinite(name)
         lost = cancelled & (jump.abs() > rounding)
@@ -111,7 +116,7 @@ def _of_rounding(
     Where nothing but rounding has moved the argument, and the function by no more than its slope beside the jumps and
     rounding, it is that slope: a quotient of two rounding errors would be any number."""
     size = size.detach()
-    noise = _ROUNDINGS * torch.finfo(size.dtype).eps
+    noise = _noise(torch.finfo(size.dtype))
     still = known & (total.abs() <= noise * size)
     if not bool(still.any()):
         return multiplier

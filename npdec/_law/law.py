@@ -26,7 +26,15 @@ from npdec._decomposed.registry import Rule, Trait, mean_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
-from npdec._decomposed.size_warnings import STEEP, change, has_finite_sum, warn_missing, warn_of_size
+from npdec._decomposed.size_warnings import (
+    STEEP,
+    change,
+    has_few_digits,
+    has_finite_sum,
+    warn_missing,
+    warn_of_digits,
+    warn_of_size,
+)
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
@@ -43,6 +51,7 @@ from npdec._law.pointwise_call import OneOutput, PointwiseCall
 from npdec._law.quadrature import Differentiable, OwnDerivative, integrate
 from npdec._law.secant import derivative
 from npdec._law.vjp_calls import answer, has_many_components
+from npdec._torch.functorch import mapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import name_of, tracing
 
@@ -137,7 +146,12 @@ def two_orders(call: Call) -> Any:
     ) -> Any:
         of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: chosen(call(u, b.value)))
         of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: chosen(call(a.value, u)))
-        return pack(value, residual, total([of_a, of_b]), labels, call.reverse)
+        made = total([of_a, of_b])
+        if not (tracing() or mapped()) and has_few_digits(value.dtype):
+            gross = change(only_a, residual).abs() + change(value, only_a).abs()
+            gross = gross + change(only_b, residual).abs() + change(value, only_b).abs()
+            warn_of_digits(name, gross / 2, made, value, residual, call.reverse)
+        return pack(value, residual, made, labels, call.reverse)
 
     if isinstance(value, torch.Tensor):
         return one(value, residual, only_a, only_b, lambda made: made)
@@ -183,6 +197,10 @@ def pointwise_in_all(call: Call) -> Any:
     known = has_finite_sum(difference)
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
         warn_of_size(name_of(func), [made], components, [value], [residual], call.reverse)
+    if has_few_digits(value.dtype):
+        with torch.no_grad():
+            gross = sum((mean * step).abs() for mean, step in zip(means, steps, strict=True))
+        warn_of_digits(name_of(func), gross, made, value, residual, call.reverse)
     return pack(value, residual, made, labels, call.reverse)
 
 

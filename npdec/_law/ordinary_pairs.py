@@ -14,7 +14,7 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
 from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 
@@ -129,6 +129,8 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
     slope = torch.mul(after, before).neg_()
+    if first is not None and has_few_digits(slope.dtype) and not keeps_digits(pair.values[1], before):
+        return NotImplemented
     if first is None:
         through = slope * pair.values[0]
         if not _is_tame(pair.values[0]) or not is_moderate(slope):

@@ -15,7 +15,15 @@ from npdec._decomposed.kept_components import handed_on, stand_in, weighted
 from npdec._decomposed.registry import Trait, attributes
 from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check
-from npdec._decomposed.size_warnings import STEEP, has_finite_sum, warn_infinite, warn_of_size
+from npdec._decomposed.size_warnings import (
+    STEEP,
+    has_few_digits,
+    has_finite_sum,
+    keeps_digits,
+    warn_infinite,
+    warn_of_digits,
+    warn_of_size,
+)
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
@@ -58,6 +66,12 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
         # Where a quotient is infinite the multipliers are, and what does not move contributes nothing all the same.
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = handed_on(product) if safe else _parted(x, inverse, product)
+    looked_at = safe and isinstance(x, DecomposedTensor) and not (tracing() or mapped())
+    if looked_at and has_few_digits(value.dtype) and not keeps_digits(y.value, inverse.residual):
+        with torch.no_grad():
+            gross = (x_value - x_residual).abs() * (inverse.value + inverse.residual).abs()
+            gross = (gross + (x_value + x_residual).abs() * (inverse.value - inverse.residual).abs()) / 2
+        warn_of_digits("divide", gross, components, value, residual, product.reverse)
     return DecomposedTensor(value, residual, components, product.labels, product.reverse)
 
 
