@@ -148,8 +148,9 @@ def two_orders(call: Call) -> Any:
         of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: chosen(call(a.value, u)))
         made = total([of_a, of_b])
         if not (tracing() or mapped()) and has_few_digits(value.dtype):
-            gross = change(only_a, residual).abs() + change(value, only_a).abs()
-            gross = gross + change(only_b, residual).abs() + change(value, only_b).abs()
+            with torch.no_grad():
+                of_a = change(only_a, residual) + change(value, only_b)
+                gross = of_a.abs() + (change(only_b, residual) + change(value, only_a)).abs()
             warn_of_digits(name, gross / 2, made, value, residual, call.reverse)
         return pack(value, residual, made, labels, call.reverse)
 
