@@ -102,6 +102,8 @@ def attribute(
     lists or tuples of their labels or numbers, of any depth, or a linkage matrix of SciPy; in an order the members of a
     group follow each other: Owen values (G. Owen, "Values of games with a priori unions", 1977) for groups, and for
     groups of groups those of E. Winter (1989). They are exact where up to 2**12 (2**16 batched) coalitions remain.
+    Of a method of a fitted ensemble of trees (`forest.predict`, with `batched=True`) they come from the trees, by
+    SHAP's TreeExplainer in single precision, where `shap` is installed; `samples="all"` asks for the coalitions.
     "occlusion": f(x) less f with the component at its baseline.
     `absent` (for these two): what absence means instead, a function of an input and of booleans that say what of it is
     present, which returns the input to be used: `np.attribution.dropped(axis)` cuts the others out.
@@ -154,7 +156,7 @@ def attribute(
         {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
     )  # fmt: skip
     from npdec._law.create_graph import graph_wanted
-    from npdec.attribution._problem import Problem, split_input
+    from npdec.attribution._problem import Problem, baseline_rows, split_input
 
     located: Any = None
     if at is not None:
@@ -180,9 +182,17 @@ def attribute(
         with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about its own gradients
             problem = Problem.make(f, inputs, argnums, start, axis, groups, labels, output, create_graph, read)
             problem.batched, problem.chunk_size, problem.absent = batched, chunk_size, absent
+            problem.evaluated = method in ("shapley", "occlusion") and not create_graph
             tokens: list[Any] = []
             try:
                 tokens.extend(map(graph_wanted.set, (create_graph,)))  # in one: an interrupt would lose the token
+                if method == "shapley" and batched is True and samples is hierarchy is absent is located is None:
+                    from npdec.attribution import _ensembles
+
+                    rows = [problem.residuals] if baselines is None else list(baseline_rows(problem, baselines))
+                    found = _ensembles.shapley(problem, [leaves[0] for leaves in rows])
+                    if found is not None:
+                        return problem, found
                 return problem, run(problem, progress) if baselines is None else _averaged(
                     problem, baselines, run, progress
                 )

@@ -60,6 +60,9 @@ class Problem:
     graph: bool = False  # whether what is found is to be differentiated
     split: Split = split_input  # how an input and its baseline are read
     absent: Callable[..., Any] | None = None  # what makes an input of one of which a part is absent
+    evaluated: bool = (
+        False  # whether f is evaluated and nothing else: then it may leave npdec, and return NumPy's arrays
+    )
 
     def kept(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor that is found: with its graph, if that is wanted."""
@@ -74,7 +77,8 @@ class Problem:
     def call(self, tensors: Sequence[torch.Tensor]) -> Any:
         """f of these leaves, each as what was given."""
         leaves = [t if as_torch else wrap.wrap_array(t) for t, as_torch in zip(tensors, self.given, strict=True)]
-        return self.f(*self.place(leaves))
+        made = self.f(*self.place(leaves))
+        return as_tensor(made) if self.evaluated and hasattr(made, "__array_interface__") else made
 
     def one(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         """The chosen outputs, shape () or (k,)."""
