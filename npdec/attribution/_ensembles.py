@@ -42,14 +42,16 @@ def shapley(problem: Problem, baselines: list[torch.Tensor]) -> Found | None:
         return None
     if not (output is None or isinstance(output, int)):
         return None
-    try:
-        import shap
-    except ImportError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it deprecates as it is loaded
+        try:
+            import shap
+        except ImportError:
+            return None
     rows = torch.stack(baselines)
     value, starts = problem.many([values[0][None]])[0], problem.many([rows])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it deprecates
+        warnings.simplefilter("ignore")
         try:
             explainer = shap.TreeExplainer(model, rows.double().numpy(), feature_perturbation="interventional")
             made: Any = explainer.shap_values(values[0][None].double().numpy(), check_additivity=False)
