@@ -78,7 +78,8 @@ class Problem:
         """f of these leaves, each as what was given."""
         leaves = [t if as_torch else wrap.wrap_array(t) for t, as_torch in zip(tensors, self.given, strict=True)]
         made = self.f(*self.place(leaves))
-        return as_tensor(made) if self.evaluated and hasattr(made, "__array_interface__") else made
+        ours = isinstance(made, (ArrayBase, torch.Tensor)) or not hasattr(made, "__array_interface__")
+        return made if ours or not self.evaluated else as_tensor(made)
 
     def one(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         """The chosen outputs, shape () or (k,)."""
