@@ -182,7 +182,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
     def __float__(self) -> float:
         return float(self._converted("float()"))
 
-    def __complex__(self) -> complex:
+    def __complex__(self, /) -> complex:
         return complex(self._converted("complex()", real=False))
 
     def __hash__(self) -> int:
@@ -226,47 +226,47 @@ class generic(ArrayMethods, metaclass=ScalarType):
         """None: a scalar is no view."""
         return None
 
-    def fill(self, value: Any) -> None:
+    def fill(self, /, value: Any) -> None:
         """Nothing: a scalar cannot be written. Raises what an array of its dtype raises for the value."""
         try:
             wrap.wrap_array(self._t.clone()).fill(value)
         except Exception as error:
             raise ended(error)  # noqa: B904
 
-    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+    def resize(self, /, *new_shape: Any, refcheck: bool = True) -> None:
         """Nothing: a scalar has no shape."""
         del new_shape, refcheck
 
-    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    def setflags(self, /, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """Nothing: the flags of a scalar are what they are."""
         del write, align, uic
 
-    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+    def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
         """Raises TypeError: a scalar cannot be written."""
         del val, dtype, offset
         raise TypeError("Can't set fields in a non-void array scalar.")
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    def sort(self, /, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Raises AxisError: a scalar has no axis to sort along."""
         del kind, order, stable
         raise AxisError(axis, 0)
 
     # -- copies: nobody gets the memory of a scalar --------------------------------------------------------------------
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> Any:
         """The value as a 0-d NumPy array, which is always a copy."""
         if copy is False:
             raise ValueError("a scalar cannot become a NumPy array without a copy")
         return super().__array__(dtype, True)
 
-    def __copy__(self) -> generic:
+    def __copy__(self, /) -> generic:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> generic:
+    def __deepcopy__(self, /, memo: dict[int, Any]) -> generic:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return wrap.reduced(wrap.wrap_scalar, self._t)
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, /, protocol: Any) -> tuple[Any, ...]:
         return self.__reduce__()

@@ -111,7 +111,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def _is_array(self) -> bool:
         return type(self) is wrap.ARRAY
 
-    def conjugate(self, *args: Any, **options: Any) -> Any:
+    def conjugate(self, /, *args: Any, **options: Any) -> Any:
         """The complex conjugate; an array of real numbers itself. See `np.conjugate` for the options.
 
         >>> np.array([1 + 2j]).conjugate()
@@ -315,7 +315,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         except Exception as error:
             raise ended(error)  # noqa: B904
 
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+    def put(self, /, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write values at indices that count the elements in row-major order; see `np.put`."""
         try:
             wrap.NAMESPACE.value.put(self, indices, values, mode)

@@ -215,7 +215,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def __int__(self) -> int:
         return int(self._only("int"))
 
-    def __complex__(self) -> complex:
+    def __complex__(self, /) -> complex:
         return complex(self._only("complex"))
 
     def __index__(self) -> int:
@@ -252,13 +252,13 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
 
     # -- copies and memory ----------------------------------------------------------------------------------------
 
-    def __copy__(self) -> Composition:
+    def __copy__(self, /) -> Composition:
         return wrap.wrap_array(self._t.clone())
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Composition:
+    def __deepcopy__(self, /, memo: dict[int, Any]) -> Composition:
         return wrap.wrap_array(self._t.clone())
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, /, protocol: Any) -> tuple[Any, ...]:
         return reduced(self, int(protocol))
 
     def to_numpy(self) -> Any:

@@ -34,13 +34,15 @@ def check_writeable(name: str, array: Any) -> Any:
 
 
 def refuse_numpys(array: Any) -> None:
-    """Raise for an array of NumPy's, what is written to one being NumPy's to compute, and for one of a program's own
-    class."""
+    """Raise for an array of NumPy's, what is written to one being NumPy's to compute, for one of a program's own class,
+    and for an object that answers to ufuncs itself."""
     if isinstance(array, SubclassBase):
         raise MetSubclass(type(array))
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(array, numpy.ndarray):
         raise AbsentDTypeError(f"npdec cannot write to an array of NumPy's (of {array.dtype!r})")
+    if hasattr(type(array), "__array_ufunc__"):  # which NumPy's ufunc asks, or says that it takes no ufuncs
+        raise AbsentDTypeError("return arrays must be of ArrayType")
 
 
 def prepare(name: str, array: NDArrayBase, value: Any, written: Iterable[Any]) -> torch.Tensor:

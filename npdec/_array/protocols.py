@@ -160,7 +160,7 @@ class ProtocolMixin(ArrayBase):
     new_zeros = OfTensors()
     unsqueeze = OfTensors()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, /, dtype: Any = None, copy: bool | None = None) -> Any:
         """The values as a NumPy array, sharing memory where they are on the host. Contributions are left behind with a
         DecompositionWarning."""
         import numpy
@@ -191,7 +191,7 @@ class ProtocolMixin(ArrayBase):
             return array.astype(target)
         return numpy.array(array, copy=True) if copy else array
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, /, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = _own_ufunc(ufunc)
         if function is ufunc or isinstance(self, SubclassBase):  # called by a class of a program's own
             known = ufunc if function is None else function
@@ -215,7 +215,7 @@ class ProtocolMixin(ArrayBase):
                 raise
             return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, /, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(self, SubclassBase):
             return door.subclasses.value().default_of_function(func, types, args, kwargs)
         function, place = own_function(func)
@@ -232,7 +232,7 @@ class ProtocolMixin(ArrayBase):
                 raise
             return func(*_to_numpy(args), **_to_numpy(kwargs))
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
         """The module whose functions take this array: npdec. Raises ValueError for a version that NumPy 2.4 has not."""
         if api_version is not None and not isinstance(api_version, str):
             raise ValueError(
@@ -279,6 +279,6 @@ class ProtocolMixin(ArrayBase):
             copy = True
         return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
-    def __dlpack_device__(self) -> tuple[Any, int]:
+    def __dlpack_device__(self, /) -> tuple[Any, int]:
         """(device type, device number) as DLPack counts them."""
         return self._t.__dlpack_device__()

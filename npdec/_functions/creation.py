@@ -43,8 +43,8 @@ def _check(name: str, order: Any) -> None:
 def _check_depth(ndmin: int, ndmax: int) -> None:
     if not 0 <= operator.index(ndmax) <= MAX_NDIM:
         raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MAX_NDIM})] ")
-    if ndmin > (ndmax or MAX_NDIM):
-        raise ValueError(f"ndmin must be <= ndmax ({ndmax or MAX_NDIM})")
+    if ndmin > ndmax:
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
 
 
 def _laid_out(tensor: torch.Tensor, order: str | None, given: Any) -> torch.Tensor:
@@ -78,7 +78,7 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    ndmax: int = 0,
+    ndmax: int = MAX_NDIM,
     like: Any = None,
 ) -> Composition:
     """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
@@ -100,7 +100,7 @@ def array(
                 array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
             )
         try:
-            if type(object) in _COPIED and copy is True and order == "K" and not ndmin and not ndmax:
+            if type(object) in _COPIED and copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
                 tensor = _copied(object, dtype)
                 if tensor is not None:
                     return wrap.wrap_array(tensor)
@@ -108,7 +108,7 @@ def array(
         except AbsentDTypeError as error:
             absent = error
         options: dict[str, Any] = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
-        if ndmax:
+        if ndmax != MAX_NDIM:
             options["ndmax"] = ndmax
         if dtype is not None:
             options["dtype"] = dtype
@@ -117,10 +117,10 @@ def array(
         raise ended(error)  # noqa: B904
 
 
-def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = 0) -> Composition:
+def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = MAX_NDIM) -> Composition:
     """`array` of what torch can hold."""
     _check("array", order)
-    if ndmin or ndmax:
+    if ndmin or ndmax != MAX_NDIM:
         _check_depth(ndmin, ndmax)
     if copy is not True and copy is not None:
         copy = as_copy(copy)
@@ -134,7 +134,7 @@ def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax
         tensor = _laid_out(_converted(object, dtype, None), order, object)
     except RuntimeError as error:
         raise refusal("array", error) from None
-    if ndmax and source is None and tensor.dim() > ndmax:
+    if source is None and tensor.dim() > ndmax:
         raise too_deep(ndmax)
     shared = source is not None and memory.shares_storage(tensor, source)
     if copy is False and not shared:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from npdec import exceptions
 from npdec._array import fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write_out
@@ -85,8 +84,8 @@ def run(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     if not any(isinstance(one, ArrayBase) for one in outs):
         made = _called(found, *map(hosted, args), **{key: hosted(x) for key, x in kwargs.items()})
         hosted.done()
-        given = out is not None and out is not Ellipsis and not isinstance(out, tuple)
-        return out if given else received(made, hosted)
+        numpy: Any = numpy_or_none()
+        return out if isinstance(out, numpy.ndarray) else received(made, hosted)
     for one in outs:
         if isinstance(one, ArrayBase):
             check_writeable(name, one)
@@ -100,16 +99,9 @@ def run(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
 
 
 def _called(found: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """What a function of NumPy's gives; its errors are npdec's of the same names."""
-    try:
-        with fp_state.of_numpy(numpy_or_none()):
-            return found(*args, **kwargs)
-    except (ValueError, TypeError, RuntimeError) as error:
-        kind = type(error)
-        ours = getattr(exceptions, kind.__name__, None)
-        if ours is None or kind.__module__.partition(".")[0] != "numpy":
-            raise
-        raise ours(str(error)) from None
+    """What a function of NumPy's gives, in npdec's state of floating-point errors."""
+    with fp_state.of_numpy(numpy_or_none()):
+        return found(*args, **kwargs)
 
 
 # --- arrays made of anything ------------------------------------------------------------------------------------------

@@ -25,6 +25,15 @@ def product(a, b):
     return a * b
 
 
+class OptsOut:
+    __array_ufunc__ = None
+
+
+class Answers:
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ufunc.__name__, method, inputs, [type(out).__name__ for out in kwargs["out"]]
+
+
 CALLS = {
     "sorter beyond the array": lambda n: n.searchsorted(n.arange(4), 9, sorter=[0, 1, 2, 4]),
     "negative sorter": lambda n: n.searchsorted(n.arange(4), 0, sorter=[-1, 1, 2, 3]),
@@ -39,6 +48,11 @@ CALLS = {
         n.frompyfunc(product, 2, 1, identity=None).reduce(n.full((2, 2), 3.0), axis=(0, 1))
     ),
     "reduction of nothing, identity None": lambda n: n.frompyfunc(product, 2, 1, identity=None).reduce([]),
+    "as few axes as none": lambda n: n.array([1, 2], dtype=object, ndmax=0).item(),
+    "more axes than ndmax": lambda n: n.array([[1, 2]], ndmax=1),
+    "no axes for elements": lambda n: n.array([1, 2], ndmax=0),
+    "out= that takes no ufuncs": lambda n: n.negative(1, out=OptsOut()),
+    "out= that answers": lambda n: n.negative(1, out=Answers()),
     "where with one branch": lambda n: n.where(n.array([True]), 1.0),
     "where of nothing": lambda n: n.where(n.array([True, False]), None, None).tolist(),
     "np.chararray": lambda n: n.chararray.__name__,
