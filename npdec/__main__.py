@@ -14,6 +14,7 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; `argv` without the program's name, by default the command line. Returns the exit code."""
+    interrupted_start.collect_again()
     interrupted_start.raise_on_interrupt()
     words = sys.argv[1:] if argv is None else argv
     if words and words[0] in command.COMMANDS:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html.parser
 import json
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -218,3 +220,17 @@ def test_page_replaces_nothing_that_is_read(folder, capsys):
     assert (folder / "data.html").read_bytes() == before
     assert main(explain("models.py:table", "--html", "page.txt", data="many.csv")) == 2
     assert json.loads(json.dumps(capsys.readouterr().err)).count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_process_of_the_command_collects_garbage_while_the_function_runs(tmp_path):
+    """But for what was loaded before; and a program that imports npdec keeps its collector as it is."""
+    (tmp_path / "m.py").write_text(
+        "import gc\ndef f(a, b):\n    assert gc.isenabled() and gc.get_freeze_count() > 10_000\n    return a * b\n"
+    )
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n3,4\n")
+    command = [sys.executable, "-m", "npdec", "explain", "m.py:f", "--data", "d.csv", "--row", "0", "--baseline", "1"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    program = "import gc, npdec; assert gc.isenabled() and not gc.get_freeze_count()"
+    subprocess.run([sys.executable, "-c", program], check=True)
