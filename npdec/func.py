@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_unflatten
 
 from npdec._array import transforms, wrap
 from npdec._array.convert import as_tensor
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
@@ -123,7 +123,7 @@ class _Call:
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(f"{self.name}: with has_aux=True the function returns (result, aux)")
         leaves, spec = tree_flatten(returned[1])
-        pairs = [_bare(leaf) for leaf in leaves]
+        pairs = [_bare(plain_of(leaf)) for leaf in leaves]
         tensors = [leaf for leaf, _ in pairs if isinstance(leaf, torch.Tensor)]
         rest = [None if isinstance(leaf, torch.Tensor) else leaf for leaf, _ in pairs]
         self.aside = spec, [-1 if isinstance(leaf, torch.Tensor) else 0 for leaf, _ in pairs], rest
@@ -135,7 +135,7 @@ class _Call:
         leaves, spec = tree_flatten(result)
         self.results, made = [], []
         for leaf in leaves:
-            tensor, kind = (as_tensor(leaf), _WRAPPED) if type(leaf) in _NUMBERS else _bare(leaf)
+            tensor, kind = (as_tensor(leaf), _WRAPPED) if type(leaf) in _NUMBERS else _bare(plain_of(leaf))
             if not isinstance(tensor, torch.Tensor):
                 raise TypeError(f"{self.name}: the function returned {type(leaf).__name__!r}; arrays are needed")
             _refuse_decomposed(self.name, tensor)

@@ -112,7 +112,9 @@ class generic(ArrayMethods, metaclass=ScalarType):
                 same = type(x) is wrap.ARRAY and tensor is x._t
                 return x if same else wrap.wrap_array(tensor)
             # Whatever else a 0-d tensor came from may be written later.
-            return wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())
+            made = wrap.wrap_scalar(tensor if type(x) in _OWN or isinstance(x, generic) else tensor.clone())
+            # A class that a program derives from a type is kept by what lives on the host.
+            return made if type(made) is cls or made._carries else wrap.on_host(cls, made._n)
         except Exception as error:
             raise ended(error)  # noqa: B904
 

@@ -11,7 +11,7 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.convert import as_elements, as_tensor
 from npdec._array.indexing import normalize_key
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._impl import _util
@@ -325,7 +325,7 @@ def _coordinates(lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def array_of(obj: Any) -> Any:
-    return obj if type(obj) is wrap.ARRAY else wrap.wrap_array(as_tensor(obj))
+    return obj if type(obj) is wrap.ARRAY else wrap.wrap_array(as_tensor(plain_of(obj)))
 
 
 def expanded(array: Any, shape: tuple[int, ...]) -> Any:

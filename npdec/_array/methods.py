@@ -247,12 +247,15 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """The elements as nested lists of Python numbers (without contributions)."""
         return self._t.tolist()
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
         if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):
             options = {"return_scalar": return_scalar}
             return hand_over_method("__array_wrap__", self, (array, context), options, MetSubclass(type(self)))
-        scalar = return_scalar or not isinstance(self, NDArrayBase)
-        return wrap.wrap(as_tensor(array)) if scalar else wrap.wrap_array(as_tensor(array))
+        if return_scalar is None:
+            return_scalar = not isinstance(self, NDArrayBase)
+        if type(array) is wrap.ARRAY and not (return_scalar and array.ndim == 0):
+            return array
+        return (wrap.wrap if return_scalar else wrap.wrap_array)(as_tensor(array))
 
     # -- shape ----------------------------------------------------------------------------------------------------
 

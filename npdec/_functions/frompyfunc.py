@@ -14,7 +14,8 @@ from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import check_writeable, write, write_out
 from npdec._array.shapes import as_axis
-from npdec._core.door import hand_over
+from npdec._core.base import MetSubclass
+from npdec._core.door import hand_over, subclasses
 from npdec._core.tags import NoValue
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
@@ -33,6 +34,8 @@ def _open(method: Callable[..., Any]) -> Any:
             return method(self, *args, **kwargs)
         except AbsentDTypeError as error:
             absent = error
+        if isinstance(absent, MetSubclass):
+            return subclasses.value().ufunc(self, method.__name__, args, kwargs)
         known = {"identity": self.identity} if self._reorderable else {}
         theirs = hand_over("frompyfunc", (self._function, self.nin, self.nout), known, absent)
         return hand_over(f"ufunc.{method.__name__}", (theirs, *args), kwargs, absent)

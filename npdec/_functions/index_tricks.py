@@ -16,7 +16,7 @@ from npdec._array.generic import generic
 from npdec._array.host_numpy import numpy_for
 from npdec._array.scalars import complexfloating
 from npdec._core.absent import absent
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
 from npdec._decomposed.choices import chosen
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
@@ -86,7 +86,7 @@ class AxisConcatenator:
     def _joined(self, key: Any) -> Any:
         if isinstance(key, str):
             raise absent("bmat")
-        items = list(key) if isinstance(key, tuple) else [key]
+        items = [plain_of(item) for item in (key if isinstance(key, tuple) else (key,))]
         if self.matrix:
             raise absent("matrix")
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d

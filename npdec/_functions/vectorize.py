@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,8 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.iterators import ndindex
-from npdec._core.door import hand_over
+from npdec._core.base import MetSubclass
+from npdec._core.door import hand_over, subclasses
 from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
@@ -111,6 +113,8 @@ class vectorize:
             return self._computed(function, args)
         except AbsentDTypeError as error:
             absent = error
+        if isinstance(absent, MetSubclass):
+            return subclasses.value().wrapped_call(functools.partial(self._run, function), tuple(args))
         options = {"otypes": self.otypes, "cache": self.cache, "signature": self.signature}
         theirs = hand_over("vectorize", (function,), options, absent)
         return hand_over("vectorize.__call__", (theirs, *args), {}, absent)

@@ -17,7 +17,7 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._array.tensor_bytes import bytes_of, seen
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS, is_own, numpy_dtype
@@ -110,6 +110,7 @@ class Hosted:
                 memory.written(array)
 
     def _array(self, x: Any) -> Any:
+        x = plain_of(x)
         tensor = as_tensor(x)
         if not wrap.is_on_host(tensor) and self.among_objects():
             return as_objects(x)
@@ -137,7 +138,7 @@ class Values(Hosted):
     """Arguments of which only the dtype is asked: nothing is dropped by that."""
 
     def _array(self, x: Any) -> Any:
-        tensor = as_tensor(x)
+        tensor = as_tensor(plain_of(x))
         return super()._array(tensor.value if isinstance(tensor, DecomposedTensor) else x)
 
 

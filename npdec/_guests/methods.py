@@ -7,13 +7,14 @@ from typing import Any
 from npdec._array import fp_state, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.generic import generic
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests import calls
 from npdec._guests.array import as_plain
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, as_objects, received
 from npdec._guests.kinds import holds
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["by_function", "by_ufunc", "contains", "converted", "given", "item", "set_item"]
 
@@ -21,6 +22,12 @@ __all__ = ["by_function", "by_ufunc", "contains", "converted", "given", "item", 
 def given(name: str, guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a method of NumPy's array gives."""
     numpy: Any = numpy_or_none()
+    for x in (*args, *kwargs.values()) if name == "view" else ():
+        if isinstance(x, type) and issubclass(x, SubclassBase):
+            raise AbsentDTypeError(
+                f"view: an array of {guest.dtype!r} is NumPy's own, and can be of no class derived from npdec's "
+                f"ndarray, as {x.__name__} is: derive the class from numpy.ndarray"
+            )
     return calls.run(f"ndarray.{name}", getattr(numpy.ndarray, name), (guest, *args), kwargs)
 
 

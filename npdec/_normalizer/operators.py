@@ -20,7 +20,7 @@ from npdec._array.methods import ArrayMethods
 from npdec._array.ndarray import Composition
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
-from npdec._core.base import ArrayBase, MetSubclass
+from npdec._core.base import ArrayBase, MetSubclass, SubclassBase
 from npdec._core.door import hand_over_method
 from npdec._core.tags import spec_of
 from npdec._core.tracebacks import ended, ending
@@ -66,8 +66,12 @@ _TO_THE_DOOR = "    return _hand_over(_operator, self, (other,), {}, met)"
 def _accepts(array: Any, other: Any) -> bool:
     """Whether the other operand of an operator is something array-like, to be taken in by npdec."""
     kind = type(other)
-    if kind in _PYTHON_SCALARS or isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
+    if kind in _PYTHON_SCALARS or kind in _HOLDERS:
         return True
+    if isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
+        # Of a program's own classes those of scalars may refuse, and those of arrays are asked before scalars.
+        asked = isinstance(other, SubclassBase) and type(array) is not Composition
+        return not asked and getattr(kind, "__array_ufunc__", 0) is not None
     if isinstance(other, str) or other is None or leaves_it_to(array, other):
         return False
     return (

@@ -13,6 +13,7 @@ from npdec._core.tags import NoValue, spec_of
 from npdec._subclasses import overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
 from npdec._subclasses.array import Subclassed, adopt, base_of, plain_view
+from npdec._subclasses.composed import COMPOSED
 from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
 
 __all__ = ["Subclassed", "constructed", "function", "implemented", "method", "ufunc", "ufunc_itself"]
@@ -32,6 +33,9 @@ def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, A
     """A ufunc, or a method of it: what a class that computes ufuncs itself gives, or the result, wrapped."""
     made = overrides.by_ufunc(function, method, args, kwargs)
     return ufunc_itself(function, method, args, kwargs) if made is NoValue else made
+
+
+asked = overrides.by_ufunc  # what the classes of the operands give, where one computes ufuncs itself
 
 
 def ufunc_itself(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -76,7 +80,7 @@ def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...
     """`np.ndarray.__array_ufunc__` of an array of a subclass, for a ufunc of npdec's, of NumPy's or of others:
     NotImplemented, where an operand computes ufuncs itself."""
     out = kwargs.get("out")
-    if overrides.asks_itself(*inputs, *(out if isinstance(out, tuple) else (out,))):
+    if overrides.asks_itself(*inputs, *(out if isinstance(out, tuple) else (out,)), kwargs.get("where")):
         return NotImplemented
     plain = Plain()
     bare = plain(array)
@@ -103,7 +107,7 @@ def _public(name: str) -> Any:
 def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """A public function: what a class that computes functions itself gives, or the result as NumPy gives it."""
     public = _public(name)
-    made = overrides.by_function(public, args, kwargs)
+    made = NoValue if name in table.UNASKED else overrides.by_function(public, args, kwargs)
     return implemented(public, name, args, kwargs, error) if made is NoValue else made
 
 
@@ -132,7 +136,14 @@ def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
         return getattr(first, table.BY_METHOD[name])(*rest, **options)
     plain = Plain()
     given, options = plain(args), plain(kwargs)
-    if not plain.met and error is not None:
+    if name in table.CALLING:
+        place, of = table.CALLING[name]
+        returned: list[Any] = []
+        calling = _calling(given[place], args[of], returned)
+        if calling is given[place] and not plain.met and error is not None:  # it was made so before
+            raise error
+        given = (*given[:place], calling, *given[place + 1 :])
+    elif not plain.met and error is not None:
         raise error
     if name == "array_repr":
         return printing.named_repr(type(first).__name__, *given, **options)
@@ -140,8 +151,37 @@ def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
     out = kwargs.get("out")
     if out is not None and not isinstance(out, tuple):
         return finished(out, None)
+    if name == "apply_along_axis" and returned:
+        return wrapped(returned[0], result)
     inputs = tuple(overrides.leaves((*args, *(x for key, x in kwargs.items() if key not in ("out", "where")))))
     return table.FUNCTIONS.get(name, results.drop)(result, results.Call(args, kwargs, inputs, plain))
+
+
+def _calling(function: Any, array: Any, returned: list[Any]) -> Any:
+    """A function of the program's, which is given parts of an array in the class of that; plain arrays are what it is
+    taken to return, and those of subclasses are listed. Of lists of functions each."""
+    if isinstance(function, (list, tuple)):
+        made = [_calling(one, array, returned) for one in function]
+        return function if all(a is b for a, b in zip(made, function, strict=True)) else made
+    if not callable(function) or getattr(function, "_is_called_for", False):
+        return function
+
+    def called(part: Any, *args: Any, **kwargs: Any) -> Any:
+        own = isinstance(array, SubclassBase) and type(part) is wrap.ARRAY
+        plain = Plain()
+        made = plain(function(adopt(type(array), part, array) if own else part, *args, **kwargs))
+        returned.extend(plain.met)
+        return made
+
+    called._is_called_for = True  # type: ignore[attr-defined]
+    return called
+
+
+def wrapped_call(function: Any, args: tuple[Any, ...]) -> Any:
+    """The results of a function that calls one of the program's for each element: as a ufunc's are wrapped."""
+    plain = Plain()
+    result = function(plain(args))
+    return results.wraps(result, results.Call(args, {}, args, plain))
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------
@@ -155,14 +195,9 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     operator = operators().get(name)
     if operator is not None:
         return _operated(name, *operator, array, args)
-    reduction = _REDUCTIONS.get(name)
-    if reduction is not None and overrides.asks_itself(array, kwargs.get("out")):
-        options = dict(zip(_ORDER[reduction[1]], args, strict=False)) | kwargs
-        defaults = {"axis": None} if reduction[1] == "reduce" else {}
-        return ufunc(getattr(wrap.NAMESPACE.value, reduction[0]), reduction[1], (array,), {**defaults, **options})
-    elementwise = _ELEMENTWISE.get(name)
-    if elementwise is not None and overrides.asks_itself(array, kwargs.get("out")):
-        return ufunc(getattr(wrap.NAMESPACE.value, elementwise), "__call__", (array, *args), kwargs)
+    composed = COMPOSED.get(name)
+    if composed is not None and overrides.asks_itself(array, kwargs.get("out")):
+        return composed(array, *args, **kwargs)
     plain = Plain()
     bare = plain(array)
     given, options = plain(args), plain(kwargs)
@@ -177,21 +212,6 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
             return finished(out, None)
     give = table.METHODS.get(name, results.keep)
     return give(result, results.Call((array, *args), kwargs, (array, *args), plain))
-
-
-# Methods that are the fold of a ufunc, and the names of their arguments.
-_REDUCTIONS = {
-    "sum": ("add", "reduce"),
-    "prod": ("multiply", "reduce"),
-    "max": ("maximum", "reduce"),
-    "min": ("minimum", "reduce"),
-    "all": ("logical_and", "reduce"),
-    "any": ("logical_or", "reduce"),
-    "cumsum": ("add", "accumulate"),
-    "cumprod": ("multiply", "accumulate"),
-}
-_ORDER = {"reduce": ("axis", "dtype", "out"), "accumulate": ("axis", "dtype", "out")}
-_ELEMENTWISE = {"conj": "conjugate", "conjugate": "conjugate"}
 
 
 def decomposed(function: Any, x: Any, axis: Any, options: dict[str, Any]) -> Any:
@@ -303,7 +323,7 @@ def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     return made
 
 
-def _array_wrap(array: Any, result: Any, context: Any = None, return_scalar: bool = False) -> Any:
+def _array_wrap(array: Any, result: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
     if type(result) is type(array):
         return result
     if not isinstance(array, SubclassBase):

@@ -77,6 +77,9 @@ _NAMES = {
 }
 
 
+_DEFAULTS = {"axis": 0, "dtype": None, "keepdims": False}
+
+
 def _normalized(
     function: UfuncBase, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -91,7 +94,10 @@ def _normalized(
     elif method in _NAMES:
         count = 2 if method == "reduceat" else 1
         inputs = args[:count]
-        options = dict(zip(_NAMES[method], args[count:], strict=False)) | options
+        given = dict(zip(_NAMES[method], args[count:], strict=False))
+        if method == "reduce":  # whose defaults come along
+            given = {name: x for name, x in given.items() if x is not _DEFAULTS.get(name, NoValue)}
+        options = given | options
         if method == "reduceat" and "indices" in options:
             inputs = (*inputs, options.pop("indices"))
     if "out" in options and options["out"] is not Ellipsis:

@@ -21,7 +21,7 @@ from npdec._subclasses.results import (
     wraps_arrays,
 )  # fmt: skip
 
-__all__ = ["BY_METHOD", "FUNCTIONS", "GIVEN", "METHODS"]
+__all__ = ["BY_METHOD", "CALLING", "FUNCTIONS", "GIVEN", "METHODS", "UNASKED"]
 
 
 def _named(give: Give, names: str) -> dict[str, Give]:
@@ -84,6 +84,20 @@ GIVEN = {
     **dict.fromkeys(("sum", "prod", "max", "min", "all", "any", "argmax", "argmin"), ("axis", "out")),
     **dict.fromkeys(("mean", "std", "var", "cumsum", "cumprod"), ("axis", "dtype", "out")),
 }
+
+# Functions for which no class is asked: they make arrays, or look at what they are given.
+UNASKED = frozenset(
+    (
+        "array asarray asanyarray asarray_chkfinite ascontiguousarray asfortranarray require from_dlpack frombuffer "
+        "fromiter fromfunction empty zeros ones full eye identity tri indices arange diag_indices tril_indices "
+        "triu_indices mask_indices broadcast_shapes isscalar fft.fftfreq fft.rfftfreq bartlett blackman hamming "
+        "hanning kaiser promote_types mintypecode issubdtype isdtype format_float_positional format_float_scientific "
+        "binary_repr base_repr typename isfortran iterable lib.stride_tricks.as_strided finfo iinfo"
+    ).split()
+)
+
+# Functions that call one of the program's: where it stands, and the array whose parts it is given.
+CALLING = {"apply_along_axis": (0, 2), "piecewise": (2, 0)}
 
 # What methods give that does not keep the class.
 METHODS: dict[str, Give] = {

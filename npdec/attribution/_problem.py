@@ -11,7 +11,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._array.decompose import components_of, split_input
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, plain_of
 from npdec._decomposed.input_labels import Indices, input_labels
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of
 from npdec.attribution import _trees
@@ -359,6 +359,7 @@ def _item(result: Any, key: Any) -> Any:
 
 
 def _tensor(result: Any) -> torch.Tensor:
+    result = plain_of(result)
     made = result._t if isinstance(result, ArrayBase) else result
     if isinstance(made, (list, tuple)) and len(made) == 1:
         return _tensor(made[0])

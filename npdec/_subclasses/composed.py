@@ -1,0 +1,128 @@
+"""Methods that NumPy makes of ufuncs, for classes that compute ufuncs themselves: each step goes to the class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from npdec._array import wrap
+from npdec._array.shapes import as_axis
+from npdec._core.tags import NoValue
+
+__all__ = ["COMPOSED"]
+
+
+def _count(array: Any, axis: Any) -> int:
+    found = as_axis(axis)
+    axes = range(array.ndim) if found is None else found if isinstance(found, tuple) else (found,)
+    return math.prod(array.shape[i] for i in axes)
+
+
+def _divided(total: Any, count: Any) -> Any:
+    np = wrap.NAMESPACE.value
+    if isinstance(total, np.ndarray):
+        return np.true_divide(total, count, out=total, casting="unsafe", subok=False)
+    return total / count
+
+
+def _dtype_of(array: Any, dtype: Any) -> Any:
+    return float if dtype is None and array.dtype.kind in "biu" else dtype
+
+
+def _folded(ufunc: str, array: Any, **options: Any) -> Any:
+    where = options.pop("where", NoValue)
+    options["where"] = True if where is NoValue else where
+    return getattr(wrap.NAMESPACE.value, ufunc).reduce(array, **options)
+
+
+def _reduced(ufunc: str) -> Callable[..., Any]:
+    def method(
+        array: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any
+    ) -> Any:
+        keepdims = False if keepdims is NoValue else keepdims
+        return _folded(ufunc, array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, **more)
+
+    return method
+
+
+def _extreme(ufunc: str) -> Callable[..., Any]:
+    folded = _reduced(ufunc)
+
+    def method(array: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any) -> Any:
+        return folded(array, axis, None, out, keepdims, **more)
+
+    return method
+
+
+def _accumulated(ufunc: str) -> Callable[..., Any]:
+    def method(array: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        line = array.ravel() if axis is None else array
+        axis = 0 if axis is None else axis
+        return getattr(wrap.NAMESPACE.value, ufunc).accumulate(line, axis=axis, dtype=dtype, out=out)
+
+    return method
+
+
+def _mean(
+    array: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = NoValue
+) -> Any:
+    if where is not NoValue and where is not True:
+        raise TypeError("mean: where= is not for a class that computes ufuncs itself; choose the elements before")
+    options = {"axis": axis, "dtype": _dtype_of(array, dtype), "out": out, "keepdims": keepdims is True}
+    return _divided(_folded("add", array, **options), _count(array, axis))
+
+
+def _var(
+    array: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    **more: Any,
+) -> Any:
+    if any(x is not NoValue and x is not True for x in more.values()):
+        raise TypeError(f"var: {' and '.join(more)} are not for a class that computes ufuncs itself")
+    np = wrap.NAMESPACE.value
+    apart = np.asanyarray(array - _mean(array, axis, dtype, None, True))
+    squares = np.multiply(apart, apart, out=apart) if apart.dtype.kind != "c" else (apart * apart.conj()).real
+    total = _folded("add", squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims is True)
+    return _divided(total, max(_count(array, axis) - ddof, 0))
+
+
+def _std(array: Any, *args: Any, **options: Any) -> Any:
+    np, made = wrap.NAMESPACE.value, _var(array, *args, **options)
+    return np.sqrt(made, out=made) if isinstance(made, np.ndarray) else np.sqrt(made)
+
+
+def _round(array: Any, decimals: int = 0, out: Any = None) -> Any:
+    np = wrap.NAMESPACE.value
+    if decimals:
+        factor = 10 ** abs(decimals)
+        up, down = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+        return down(np.rint(up(array, factor)), factor, out=out)
+    return np.rint(array, out=out)
+
+
+def _conjugate(array: Any, *args: Any, **options: Any) -> Any:
+    plain = not (args or options) and array.dtype.kind != "c"
+    return array if plain else wrap.NAMESPACE.value.conjugate(array, *args, **options)
+
+
+COMPOSED: dict[str, Callable[..., Any]] = {
+    "sum": _reduced("add"),
+    "prod": _reduced("multiply"),
+    "max": _extreme("maximum"),
+    "min": _extreme("minimum"),
+    "all": _extreme("logical_and"),
+    "any": _extreme("logical_or"),
+    "cumsum": _accumulated("add"),
+    "cumprod": _accumulated("multiply"),
+    "mean": _mean,
+    "var": _var,
+    "std": _std,
+    "round": _round,
+    "conj": _conjugate,
+    "conjugate": _conjugate,
+}
