@@ -41,7 +41,9 @@ def refuse_numpys(array: Any) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(array, numpy.ndarray):
         raise AbsentDTypeError(f"npdec cannot write to an array of NumPy's (of {array.dtype!r})")
-    if hasattr(type(array), "__array_ufunc__") and not isinstance(array, ArrayBase):  # which NumPy's ufunc asks, or says that it takes no ufuncs
+    if hasattr(type(array), "__array_ufunc__") and not isinstance(
+        array, ArrayBase
+    ):  # which NumPy's ufunc asks, or says that it takes no ufuncs
         raise AbsentDTypeError("return arrays must be of ArrayType")
 
 

@@ -12,7 +12,7 @@ from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, UfuncBase
 from npdec._core.tags import NoValue, spec_of
 from npdec._subclasses import overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
-from npdec._subclasses.array import Subclassed, adopt, base_of, plain_view
+from npdec._subclasses.array import Subclassed, adopt, base_of
 from npdec._subclasses.composed import COMPOSED
 from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
 
@@ -204,9 +204,7 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     if not plain.met:
         raise MetSubclass(type(array))
     result = getattr(bare, name)(*given, **options)
-    if type(result) is wrap.ARRAY:
-        if result is bare:
-            return array if table.METHODS.get(name) is not results.drop else plain_view(array)
+    if type(result) is wrap.ARRAY and result is not bare:
         out = plain.origin(result)  # out=
         if out is not None:
             return finished(out, None)

@@ -15,6 +15,14 @@ from subclasses_of import signal_class
 
 # `x` is of the class, `p` is plain, `lib` the library.
 CALLS = (
+    "x.astype('f8', copy=False) is x",
+    "x.astype('f8', subok=False, copy=False) is x",
+    "x.astype('f8', subok=False, copy=False)",
+    "x.conj() is x",
+    "x.real is x",
+    "lib.asanyarray(x) is x",
+    "lib.atleast_1d(x) is x",
+    "lib.require(x) is x",
     "x.all()",
     "x.all(axis=0)",
     "x.any(0)",
