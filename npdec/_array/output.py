@@ -41,9 +41,8 @@ def refuse_numpys(array: Any) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(array, numpy.ndarray):
         raise AbsentDTypeError(f"npdec cannot write to an array of NumPy's (of {array.dtype!r})")
-    if hasattr(type(array), "__array_ufunc__") and not isinstance(
-        array, ArrayBase
-    ):  # which NumPy's ufunc asks, or says that it takes no ufuncs
+    # Such an object is asked by the ufunc, or says that it takes none.
+    if hasattr(type(array), "__array_ufunc__") and not isinstance(array, ArrayBase):
         raise AbsentDTypeError("return arrays must be of ArrayType")
 
 
