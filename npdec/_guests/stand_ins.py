@@ -35,6 +35,8 @@ def module_for(name: str) -> types.ModuleType:
         return sys.modules[ours]
     above, _, last = ours.rpartition(".")
     parent = module_for(f"numpy{above.removeprefix('npdec')}")
+    if ours in sys.modules:  # its package has brought it
+        return sys.modules[ours]
     if not last.startswith("_") and _has(parent, ours):
         return importlib.import_module(ours)
     numpy_or_none()

@@ -28,7 +28,6 @@ __all__ = ["own_builtins"]
 
 # Functions that are given the name of a module, by the module that has them.
 _BY_NAME = {"importlib": "import_module", "pytest": "importorskip"}
-_FROM_C = ["__doc__"]  # the names that PyImport_Import asks for, with which extension modules get at NumPy
 
 
 def _import(
@@ -39,7 +38,9 @@ def _import(
     level: int = 0,
 ) -> types.ModuleType:
     __tracebackhide__ = True  # where pytest shows the traceback of an import that fails
-    if not level and is_numpy(name) and fromlist != _FROM_C:
+    if not level and is_numpy(name):
+        if type(fromlist) is list:  # PyImport_Import, which C calls, finds the module in sys.modules then
+            builtins.__import__(name, globals, locals, fromlist)
         return imported(name, fromlist)
     module = builtins.__import__(name, globals, locals, fromlist or (), level)
     return _reading(module) if module.__name__ in _BY_NAME and not level else module

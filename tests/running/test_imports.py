@@ -112,6 +112,21 @@ def test_packages_decide_and_not_who_imports_them_first(package):
     assert sys.modules["numpy"] is numpy
 
 
+def test_code_in_c_gets_numpys_modules(package):
+    """PyImport_Import asks the builtins of the module that is running, and then `sys.modules`."""
+    name = package("""
+        import ctypes
+        def found(name):
+            call = ctypes.PyDLL(None).PyImport_ImportModule
+            call.restype = ctypes.py_object
+            return call(name.encode())
+    """)
+    with np.install(name):
+        made = importlib.import_module(name)
+    for where in ("numpy", "numpy.linalg", "numpy._core.arrayprint", "numpy.lib._user_array_impl"):
+        assert made.found(where) is sys.modules[where]
+
+
 def test_submodules_and_relative_imports_belong_to_the_package(package):
     package("import numpy", "written_package.inner")
     package("import numpy\nfrom . import inner\nfrom .inner import numpy as again", "written_package.__init__")
