@@ -113,7 +113,20 @@ def run(library: Library, there: Environment, on_npdec: bool) -> dict[str, Any]:
         report, settings = Path(place, "report.json"), Path(place, "pytest.ini")
         files = library.files or "test_*.py *_test.py"
         settings.write_text(f"[pytest]\npython_files = {files}\naddopts = -p no:cacheprovider\n")
-        words = ["-m", "pytest", "-q", "-c", settings, "--rootdir", base, "-p", "libraries_report", "--report", report]
+        words = [
+            "-m",
+            "pytest",
+            "-q",
+            "--continue-on-collection-errors",
+            "-c",
+            settings,
+            "--rootdir",
+            base,
+            "-p",
+            "libraries_report",
+            "--report",
+            report,
+        ]
         words += [f"--deselect={node}" for node in library.deselect]
         if on_npdec:
             words += ["-p", "npdec.pytest_plugin", *(f"--npdec={name}" for name in library.packages)]
