@@ -34,12 +34,15 @@ OF_TORCH = [
     "x.reshape(100, -1), W", "W.T, x.reshape(100, -1)[:50]", "x.reshape(100, -1), v", _CUBE, f"{_CUBE}, 2",
     "x.reshape(100, -1), p.reshape(100, -1)", f"{_CUBE}, p.reshape(4, 5, -1)", "x.reshape(2, 2, 50, -1), 2",
 ]  # fmt: skip
-# Of files, of the process, of text, random, or of as many steps in Python as there are elements.
+# Of files, of the process, of text, random, or of as many steps as there are elements: in Python, or for a degree that
+# is the number of an element.
 _OTHERS = frozenset(
     """save savetxt savez savez_compressed test show_config show_runtime info set_printoptions lookfor source seterr
     seterrcall setbufsize fromfile load loadtxt genfromtxt decompose lexsort row_stack column_stack mintypecode
     array_repr array_str array2string base_repr sym_sum unbind unbind_copy unsafe_split backward register_hook tolist
-    to_sparse __repr__ __deepcopy__ __reduce_ex__ __format__ storage _typed_storage __iter__ __contains__
+    special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
+    special_legendre_polynomial_p to_sparse __repr__ __deepcopy__ __reduce_ex__ __format__ storage _typed_storage
+    __iter__ __contains__
     """.split()
 )
 _LIST = "an array for each element, in NumPy as well"
@@ -88,8 +91,7 @@ BEYOND: dict[str, str] = {
     **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),
     **dict.fromkeys("torch.pow torch.float_power torch.xlogy torch.Tensor.pow torch.Tensor.float_power "
                     "torch.Tensor.xlogy torch.special.special_xlogy".split(), _STEPS),
-    **dict.fromkeys("np.cumprod np.nancumprod np.prod np.nanprod np.nanstd np.nanvar np.trapezoid np.unwrap "
-                    "np.gradient np.percentile np.nanpercentile np.intersect1d "
+    **dict.fromkeys("np.cumprod np.nancumprod np.trapezoid np.unwrap np.gradient np.percentile np.nanpercentile "
                     "torch.gradient torch.polar torch.quantile torch.nanquantile torch.Tensor.quantile "
                     "torch.Tensor.nanquantile".split(), _ONE_MORE),
 }  # fmt: skip

@@ -256,7 +256,7 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
         made = torch.view_as_complex(F.normalize(torch.view_as_real(x), 2.0, axes, eps))  # type: ignore[arg-type]
         return with_numbers(*_ends(x, call), made)
     if p != 2 or not carries(x.value.dtype) or not x.value.numel():
-        return x / torch.linalg.vector_norm(x, p, dim, True).clamp_min(eps).expand_as(x)
+        return x / torch.linalg.vector_norm(x, p, dim, True).clamp_min(eps)
     value, residual = _ends(x, call)
     axes = _axes(dim, x.ndim)
     dtype = working_dtype(x.value.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 
 import numpy
 import pytest
@@ -20,7 +21,7 @@ pytestmark = [
 
 N = 100_000
 BOUND = 20
-_PART = 8  # of so many functions one is tested here
+_PART = 8  # of so many functions one is tested here, the same ones whatever others there are
 
 
 @pytest.mark.parametrize("case", tiers.turns(memory_cases.CASES, 3, 7))
@@ -47,7 +48,7 @@ def test_what_is_added_at_a_place_keeps_its_component():
 FUNCTIONS = {f.name: f for f in memory_calls.functions() if f.name not in memory_calls.BEYOND}
 
 
-@pytest.mark.parametrize("name", tiers.turns(list(FUNCTIONS)[::_PART], 3, 12))
+@pytest.mark.parametrize("name", tiers.turns([n for n in FUNCTIONS if zlib.crc32(n.encode()) % _PART == 0], 3, 12))
 def test_memory_of_generated_calls(name: str) -> None:
     """It grows by no more than twenty plain arrays. All functions: `python scripts/memory.py --all`."""
     for arguments in memory_calls.calls(FUNCTIONS[name]):
