@@ -2,12 +2,14 @@
 
 `python scripts/route.py linear` shows one of the calls below; without a name, how many functions in how many files each
 runs. The call is warm: made before, so that what is done once is not counted. Functions of torch that are written in
-Python are left out, and shown with `--all`.
+Python are left out, and shown with `--all`. `--registry` counts the calls of all pointwise functions of one argument
+and of all products of two that the registry has, and shows the longest.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,8 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
+from npdec._decomposed.registry import Trait, rows
+from npdec._law.law import TaggedRule
 
 PACKAGE = str(Path(np.__file__).parent)
 
@@ -72,11 +76,53 @@ def route(call: Callable[[], Any], everything: bool = False) -> list[tuple[str, 
     return found
 
 
+def of_registry() -> dict[str, Callable[[], Any]]:
+    """Calls of every pointwise function of one argument that has a rule by the tag or is piecewise linear, and of every
+    product of two: of matrices (3, 3) whose elements go from 0.4 or more to less than 1.1, or all by one more."""
+    parts = 0.4 + torch.arange(18, dtype=torch.float64).reshape(2, 3, 3) / 60
+    halves = torch.full((2, 3, 3), 0.15, dtype=torch.float64)
+    x, y, above = (np.DecomposedTensor(r + 0.3, r, halves, ("a", "b")) for r in (*parts, parts[0] + 1))
+    found: dict[str, Callable[[], Any]] = {}
+    for function, row in rows.items():
+        given = (row.rule.tags or {}) if isinstance(row.rule, TaggedRule) else {}
+        tags = [tag for key, tag in given.items() if isinstance(key, int)]
+        name = getattr(function, "__qualname__", repr(function)).replace("_VariableFunctionsClass", "torch")
+        one = not row.found and (tags == ["Pointwise"] or row.traits & Trait.PIECEWISE_LINEAR)
+        if one and (_runs(function, x) or _runs(function, above)):
+            found[name] = functools.partial(function, x if _runs(function, x) else above)
+        two = row.traits & (Trait.MULTIPLY | Trait.MATMUL | Trait.DIVIDE)
+        if two and not row.found and _runs(function, x, y):
+            found[name] = functools.partial(function, x, y)
+    return found
+
+
+def _runs(function: Callable[..., Any], *args: Any) -> bool:
+    """Whether a function takes these arguments, and is finite along the path."""
+    try:
+        made = function(*[arg.residual for arg in args])
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return isinstance(made, torch.Tensor) and bool(torch.isfinite(made).all())
+
+
+def counted(call: Callable[[], Any]) -> tuple[int, int]:
+    """How many functions in how many files a call runs."""
+    steps = route(call)
+    return len(steps), len({file for file, _, _ in steps})
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("call", nargs="?", choices=CALLS)
     parser.add_argument("--all", action="store_true", help="torch's own functions as well")
+    parser.add_argument("--registry", action="store_true", help="all pointwise functions and products of two")
     given = parser.parse_args(arguments)
+    if given.registry:
+        counts = sorted(((*counted(call), name) for name, call in of_registry().items()), reverse=True)
+        for functions, files, name in counts[:20]:
+            print(f"{name:40} {functions:4} functions in {files:2} files")
+        print(f"{len(counts)} calls")
+        return 0
     if given.call:
         for file, name, depth in route(CALLS[given.call], given.all):
             print(f"{'  ' * depth}{name}  ({file})")

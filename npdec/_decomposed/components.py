@@ -3,6 +3,9 @@
 A kind of components is a class in a file of its own. It has to say its shape and dtype, and to make the tensor; all
 that rules ask of it beside this is computed of that tensor here, until the kind does it by a method of its own, without
 making the tensor. `uses` says for what the kind is handed out: for anything else the tensor is made, once.
+
+Dense components have no class here: they are the tensor itself, of which torch's own arithmetic is the interface. Most
+components are dense, and a class around them would be one more object, and one more call, for each of their operations.
 """
 
 from __future__ import annotations

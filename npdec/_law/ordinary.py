@@ -27,8 +27,8 @@ from npdec._law import ordinary_reverse
 from npdec._law.secant import ordinary_slope
 
 __all__ = [
-    "FACTORS", "Form", "each", "has_numbers", "is_moderate", "is_ordinary", "joined", "layer", "made_of", "matmul",
-    "of_one", "of_the_value", "pointwise", "rows_of",
+    "FACTORS", "Form", "bounded", "each", "has_numbers", "is_moderate", "is_ordinary", "joined", "layer", "made_of",
+    "matmul", "of_one", "of_the_value", "pointwise", "rows_of",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -190,6 +190,14 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return ordinary_reverse.layer(func, x, weight, bias)
     value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
     return made_of(value, func(row, weight, bias), func(x.components, weight), x)
+
+
+def bounded(traits: int, func: Function, args: Sequence[Any]) -> Any:
+    """Of one, by the secant slope, between bounds that are numbers."""
+    bounds = args[1:]
+    if not all(bound is None or type(bound) is float or type(bound) is int for bound in bounds):
+        return NotImplemented
+    return pointwise(None, traits, lambda t: func(t, *bounds), args[:1])
 
 
 def pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:

@@ -27,7 +27,7 @@ def form_of(
     if tags == {"Multilinear"} and traits & Trait.MULTIPLY:
         return ordinary_pairs.product
     if tags == {"Multilinear"} and traits & Trait.MATMUL:
-        return ordinary.matmul
+        return ordinary_pairs.matmul
     if traits & Trait.LAYER:
         return ordinary.layer
     if tags == {"Pointwise"} and not traits & Trait.POWER:

@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed import size_limits
+from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._law import ordinary
 from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 
-__all__ = ["added", "is_constant", "midpoint", "pair_of", "product", "quotient"]
+__all__ = ["added", "is_constant", "matmul", "midpoint", "pair_of", "product", "quotient"]
 
 Function = Callable[..., Any]
+_LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
 class Pair(NamedTuple):
@@ -107,6 +110,24 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     if not is_moderate(middle_a) or not (middle_b is middle_a or is_moderate(middle_b)):
         return NotImplemented
     return pair.made(func, func(first, middle_b) + func(middle_a, second))
+
+
+def matmul(func: Function, args: Sequence[Any]) -> Any:
+    """A product of two matrices, or batches of them: each times the other's midpoint."""
+    if len(args) != 2 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
+        return ordinary.matmul(func, args)
+    a, b = args
+    ndim = a.value.ndim
+    if ndim < 2 or b.value.ndim != ndim or a.value.shape[:-2] != b.value.shape[:-2] or a.labels != b.labels:
+        return NotImplemented
+    if b.value.dtype is not a.value.dtype or max(a.components.numel(), b.components.numel()) > _LARGE:
+        return NotImplemented
+    middle_a, middle_b = [torch.add(t.value / 2, t.residual, alpha=0.5) for t in args]
+    if not is_moderate(middle_a) or not is_moderate(middle_b):
+        return NotImplemented
+    rows, columns = narrowed(a.residual, ndim - 1), narrowed(b.residual.mT, ndim - 1).mT
+    components = torch.matmul(a.components, middle_b) + torch.matmul(middle_a, b.components)
+    return made_of(func(a.value, b.value), torch.matmul(rows, columns), components, a)
 
 
 def midpoint(pair: Pair, i: int) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -30,6 +31,7 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
+from npdec._law.ordinary import bounded
 from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_pairs import quotient
 from npdec._rules.rule import rule
@@ -40,6 +42,7 @@ __all__ = ["routed"]
 
 Function = Callable[..., Any]
 _EACH = Trait.ELEMENTWISE
+_PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
 
 
 @rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)
@@ -215,7 +218,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-@rule("clamp clip", traits=_EACH | Trait.PIECEWISE_LINEAR)
+@rule("clamp clip", traits=_PIECES, short=partial(bounded, _PIECES))
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
     if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):
@@ -227,12 +230,12 @@ def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     return x
 
 
-@rule("clamp_min", traits=_EACH | Trait.PIECEWISE_LINEAR)
+@rule("clamp_min", traits=_PIECES, short=partial(bounded, _PIECES))
 def _clamp_min(func: Function, x: Any, min: Any) -> Any:
     return torch.clamp(x, min=min)
 
 
-@rule("clamp_max", traits=_EACH | Trait.PIECEWISE_LINEAR)
+@rule("clamp_max", traits=_PIECES, short=partial(bounded, _PIECES))
 def _clamp_max(func: Function, x: Any, max: Any) -> Any:
     return torch.clamp(x, max=max)
 
@@ -356,7 +359,7 @@ def _remainder(func: Function, input: Any, other: Any) -> Any:
 _MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-@rule("abs absolute __abs__", traits=_EACH | Trait.PIECEWISE_LINEAR)
+@rule("abs absolute __abs__", traits=_PIECES, short=partial(bounded, _PIECES))
 def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():

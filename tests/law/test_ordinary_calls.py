@@ -108,6 +108,37 @@ def test_layers_of_tensors_without_memory_go_through():
         assert function(t).components.shape == (3, *function(t.value).shape)
 
 
+@pytest.mark.parametrize("baseline", [None, 0.25])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((3, 4), (4, 5)), ((2, 3, 4), (2, 4, 1)), ((2, 1, 3, 4), (2, 1, 4, 3)), ((0, 4), (4, 2))],
+)
+def test_each_of_two_matrices_meets_the_midpoint_of_the_other(a, b, baseline):
+    first, second = decomposed(a), decomposed(b)
+    if baseline is not None:  # equal rows, which are one in memory
+        base = torch.tensor(baseline, dtype=torch.float64)
+        parts = [(base + t.components.sum(0), base.expand(t.shape), t.components, t.labels) for t in (first, second)]
+        first, second = (np.DecomposedTensor(*each) for each in parts)
+    made = torch.matmul(first, second)
+    x, y, r, s = (t.numpy() for t in (first.value, second.value, first.residual, second.residual))
+    numpy.testing.assert_allclose(made.value.numpy(), x @ y, rtol=1e-13, atol=1e-14)
+    numpy.testing.assert_allclose(made.residual.numpy(), r @ s, rtol=1e-13, atol=1e-14)
+    for i in range(len(first.labels)):
+        wanted = first.components[i].numpy() @ ((y + s) / 2) + ((x + r) / 2) @ second.components[i].numpy()
+        numpy.testing.assert_allclose(made.components[i].numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_bounds_that_are_numbers_are_crossed_by_the_secant():
+    t = decomposed()
+    x, r, parts = t.value.numpy(), t.residual.numpy(), t.components.numpy()
+    for bounds in ((-0.5, 1), (None, 0.2), (0.1, None)):
+        made, clipped = torch.clamp(t, *bounds), [numpy.clip(end, *bounds) for end in (x, r)]
+        assert numpy.array_equal(made.value.numpy(), clipped[0])
+        assert numpy.array_equal(made.residual.numpy(), clipped[1])
+        wanted = parts * (clipped[0] - clipped[1]) / (x - r)
+        numpy.testing.assert_allclose(made.components.numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
 def test_a_function_that_gives_nothing_runs_once():
     t = decomposed()
     t.value.requires_grad_()
