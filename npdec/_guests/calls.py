@@ -113,6 +113,9 @@ def _made(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     """An array of whatever is given. Among objects, scalars and arrays of npdec's stay what they are."""
     numpy: Any = numpy_or_none()
     source = args[0] if args else None
+    if hasattr(type(source), "__array__") and not isinstance(source, (ArrayBase, numpy.ndarray, numpy.generic)):
+        source = source.__array__()  # which may be npdec's, and NumPy takes only its own from it
+        args = (source, *args[1:])
     if not isinstance(source, (list, tuple)) or not holds_ours(source):
         return run(name, found, args, kwargs)
     dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)

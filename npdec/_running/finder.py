@@ -71,7 +71,9 @@ class Installation(MetaPathFinder):
 def is_below(origin: str, folder: Path) -> bool:
     """Whether a file is the user's own, in a folder: of no environment, and not of Python, that lie in the folder."""
     file = Path(origin).resolve()
-    if not file.is_relative_to(folder) or _PARTS_OF_ENVIRONMENTS.intersection(file.relative_to(folder).parts):
+    if not file.is_relative_to(folder):
+        return False
+    if _PARTS_OF_ENVIRONMENTS.intersection((folder.name, *file.relative_to(folder).parts)):
         return False
     inner = [place for place in _PYTHON if Path(place).resolve().is_relative_to(folder)]
     return not any(file.is_relative_to(Path(place).resolve()) for place in inner)

@@ -323,3 +323,19 @@ def test_errors_of_numpy_are_those_of_npdec() -> None:
         np.linalg.matrix_power(long, 2)
     with pytest.raises(np.exceptions.DTypePromotionError):
         np.promote_types("M8[s]", "f8")
+
+
+def test_what_makes_arrays_of_itself_may_make_npdecs() -> None:
+    class Row:
+        """As a matrix of symbols does it, in a library that imports npdec."""
+
+        def __array__(self, dtype: Any = object, copy: bool | None = None) -> Any:
+            made = np.empty((2,), dtype=dtype)
+            made[0], made[1] = Fraction(1, 2), 2
+            return made
+
+    assert np.asarray(Row()).dtype == object
+    for make in (np.array, np.asarray, np.asanyarray):
+        made = make(Row(), dtype=float)
+        assert type(made) is np.ndarray
+        assert made.tolist() == [0.5, 2.0]

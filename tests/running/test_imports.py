@@ -237,6 +237,8 @@ def test_own_files_are_those_below_a_folder(tmp_path):
     assert is_below(str(tmp_path / "a" / "b.py"), tmp_path)
     assert not is_below(str(tmp_path / "venv" / "lib" / "site-packages" / "b.py"), tmp_path)
     assert not is_below(str(tmp_path.parent / "b.py"), tmp_path)
+    assert not is_below(str(tmp_path / "site-packages" / "a" / "b.py"), tmp_path / "site-packages")
+    assert is_below(str(tmp_path / "site-packages" / "a" / "b.py"), tmp_path / "site-packages" / "a")
     assert not is_below(traceback.__file__, type(tmp_path)("/"))
 
 
