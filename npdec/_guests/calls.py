@@ -112,7 +112,7 @@ _MAKING = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asf
 def _made(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An array of whatever is given. Among objects, scalars and arrays of npdec's stay what they are."""
     numpy: Any = numpy_or_none()
-    source = args[0] if args else None
+    source: Any = args[0] if args else None
     if hasattr(type(source), "__array__") and not isinstance(source, (ArrayBase, numpy.ndarray, numpy.generic)):
         source = source.__array__()  # which may be npdec's, and NumPy takes only its own from it
         args = (source, *args[1:])
