@@ -45,6 +45,7 @@ _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 # Of the dtypes that Python's own numbers have.
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
 _Tensor, _product = torch.Tensor, torch.matmul
 _NONE_EQ = type(None).__eq__
 
@@ -66,7 +67,7 @@ _TO_THE_DOOR = "    return _hand_over(_operator, self, (other,), {}, met)"
 def _accepts(array: Any, other: Any) -> bool:
     """Whether the other operand of an operator is something array-like, to be taken in by npdec."""
     kind = type(other)
-    if kind in _PYTHON_SCALARS or kind in _HOLDERS:
+    if kind in _TAKEN:
         return True
     if isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
         # Of a program's own classes those of scalars may refuse, and those of arrays are asked before scalars.

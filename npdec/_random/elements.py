@@ -135,6 +135,7 @@ def filled(stream: Any, name: str, parameters: tuple[Any, ...], size: Any, dtype
 
 
 def _written(stream: Any, name: str, parameters: Any, size: Any, dtype: torch.dtype, out: Any, options: Any) -> Any:
+    given, out = out, plain_of(out)
     shape = _check_output(name, out, dtype)
     if size is not None and as_shape(size) != shape:
         raise ValueError("size must match out.shape when used together")
@@ -143,7 +144,7 @@ def _written(stream: Any, name: str, parameters: Any, size: Any, dtype: torch.dt
         raise ValueError(_LAYOUT.format("C-contiguous"))
     drawn = as_tensor(stream.draw(name, *parameters, size=shape if rows else shape[::-1], dtype=dtype, **options))
     write(name, out, drawn if rows else _storage.reverse_axes(drawn))  # in the order in which they lie in memory
-    return out
+    return given
 
 
 _LAYOUT = "Supplied output array must be {}, writable, aligned, and in machine byte-order."
