@@ -47,9 +47,11 @@ class MetSubclass(AbsentDTypeError):
     """An array of a program's own class was met where plain arrays are computed with: the call goes to the door."""
 
     def __init__(self, cls: type) -> None:
-        super().__init__(
-            f"an array of class {cls.__name__}, a subclass of np.ndarray, cannot be taken here; give np.asarray(x)"
-        )
+        super().__init__(cls)
+
+    def __str__(self) -> str:  # which nobody reads where the call goes on
+        name = self.args[0].__name__
+        return f"an array of class {name}, a subclass of np.ndarray, cannot be taken here; give np.asarray(x)"
 
 
 class SubclassBase(NDArrayBase):

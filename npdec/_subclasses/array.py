@@ -18,6 +18,7 @@ from npdec._array.array_type import ArrayType
 from npdec._array.ndarray import Composition
 from npdec._core.base import MetSubclass, SubclassBase
 from npdec._core.door import hand_over_method
+from npdec._core.slots import Slot
 from npdec._core.tracebacks import ended
 from npdec._normalizer.operators import _Method
 
@@ -90,10 +91,19 @@ class Subclassed(SubclassBase, Composition, between=True):
         hand_over_method("__setstate__", self, (state,), {}, MetSubclass(type(self)))
 
 
+taken_over: Slot[Callable[..., Any]] = Slot("methods of arrays of subclasses")
+
+# Attributes that say something of an array, and are none themselves.
+_ASIDE = frozenset(
+    "shape dtype ndim size itemsize nbytes strides device is_decomposed labels tensor __array_interface__ "
+    "__array_struct__".split()
+)
+
+
 def _method(name: str, plain: Callable[..., Any] | None) -> Any:
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return hand_over_method(name, self, args, kwargs, MetSubclass(type(self)))
+            return taken_over.value(name, self, args, kwargs)
         except Exception as error:
             raise ended(error)  # noqa: B904
 
@@ -105,8 +115,10 @@ def _method(name: str, plain: Callable[..., Any] | None) -> Any:
 
 
 def _attribute(name: str, plain: property) -> property:
+    read: Any = plain.fget
+
     def get(self: Any) -> Any:
-        return hand_over_method("__getattribute__", self, (name,), {}, MetSubclass(type(self)))
+        return read(self._p) if name in _ASIDE else taken_over.value("__getattribute__", self, (name,), {})
 
     def put(self: Any, value: Any) -> None:
         hand_over_method("__setattr__", self, (name, value), {}, MetSubclass(type(self)))

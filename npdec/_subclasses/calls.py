@@ -12,7 +12,7 @@ from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, UfuncBase
 from npdec._core.tags import NoValue, spec_of
 from npdec._subclasses import overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
-from npdec._subclasses.array import Subclassed, adopt, base_of
+from npdec._subclasses.array import Subclassed, adopt, base_of, taken_over
 from npdec._subclasses.composed import COMPOSED
 from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
 
@@ -365,3 +365,5 @@ _SPECIAL: dict[str, Any] = {
     "__reduce__": pickling.reduced,
     "__setstate__": pickling.set_state,
 }
+
+taken_over.fill(method)
