@@ -42,8 +42,16 @@ def ufunc_itself(function: Any, method: str, args: tuple[Any, ...], kwargs: dict
     """The same, where no class is asked."""
     plain = Plain()
     found = function if method == "__call__" else getattr(function, method)
-    result = found(*plain(args), **plain(kwargs))
+    given, options = plain(args), plain(kwargs)
+    _check_met(function.__name__, plain)
+    result = found(*given, **options)
     return _delivered(function, method, args, kwargs, result)
+
+
+def _check_met(name: str, plain: Plain) -> None:
+    """Raise TypeError for a call that came here though no argument is of a subclass: what it calls has returned one."""
+    if not plain.met:
+        raise TypeError(f"{name}: an array of a subclass came up within the call; return np.asarray(x) there")
 
 
 def _delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -180,7 +188,9 @@ def _calling(function: Any, array: Any, returned: list[Any]) -> Any:
 def wrapped_call(function: Any, args: tuple[Any, ...]) -> Any:
     """The results of a function that calls one of the program's for each element: as a ufunc's are wrapped."""
     plain = Plain()
-    result = function(plain(args))
+    given = plain(args)
+    _check_met("vectorize", plain)
+    result = function(given)
     return results.wraps(result, results.Call(args, {}, args, plain))
 
 

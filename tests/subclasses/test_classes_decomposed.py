@@ -188,6 +188,12 @@ def test_what_torch_cannot_hold_is_of_no_class_of_npdecs() -> None:
         np.zeros(2).view(type=list)
 
 
+def test_what_is_called_for_each_element_returns_no_arrays_of_a_class() -> None:
+    for function in (np.frompyfunc(lambda v: Signal([v]), 1, 1), np.vectorize(lambda v: Signal([v]), otypes=[float])):
+        with pytest.raises((TypeError, ValueError)):
+            function(np.array(X))
+
+
 def test_classes_of_scalars_are_kept() -> None:
     class Volt(np.float64):
         def __add__(self, other: Any) -> str:
