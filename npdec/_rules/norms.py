@@ -68,7 +68,10 @@ def _by_gradient(x: DecomposedTensor, axes: Sequence[int], value: Any, residual:
     with no_graph(x.reverse):
         mean = gradient(_rows(single(x.residual), axes), _rows(single(x.value), axes)).to(dtype)
     given = stand_in(x)
-    found = None if given is None else given.to(dtype).weighted(_back(mean, x.shape, axes), axes)
+    wide = None if given is None else given.to(dtype)
+    found = None
+    if wide is not None and not isinstance(wide, torch.Tensor):
+        found = wide.weighted(_back(mean, x.shape, axes), axes)
     if found is not None:
         return DecomposedTensor(value, residual, found.to(value.dtype).reshape((len(found), *value.shape)), x.labels)
     components = _rows(x.components.to(dtype), axes, 1)

@@ -17,11 +17,36 @@ import torch.nn.functional as F
 
 import npdec as np
 import npdec._decomposed
-from npdec._decomposed.components import Components
+from npdec._decomposed.components import Components, Use
 from path_integrals import randn, reference
 
 for _module in pkgutil.iter_modules(npdec._decomposed.__path__, "npdec._decomposed."):
     importlib.import_module(_module.name)
+
+
+class Minimal(Components):
+    """A kind that says nothing but what it has to: all else is computed of the tensor."""
+
+    __slots__ = ("held",)
+    uses = Use.LINEAR | Use.LAW | Use.SUMS
+
+    def __init__(self, held: torch.Tensor) -> None:
+        self.held = held
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.held.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.held.dtype
+
+    def dense(self) -> torch.Tensor:
+        return self.held.clone()
+
+    @classmethod
+    def of(cls, components: torch.Tensor) -> Components:
+        return cls(components.clone())
 
 
 def _kinds(base: type[Components] = Components) -> list[type[Components]]:
