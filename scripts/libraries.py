@@ -48,6 +48,7 @@ class Library:
     source: bool = False
     files: str = ""
     deselect: list[str] = field(default_factory=list)
+    why: str = ""
 
 
 def libraries(names: list[str]) -> list[Library]:
@@ -196,7 +197,7 @@ def page(rows: list[Row]) -> str:
     lines += [summary(rows).join(("| **all** | | ", " |")), "", "## What fails", ""]
     for row in rows:
         if row.failures:
-            lines += [f"**{row.library.name}**", ""]
+            lines += [f"**{row.library.name}**{': ' if row.library.why else ''}{row.library.why}", ""]
             lines += [f"- {count} × `{cause}`" for cause, count in causes(row).items()]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -213,7 +214,7 @@ def summary(rows: list[Row]) -> str:
 
 def causes(row: Row) -> dict[str, int]:
     """What the failing tests say, the most frequent first."""
-    said = (" ".join(cause.split())[:160].replace("`", "'") for cause in row.failures.values())
+    said = (" ".join(cause.partition(" at 0x")[0].split())[:160].replace("`", "'") for cause in row.failures.values())
     return dict(Counter(said).most_common())
 
 
