@@ -181,8 +181,9 @@ def _calling(function: Any, array: Any, returned: list[Any]) -> Any:
         returned.extend(plain.met)
         return made
 
-    called._is_called_for = True  # type: ignore[attr-defined]
-    return called
+    marked: Any = called
+    marked._is_called_for = True
+    return marked
 
 
 def wrapped_call(function: Any, args: tuple[Any, ...]) -> Any:
@@ -318,7 +319,7 @@ def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
         dtype, cls = None, dtype
     plain = Plain()
     bare = plain(array)
-    made = bare.view() if dtype is None else bare.view(dtype)
+    made: Any = bare.view() if dtype is None else bare.view(dtype)
     cls = array.__class__ if cls is None else cls
     if not isinstance(made, ArrayBase):
         if cls is not wrap.ARRAY:
@@ -327,7 +328,7 @@ def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     base = base_of(array, cls)
     if cls is not wrap.ARRAY:
         return adopt(cls, made, array, base)
-    made._exporter = base  # type: ignore[attr-defined]
+    made._exporter = base
     return made
 
 
