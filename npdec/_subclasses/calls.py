@@ -319,7 +319,7 @@ def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
         dtype, cls = None, dtype
     plain = Plain()
     bare = plain(array)
-    made: Any = bare.view() if dtype is None else bare.view(dtype)
+    made = bare.view() if dtype is None else bare.view(dtype)
     cls = array.__class__ if cls is None else cls
     if not isinstance(made, ArrayBase):
         if cls is not wrap.ARRAY:
@@ -328,8 +328,9 @@ def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     base = base_of(array, cls)
     if cls is not wrap.ARRAY:
         return adopt(cls, made, array, base)
-    made._exporter = base
-    return made
+    kept: Any = made
+    kept._exporter = base
+    return kept
 
 
 def _array_wrap(array: Any, result: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
