@@ -157,7 +157,20 @@ class _Explicit:
         raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
 
     def __set__(self, cls: Any, value: Any) -> None:
-        type.__setattr__(cls, self._name, value)
+        self._changed(cls, lambda: type.__setattr__(cls, self._name, value))
+
+    def __delete__(self, cls: Any) -> None:
+        self._changed(cls, lambda: type.__delattr__(cls, self._name))
+
+    def _changed(self, cls: Any, change: Any) -> None:
+        """Change the class, while this does not stand in the class of the class, where Python would come back here."""
+        (base,) = [one for one in type(cls).__mro__ if vars(one).get(self._name) is self]
+        type.__delattr__(base, self._name)
+        try:
+            change()
+            self._open = self._opened(next(vars(one)[self._name] for one in cls.__mro__ if self._name in vars(one)))
+        finally:
+            type.__setattr__(base, self._name, self)
 
 
 def _either(plain: Any, own: Any) -> Any:
