@@ -142,7 +142,10 @@ class Aliasing(Arrays):
             told |= {"writeable": made.flags.writeable, "owndata": made.flags.owndata}
         assert told == wanted, (kind, told, wanted, self.log[-5:])
         if made is not pair.array:
-            parts = {"value": seen} | {name: look(numpy, pair.parts[name]) for name in PARTS[1:]}
+            if pair.carries or aliased:
+                parts = {"value": seen} | {name: look(numpy, pair.parts[name]) for name in PARTS[1:]}
+            else:  # a copy of bits: integers of their own, which may carry from here on
+                parts = {"value": seen} | {name: constant(seen)[name].copy() for name in PARTS[1:]}
             self.log.append((f"view {kind}", seen.shape, str(seen.dtype)))
             self.keep(Pair(made, parts), root=not aliased)
             self.compare(exact=True)
