@@ -116,6 +116,8 @@ def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
         held = view(array, array._t)
         for copy in shown:
             copy._src = held, copy._src[1]
+    if hasattr(array, "_w"):  # the window to single elements keeps the tensor, which writes would take for a view
+        del array._w
     commit([(setattr, array, "_t", tensor), (setattr, array, "_d", tensor.dtype)])
 
 

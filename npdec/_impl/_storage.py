@@ -91,17 +91,25 @@ def kept_order(x: torch.Tensor) -> torch.Tensor:
     """`x`; where its elements overlap, as a broadcast view's do, a copy with its axes in the same order of strides."""
     if 0 not in x.stride() or not any(n > 1 and not stride for n, stride in zip(x.shape, x.stride(), strict=True)):
         return x
-    return _laid_out(x, x)
+    return _laid_out(x, _in_order(x))
 
 
 def in_order_of(source: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """`x` without gaps in memory, its axes there in the order of those of `source`, which has as many."""
-    return x.contiguous() if source.is_contiguous() else _laid_out(x, source)
+    """`x` without gaps in memory, its axes there in the order of those of `source`, which has as many; by rows, if
+    `source` itself has gaps, or elements that are one in memory."""
+    if source.is_contiguous():
+        return x.contiguous()
+    axes = _in_order(source)
+    return _laid_out(x, axes) if source.permute(axes).is_contiguous() else x.contiguous()
 
 
-def _laid_out(x: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
-    strides = source.stride()
-    axes = sorted(range(x.ndim), key=lambda i: -strides[i])
+def _in_order(x: torch.Tensor) -> list[int]:
+    """The axes, that of the largest stride first."""
+    strides = x.stride()
+    return sorted(range(x.ndim), key=lambda i: -strides[i])
+
+
+def _laid_out(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
     inverse = sorted(range(x.ndim), key=axes.__getitem__)
     return x.permute(axes).contiguous().permute(inverse)
 

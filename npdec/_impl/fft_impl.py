@@ -153,7 +153,8 @@ def _of_complex(transform: Transform) -> Direct:
         if not a.numel():
             return None
         wide = _COMPLEX.get(a.dtype)
-        return in_order_of(a, transform(a if wide is None else a.to(wide)))
+        a = a if wide is None else a.to(wide)
+        return in_order_of(a, transform(a))
 
     return Direct(transformed, _COMPUTED)
 
@@ -174,7 +175,8 @@ def _to_real(a: torch.Tensor) -> torch.Tensor | None:
     if a.dim() != 2 or not a.numel():
         return None
     wide = _COMPLEX.get(a.dtype)
-    return in_order_of(a, torch.fft.irfft(torch.fft.ifft(a if wide is None else a.to(wide), None, -2)))
+    a = a if wide is None else a.to(wide)
+    return in_order_of(a, torch.fft.irfft(torch.fft.ifft(a, None, -2)))
 
 
 _FROM_REAL, _TO_REAL = Direct(_from_real, _REAL), Direct(_to_real, _COMPUTED)

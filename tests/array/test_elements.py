@@ -283,3 +283,18 @@ def test_whole_arrays_are_written_by_keys_of_all_kinds(key):
     ours[key] = 7.0
     theirs[numpy.asarray(key) if isinstance(key, np.ndarray) else key] = 7.0
     numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+@pytest.mark.parametrize("name", ["shape", "strides", "dtype"])
+@pytest.mark.filterwarnings("ignore:Setting the strides:DeprecationWarning")
+def test_an_array_whose_elements_were_read_and_that_was_laid_out_anew_takes_decomposed_ones(name):
+    for setting in {"shape": [(9, 2), (2, 9)], "strides": [(72, 8)], "dtype": ["i8", "f8"]}[name], []:
+        x = np.ones((2, 3, 3))
+        x.shape = (2, 9)
+        for _ in range(3):
+            assert x[0, 1] == 1.0
+        for value in setting:
+            setattr(x, name, value)
+        x[:, :2] = np.decompose(np.array([3.0, 4.0]))
+        assert x.is_decomposed
+        assert x.value[1].tolist() == [3.0, 4.0, *[1.0] * 7]

@@ -283,6 +283,8 @@ def test_set_printoptions_is_numpys():
 
 # Public functions whose signature differs from NumPy's, and why.
 SIGNATURES: dict[str, str] = {
+    "array": "NumPy writes ndmax=0, which given is another number than not given; here the default is what it means",
+    "where": "NumPy writes None for what is not given; given, None is an object to choose",
     **dict.fromkeys(["sort", "argsort"], "the array API standard's descending= is taken as well"),
     **dict.fromkeys(["fft.fftfreq", "fft.rfftfreq"], "the array API standard's dtype= is taken as well"),
 }
