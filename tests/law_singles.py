@@ -116,6 +116,9 @@ def _drawn(source: random.Random, leaf: samples.Arr, base: str) -> str:
 # -- the reference -----------------------------------------------------------------------------------------------------
 
 
+_AMID = 0.3719  # a place on the way that nothing drawn singles out
+
+
 class PathIntegral:
     """The components of the only line's result, one for each group."""
 
@@ -173,12 +176,17 @@ class PathIntegral:
         return self.integral(a, m, left, tolerance, depth - 1) + self.integral(m, b, right, tolerance, depth - 1)
 
     def components(self) -> tuple[Any, float]:
-        """The components, and by how much they miss the change of the function."""
-        first, last = self.at(0.0), self.at(1.0)
+        """The components, and by how much they miss the change of the function: on the whole way or up to a place
+        within it, as steps there and back (of histograms) change nothing on the whole."""
+        first, amid, last = self.at(0.0), self.at(_AMID), self.at(1.0)
         scale = float(abs(first).max(initial=0.0) + abs(last).max(initial=0.0))
-        made = self.integral(0.0, 1.0, self.panel(0.0, 1.0), 1e-6 * scale + 1e-12, 16)
-        missing = abs(last - first - made.sum(0)).max(initial=0.0)
-        return made, float(missing) / scale if scale else 0.0
+        tolerance = 1e-6 * scale + 1e-12
+        before = self.integral(0.0, _AMID, self.panel(0.0, _AMID), tolerance, 16)
+        after = self.integral(_AMID, 1.0, self.panel(_AMID, 1.0), tolerance, 16)
+        missing = max(
+            abs(amid - first - before.sum(0)).max(initial=0.0), abs(last - amid - after.sum(0)).max(initial=0.0)
+        )
+        return before + after, float(missing) / scale if scale else 0.0
 
 
 def agrees(program: Program) -> bool:

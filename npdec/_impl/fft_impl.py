@@ -150,7 +150,7 @@ _COMPUTED = _REAL | set(_COMPLEX.values())
 
 def _of_complex(transform: Transform) -> Direct:
     def transformed(a: torch.Tensor) -> torch.Tensor | None:
-        if not a.numel():
+        if not a.numel() or not a.dim():
             return None
         wide = _COMPLEX.get(a.dtype)
         a = a if wide is None else a.to(wide)

@@ -53,6 +53,10 @@ CALLS = {
     "no axes for elements": lambda n: n.array([1, 2], ndmax=0),
     "out= that takes no ufuncs": lambda n: n.negative(1, out=OptsOut()),
     "out= that answers": lambda n: n.negative(1, out=Answers()),
+    **{
+        f"{name} over no axes": lambda n, name=name: str(getattr(n.fft, name)(n.array(3.0)).dtype)
+        for name in ("fftn", "ifftn")
+    },
     "where with one branch": lambda n: n.where(n.array([True]), 1.0),
     "where of nothing": lambda n: n.where(n.array([True, False]), None, None).tolist(),
     "np.chararray": lambda n: n.chararray.__name__,
