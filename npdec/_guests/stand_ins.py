@@ -45,7 +45,8 @@ def module_for(name: str) -> types.ModuleType:
     except ModuleNotFoundError:
         raise ModuleNotFoundError(f"No module named {name!r} (numpy is npdec here)", name=name) from None
     made = sys.modules[ours] = standing(theirs.__name__)
-    setattr(parent, last, made)
+    if not hasattr(parent, last):
+        setattr(parent, last, made)
     return made
 
 

@@ -196,7 +196,7 @@ def full_tracebacks() -> Iterator[None]:
     >>> with np.debug.full_tracebacks():
     ...     np.std(np.ones(3), axis=1)
     Traceback (most recent call last):
-    npdec.exceptions.AxisError: axis 1 is out of bounds for array of dimension 1
+    numpy.exceptions.AxisError: axis 1 is out of bounds for array of dimension 1
     """
     token = tracebacks.full.set(True)
     try:
