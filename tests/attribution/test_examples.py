@@ -61,6 +61,7 @@ def test_the_forest_of_many_rows_is_the_fitted_one(monkeypatch):
     from sklearn.ensemble import RandomForestClassifier
 
     monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.delitem(sys.modules, "forest", raising=False)  # another test may have imported another one
     example = loaded("many_rows")
     data = load_breast_cancer()
     forest = RandomForestClassifier(5, max_depth=4, random_state=0).fit(data.data, 1 - data.target)

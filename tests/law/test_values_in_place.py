@@ -45,6 +45,7 @@ WRITES = {
 DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
 
 
+@pytest.mark.filterwarnings("ignore:.*less than half of the digits:npdec.exceptions.DecompositionWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values_are_the_plain_runs_bit_for_bit(dtype):
     source = np.random.default_rng(0)

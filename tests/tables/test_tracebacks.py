@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import subprocess
+import sys
 import traceback
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +126,25 @@ def named(owner):
 
 @pytest.mark.parametrize("owner", OWNERS)
 def test_methods_and_functions_built_of_others_end_there_too(owner):
+    """In a process of its own: what is called with anything may leave anything behind, in NumPy's memory too."""
+    code = f"import test_tracebacks, json; print('found', json.dumps(test_tracebacks.deep_sites({owner!r})))"
+    here = Path(__file__).parent
+    path = os.pathsep.join([str(here), str(here.parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    count, *deep = json.loads(done.stdout.rpartition("found ")[2])
+    assert count
+    assert not deep
+
+
+def deep_sites(owner):
+    """How many calls raised, and those whose tracebacks are too long."""
     deep, count = [], 0
     calls = [(name, function, *wrong) for name, function in named(OWNERS[owner]()) for wrong in WRONGLY]
     for name, function, args, kwargs in tiers.turns(calls, list(OWNERS).index(owner), 23):
@@ -133,8 +157,7 @@ def test_methods_and_functions_built_of_others_end_there_too(owner):
             deep.append((name, args, kwargs, type(error).__name__, [frame.name for frame in frames]))
         elif error.__context__ is not None and not error.__suppress_context__:
             deep.append((name, args, kwargs, "shows another error first", repr(error.__context__)))
-    assert count
-    assert not deep
+    return [count, *map(repr, deep)]
 
 
 A, N, D = np.arange(6.0).reshape(2, 3), np.arange(3), np.decompose(np.ones((2, 3)))
