@@ -46,7 +46,7 @@ def reduced(array: NDArrayBase, protocol: int) -> tuple[Any, ...]:
         return wrap.reduced(wrap.wrap_array, tensor)
     memory, about = pickling.memory_of(tensor)
     frozen = getattr(array, "_ro", None) is not None
-    return restored, (pickle.PickleBuffer(memory.toreadonly() if frozen else memory), *about)
+    return restored, (pickle.PickleBuffer(bytes(memory) if frozen else memory), *about)
 
 
 def restored(buffer: Any, *about: Any) -> Any:

@@ -64,9 +64,13 @@ def has_bytes(tensor: torch.Tensor) -> bool:
     )
 
 
-def memory_of(tensor: torch.Tensor) -> tuple[memoryview, tuple[Any, ...]]:
+def memory_of(tensor: torch.Tensor) -> tuple[Any, tuple[Any, ...]]:
     """The bytes of the elements, in the tensor's own memory if that is on the host and without gaps; and what else
-    `tensor_of` has to be told."""
+    `tensor_of` has to be told.
+
+    No memoryview: a `pickle.PickleBuffer` over one crashes the interpreter where both are collected as a cycle
+    (https://github.com/python/cpython/issues/77894, mended in Python 3.12.7).
+    """
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     strides = plain.stride()
     axes = sorted(range(plain.dim()), key=lambda i: -strides[i])
@@ -74,10 +78,10 @@ def memory_of(tensor: torch.Tensor) -> tuple[memoryview, tuple[Any, ...]]:
     inverse = tuple(sorted(range(plain.dim()), key=axes.__getitem__))
     about = tensor.dtype, tuple(dense.shape), inverse, str(tensor.device), tensor.requires_grad, sys.byteorder
     if not dense.numel():
-        return memoryview(bytearray()), about
+        return bytearray(), about
     memory: Any = (ctypes.c_ubyte * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
-    memory.owner = dense  # the view below keeps it
-    return memoryview(memory).cast("B"), about
+    memory.owner = dense
+    return memory, about
 
 
 def tensor_of(

@@ -7,6 +7,8 @@ import ctypes
 import gc
 import pickle
 import random
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -671,6 +673,26 @@ def test_a_read_only_array_is_pickled_as_one_in_protocol_5(lib):
     x.flags.writeable = False
     assert not pickle.loads(pickle.dumps(x, 5)).flags.writeable
     assert pickle.loads(pickle.dumps(x, 4)).flags.writeable
+
+
+COLLECTED = """
+import gc, pickle, sys
+import npdec as np
+
+for writeable in (True, False):
+    x = np.arange(10.0)
+    x.flags.writeable = writeable
+    buffers = []
+    pickle.dumps(x, 5, buffer_callback=buffers.append)
+    cycle = [buffers.pop()]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+"""
+
+
+def test_buffers_of_pickles_can_be_collected_in_a_cycle():
+    subprocess.run([sys.executable, "-c", COLLECTED], check=True)
 
 
 def test_dump(tmp_path):
