@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
@@ -22,11 +23,20 @@ def _select(function: Callable[..., torch.Tensor], x1: torch.Tensor, x2: torch.T
     return function(x1, x2)
 
 
-def _select_complex(x1: torch.Tensor, x2: torch.Tensor, first: torch.Tensor, keep_nan: bool) -> torch.Tensor:
-    """x1 where `first`, else x2; a nan wins over numbers if `keep_nan`, and loses against them otherwise."""
+def complex_extreme(x1: torch.Tensor, x2: torch.Tensor, greater: bool, keep_nan: bool) -> torch.Tensor:
+    """The greater or the lesser of complex numbers, by real part, where those are equal by imaginary part; of equal
+    ones x1. A nan wins over numbers if `keep_nan`, and loses against them otherwise."""
+    if has_torch_function((x1, x2)):
+        return handle_torch_function(complex_extreme, (x1, x2), x1, x2, greater, keep_nan)
+    return torch.where(leads(x1, x2, greater, keep_nan), x1, x2)
+
+
+def leads(x1: torch.Tensor, x2: torch.Tensor, greater: bool, keep_nan: bool) -> torch.Tensor:
+    """Where it is x1."""
+    first = ~(complex_less(x1, x2) if greater else complex_less(x2, x1))
     if keep_nan:
-        return torch.where(torch.isnan(x1) | (first & ~torch.isnan(x2)), x1, x2)
-    return torch.where(torch.isnan(x2) | (first & ~torch.isnan(x1)), x1, x2)
+        return torch.isnan(x1) | (first & ~torch.isnan(x2))
+    return torch.isnan(x2) | (first & ~torch.isnan(x1))
 
 
 @ufunc(torch.maximum, loops="ordered")
@@ -37,7 +47,7 @@ def maximum(x1: ArrayLike, x2: ArrayLike):
     array([ 3.,  5., nan])
     """
     if x1.is_complex():
-        return _select_complex(x1, x2, ~complex_less(x1, x2), keep_nan=True)
+        return complex_extreme(x1, x2, greater=True, keep_nan=True)
     return _select(torch.maximum, x1, x2)
 
 
@@ -49,7 +59,7 @@ def minimum(x1: ArrayLike, x2: ArrayLike):
     array([ 1.,  3., nan])
     """
     if x1.is_complex():
-        return _select_complex(x1, x2, ~complex_less(x2, x1), keep_nan=True)
+        return complex_extreme(x1, x2, greater=False, keep_nan=True)
     return _select(torch.minimum, x1, x2)
 
 
@@ -61,7 +71,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike):
     array([3., 5., 3.])
     """
     if x1.is_complex():
-        return _select_complex(x1, x2, ~complex_less(x1, x2), keep_nan=False)
+        return complex_extreme(x1, x2, greater=True, keep_nan=False)
     return _select(torch.fmax, x1, x2)
 
 
@@ -73,7 +83,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike):
     array([1., 3., 3.])
     """
     if x1.is_complex():
-        return _select_complex(x1, x2, ~complex_less(x2, x1), keep_nan=False)
+        return complex_extreme(x1, x2, greater=False, keep_nan=False)
     return _select(torch.fmin, x1, x2)
 
 

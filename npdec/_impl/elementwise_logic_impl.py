@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, OutArray, public, ufunc
@@ -17,11 +18,20 @@ _WIDE_UNSIGNED = UNSIGNED - {torch.uint8}
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
 
-def complex_less(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    """x1 < x2 for complex numbers: by real part, where those are equal by imaginary part; never where a part is nan."""
+def complex_less(x1: torch.Tensor, x2: torch.Tensor, or_equal: bool = False) -> torch.Tensor:
+    """x1 < x2 for complex numbers, or x1 <= x2: by real part, where those are equal by imaginary part; never where a
+    part is nan."""
+    if has_torch_function((x1, x2)):
+        return handle_torch_function(complex_less, (x1, x2), x1, x2, or_equal)
+    return composed_less(x1, x2, or_equal)
+
+
+def composed_less(x1: torch.Tensor, x2: torch.Tensor, or_equal: bool) -> torch.Tensor:
+    """The same of comparisons of the parts, of which each carries contributions by itself."""
     real1, real2, imag1, imag2 = torch.real(x1), torch.real(x2), torch.imag(x1), torch.imag(x2)
     ordered = ~(torch.isnan(imag1) | torch.isnan(imag2))
-    return ((real1 < real2) & ordered) | ((real1 == real2) & (imag1 < imag2))
+    below = imag1 <= imag2 if or_equal else imag1 < imag2
+    return ((real1 < real2) & ordered) | ((real1 == real2) & below)
 
 
 def _halves(x: Any, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,7 +92,7 @@ def less_equal(x1: ArrayLike, x2: ArrayLike):
         x1,
         x2,
         lambda a, b: a <= b,
-        lambda a, b: complex_less(a, b) | (a == b),
+        lambda a, b: complex_less(a, b, or_equal=True),
         lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 <= l2)),
     )
 

@@ -18,6 +18,7 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
     attention,
     casts_and_special,
     choosing,
+    complex_order,
     conditions,
     elementary,
     factorisations,
