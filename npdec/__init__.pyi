@@ -1349,6 +1349,7 @@ def attribute(
     paths: builtins.bool = ...,
     hierarchy: Any = ...,
     absent: Callable[..., Any] | None = ...,
+    mesh: Any = ...,
 ) -> Attribution[torch.Tensor]: ...
 @overload
 def attribute(
@@ -1379,6 +1380,7 @@ def attribute(
     paths: builtins.bool = ...,
     hierarchy: Any = ...,
     absent: Callable[..., Any] | None = ...,
+    mesh: Any = ...,
 ) -> Attribution[ndarray]: ...
 @overload
 def attribute(
@@ -1407,6 +1409,7 @@ def attribute(
     paths: builtins.bool = ...,
     hierarchy: Any = ...,
     absent: Callable[..., Any] | None = ...,
+    mesh: Any = ...,
 ) -> Attribution[Any]: ...
 def average(
     a: _ArrayLike,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import carries
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import refuse_trace
+from npdec.attribution import _options
 from npdec.attribution._result import Attribution
 
 if TYPE_CHECKING:  # what is needed to attribute is imported with the first attribution
@@ -19,19 +21,6 @@ if TYPE_CHECKING:  # what is needed to attribute is imported with the first attr
     from npdec.attribution._problem import Found, Problem
 
 __all__ = ["attribute"]
-
-# The options that a method takes beside those that all take (f, inputs, output, argnums, progress).
-_COMMON = frozenset({"baseline", "baselines", "axis", "groups", "labels", "at"})
-_OPTIONS = {
-    "local": _COMMON | {"mode", "order", "create_graph", "paths"},
-    "path": _COMMON | {"steps", "rtol", "order", "batched", "chunk_size", "create_graph"},
-    "conductance": frozenset({"baseline", "baselines", "steps", "rtol", "at"}),
-    "gradient": frozenset({"create_graph", "at"}),
-    "input_x_gradient": _COMMON | {"create_graph"},
-    "shapley": _COMMON | {"samples", "seed", "batched", "chunk_size", "create_graph", "hierarchy", "absent"},
-    "occlusion": _COMMON | {"batched", "chunk_size", "create_graph", "absent"},
-}
-_FORWARD = (_OPTIONS["local"] - {"create_graph", "at", "paths"}) | {"chunk_size", "max_memory"}
 
 
 @ends
@@ -61,6 +50,7 @@ def attribute(
     paths: bool = False,
     hierarchy: Any = None,
     absent: Callable[..., Any] | None = None,
+    mesh: Any = None,
 ) -> Attribution[Any]:
     """How much each part of the inputs contributes to the change of a function, f(x) − f(baseline).
 
@@ -124,6 +114,13 @@ def attribute(
     "path", "shapley" and "occlusion"; `chunk_size` bounds how many); "vmap": f is made so by torch.vmap. `progress`:
     True for a bar, a function `(done, total)`, or None: a bar on a terminal where the work is long.
 
+    `mesh`: a `torch.distributed` DeviceMesh of one dimension, whose ranks all make this call with the same arguments
+    and weights, and share the work: the chunks of components (by the law, with `mode="forward"`), the coalitions or
+    orders ("shapley", "occlusion"), or by any method the `baselines`. Every rank is given the whole result, bit for bit
+    that of one process: a rank computes every n-th of the pieces that one process would, which `chunk_size` makes
+    smaller. Raises RuntimeError on every rank where one fails or is lost, ValueError where ranks were given different
+    things, or where f draws random numbers (by the law it may: all draw those of rank 0).
+
     `create_graph=True`: value, residual and attribution carry autograd's graph, to what f computes with (the weights of
     a network) and to the inputs that have one, so that a function Ω of the attribution φ can be part of a loss:
     L(θ, x) + λ Ω(φ(θ, x)), an attribution prior (Erion et al., Nature Machine Intelligence 2021). By the law the
@@ -151,10 +148,7 @@ def attribute(
     """
     refuse_trace("np.attribute", "compile the function that it attributes, np.attribute(torch.compile(f), x)")
     method = ("path" if order == 2 else "local") if method is None else method
-    _check(
-        method, mode, order,
-        {name: given for name, given in locals().items() if name in _NAMES and not _is_default(name, given)},
-    )  # fmt: skip
+    _options.check(method, mode, order, locals())
     from npdec._law.create_graph import graph_wanted
     from npdec.attribution._problem import Problem, baseline_rows, split_input
 
@@ -182,6 +176,15 @@ def attribute(
         with torch.inference_mode(False), torch.enable_grad():  # what the caller disables is about its own gradients
             problem = Problem.make(f, inputs, argnums, start, axis, groups, labels, output, create_graph, read)
             problem.batched, problem.chunk_size, problem.absent = batched, chunk_size, absent
+            if mesh is not None:
+                from npdec.attribution._ranks import Ranks
+
+                problem.ranks = Ranks("attribute", mesh)
+                arrays = [*problem.values, *problem.residuals, *(problem.member or ())]
+                for leaves in [] if baselines is None else baseline_rows(problem, baselines):
+                    arrays += leaves
+                said = method, mode, order, steps, rtol, samples, seed, batched, chunk_size
+                problem.ranks.agree("the arguments", *arrays, said)
             problem.evaluated = method in ("shapley", "occlusion") and not create_graph
             tokens: list[Any] = []
             try:
@@ -192,6 +195,8 @@ def attribute(
                     rows = [problem.residuals] if baselines is None else list(baseline_rows(problem, baselines))
                     found = _ensembles.shapley(problem, [leaves[0] for leaves in rows])
                     if found is not None:
+                        if mesh is not None:
+                            raise TypeError("attribute: an ensemble is asked of its trees, in one piece: leave mesh=")
                         return problem, found
                 return problem, run(problem, progress) if baselines is None else _averaged(
                     problem, baselines, run, progress
@@ -217,76 +222,6 @@ def attribute(
         problem.shaped(found.standard_error, pairs),
         problem.labels,
     )
-
-
-_NAMES = frozenset().union(_FORWARD, *_OPTIONS.values())
-_DEFAULTS = {"order": 1, "batched": False, "create_graph": False, "paths": False}
-
-
-def _is_default(name: str, given: Any) -> bool:
-    default = _DEFAULTS.get(name)
-    return given is default or (name == "order" and given == default)
-
-
-def _check(method: str, mode: str | None, order: int, given: dict[str, Any]) -> None:
-    if method not in _OPTIONS:
-        raise ValueError(f"attribute: unknown method {method!r}: one of {', '.join(_OPTIONS)}")
-    if mode not in (None, "reverse", "forward"):
-        raise ValueError(f"attribute: mode is 'reverse' or 'forward', not {mode!r}")
-    if order not in (1, 2):
-        raise ValueError(f"attribute: order is 1 or 2, not {order!r}")
-    if order == 2 and mode == "reverse":
-        raise TypeError("attribute: order=2 with method='local' goes forward: leave mode='reverse'")
-    if type(given.get("create_graph", False)) is not bool:
-        raise TypeError(f"attribute: create_graph is True or False, not {given['create_graph']!r}")
-    if "create_graph" in given and (order == 2 or mode == "forward"):
-        said = "order=2" if order == 2 else "mode='forward'"
-        raise TypeError(f"attribute: with {said} no graph is created: use mode='reverse' and order=1")
-    forward = method == "local" and mode == "forward" and order == 1
-    for name in given:
-        if name not in (_FORWARD if forward else _OPTIONS[method]):
-            mode_said = " with order=2" if order == 2 else "" if forward else " in reverse mode"
-            said = f"method {method!r}" + (mode_said if method == "local" else "")
-            raise TypeError(f"attribute: {said} takes no {name}=")
-    _check_at(method, order, given)
-    if "baseline" in given and "baselines" in given:
-        raise TypeError("attribute: give one baseline, or a sample of baselines")
-    for name in ("steps", "chunk_size", "max_memory", "samples"):
-        number = given.get(name)
-        if number is None or (name == "samples" and number == "all"):
-            continue
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"attribute: {name} is an int, not {number!r}")
-        if number < 1:
-            raise ValueError(f"attribute: {name} is positive, not {number}")
-    if given.get("batched", False) not in (True, "vmap", False):
-        raise ValueError(f"attribute: batched is True, False or 'vmap', not {given['batched']!r}")
-    if "absent" in given:
-        for name in ("baseline", "baselines", "batched", "chunk_size", "at"):
-            if name in given:
-                raise TypeError(f"attribute: absent= says what absence means: leave {name}=")
-        if not callable(given["absent"]):
-            raise TypeError(f"attribute: absent is a function (x, present), not {given['absent']!r}")
-    if "seed" in given and given.get("samples") == "all":
-        raise TypeError("attribute: all coalitions need no seed")
-
-
-def _check_at(method: str, order: int, given: dict[str, Any]) -> None:
-    if type(given.get("paths", False)) is not bool:
-        raise TypeError(f"attribute: paths is True or False, not {given['paths']!r}")
-    if "at" not in given:
-        if "paths" in given or method == "conductance":
-            said = "paths=True" if "paths" in given else "method 'conductance'"
-            raise TypeError(f"attribute: {said} is about the layers of a network: say which, with at=")
-        return
-    if order == 2:
-        raise TypeError("attribute: at with order=2: pairs are those of the inputs")
-    for name in ("axis", "groups", "labels"):
-        if name in given and "paths" not in given:
-            raise TypeError(
-                f"attribute: {name}= is about the inputs: the units of a layer are those of np.attribution.Layer(..., "
-                f"{name}=), and paths=True leads to it from the inputs"
-            )
 
 
 def _run(
@@ -327,13 +262,27 @@ def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], F
     """The mean over a sample of baselines, and its standard error."""
     from npdec._core.progress import Progress
     from npdec.attribution._problem import Found, baseline_rows
+    from npdec.attribution._ranks import shared
 
     rows = baseline_rows(problem, baselines)
-    found = []
+    alone = dataclasses.replace(problem, ranks=None)  # the baselines are shared, and nothing within one
+
+    def one(leaves: list[Any]) -> tuple[Any, ...]:
+        made = run(alone.with_baseline(leaves), False)
+        units[:], own[:] = made.units, [made.value]
+        return made.value, made.residual, made.shares, None, made.around
+
+    units: list[Problem] = []
+    own: list[torch.Tensor] = []
+    found: list[Found] = []
     with Progress("attribute", len(rows), progress) as bar:
-        for leaves in rows:
-            found.append(run(problem.with_baseline(leaves), False))
+        for parts in shared(problem.ranks, rows, one, problem.device):
+            found.append(Found(*parts))
             bar.advance()
+    if problem.ranks is not None:
+        if not own:  # more ranks than baselines: what is not among the results is known here too
+            one(rows[0])
+        problem.ranks.agree("the outputs", *own)
     shares = torch.stack([one.shares for one in found])
     residuals = [one.residual for one in found if one.residual is not None]
     error = shares.std(0) / math.sqrt(len(found)) if len(found) > 1 else None
@@ -341,5 +290,5 @@ def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], F
     around = torch.stack(arounds).mean(0) if arounds else None
     residual = torch.stack(residuals).mean(0)
     mean = Found(found[0].value, residual, shares.mean(0), error, around)
-    mean.units = found[0].units
+    mean.units = units
     return mean

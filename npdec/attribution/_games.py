@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,6 +12,7 @@ import torch
 from npdec._core.progress import Progress, Show
 from npdec.attribution import _hierarchy
 from npdec.attribution._problem import Found, Problem
+from npdec.attribution._ranks import shared
 
 __all__ = ["occlusion", "shapley", "shapley_of_worths"]
 
@@ -69,9 +72,10 @@ def shapley(problem: Problem, samples: int | str | None, seed: int, hierarchy: A
     at_once = max(1, problem.at_once() // (2 * n)) if problem.batched else 1
     found = []
     with Progress("attribute", samples * 2 * (n - 1), progress) as bar:
-        for some in orders.split(at_once):
-            gains = _in_order(problem, torch.cat([some, some.flip(1)]), value, residual, bar)
-            found.append((gains[: len(some)] + gains[len(some) :]) / 2)
+        one = functools.partial(_both_ways, problem, value, residual)
+        for (gains,) in shared(problem.ranks, orders.split(at_once), one, problem.device):
+            found.append(gains)
+            bar.advance(len(gains) * 2 * (n - 1))
     rows = torch.cat(found)
     error = rows.std(0) / math.sqrt(samples) if samples > 1 else None
     return Found(value, residual, rows.mean(0), error)
@@ -103,10 +107,13 @@ def _in_hierarchy(
 def _ends(problem: Problem) -> tuple[torch.Tensor, torch.Tensor]:
     """The outputs with all present, and with all absent."""
     if problem.absent is None:
-        return problem.ends()
-    with problem.evaluating():
-        value, nothing = (problem.with_absent(torch.full((problem.count,), here)) for here in (True, False))
-    return value, nothing
+        value, residual = problem.ends()
+    else:
+        with problem.evaluating():
+            value, residual = (problem.with_absent(torch.full((problem.count,), here)) for here in (True, False))
+    if problem.ranks is not None:
+        problem.ranks.agree("the outputs", value, residual)
+    return value, residual
 
 
 def occlusion(problem: Problem, progress: Show) -> Found:
@@ -118,16 +125,24 @@ def occlusion(problem: Problem, progress: Show) -> Found:
     return Found(value, residual, (value - worths).movedim(0, -1))
 
 
-def _in_order(
-    problem: Problem, orders: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, bar: Progress
-) -> torch.Tensor:
+def _both_ways(
+    problem: Problem, value: torch.Tensor, residual: torch.Tensor, orders: torch.Tensor
+) -> tuple[torch.Tensor]:
+    """What each component adds in each of the orders (m, C), gone through forwards and backwards: rows (m, *O, C)."""
+    gains = _in_order(problem, torch.cat([orders, orders.flip(1)]), value, residual)
+    return ((gains[: len(orders)] + gains[len(orders) :]) / 2,)
+
+
+def _in_order(problem: Problem, orders: torch.Tensor, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     """What each component adds when they come one after the other: for each of the orders (m, C) a row (*O, C)."""
     m, n = orders.shape
     rank = orders.argsort(1)
     between = rank[:, None] < torch.arange(1, n)[:, None]
     parts = [residual.expand(m, 1, *residual.shape), value.expand(m, 1, *value.shape)]
     if n > 1:
-        parts.insert(1, _worths(problem, between.reshape(-1, n), bar).reshape(m, n - 1, *value.shape))
+        calls = _calls(problem, between.reshape(-1, n))
+        worths = torch.cat([part for some in calls for part in _of_call(problem, some)])
+        parts.insert(1, worths.reshape(m, n - 1, *value.shape))
     gains = torch.cat(parts, 1).diff(dim=1)
     rank = rank.to(gains.device).reshape(m, n, *[1] * value.ndim)
     return gains.gather(1, rank.expand(gains.shape)).movedim(1, -1)
@@ -142,13 +157,23 @@ def _of_coalitions(problem: Problem, bar: Progress) -> torch.Tensor:
 
 
 def _worths(problem: Problem, present: torch.Tensor, bar: Progress) -> torch.Tensor:
-    """The outputs (m, *O) where coalitions, booleans (m, C), are present."""
+    """The outputs (m, *O) where coalitions, booleans (m, C), are present. On a mesh each rank computes some of them."""
     parts = []
-    with problem.evaluating():
-        for some in present.split(problem.at_once() if problem.batched else 1):
-            if problem.absent is None:
-                parts.append(problem.many(problem.present(some)))
-            else:
-                parts.append(torch.stack([problem.with_absent(one) for one in some]))
-            bar.advance(len(some))
+    for (part,) in shared(
+        problem.ranks, _calls(problem, present), functools.partial(_of_call, problem), problem.device
+    ):
+        parts.append(part)
+        bar.advance(len(part))
     return torch.cat(parts)
+
+
+def _calls(problem: Problem, present: torch.Tensor) -> Sequence[torch.Tensor]:
+    """The coalitions of each call of the function, or of the few that are made together."""
+    return present.split(problem.at_once() if problem.batched else 1)
+
+
+def _of_call(problem: Problem, present: torch.Tensor) -> tuple[torch.Tensor]:
+    with problem.evaluating():
+        if problem.absent is None:
+            return (problem.many(problem.present(present)),)
+        return (torch.stack([problem.with_absent(one) for one in present]),)

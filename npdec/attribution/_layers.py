@@ -46,7 +46,7 @@ def _divided(problem: Problem, layer: Layer, f: Callable[..., Any], values: Tens
         f, tuple(values), None, tuple(residuals) if len(values) > 1 else residuals[0],
         layer.axis, layer.groups, layer.labels, problem.output, problem.graph,
     )  # fmt: skip
-    made.batched, made.chunk_size = problem.batched, problem.chunk_size
+    made.batched, made.chunk_size, made.ranks = problem.batched, problem.chunk_size, problem.ranks
     made.given = (problem.as_torch,) * len(values)
     return made
 

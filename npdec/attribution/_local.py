@@ -17,6 +17,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broad
 from npdec._impl import _util
 from npdec._law.named_rules import current_rule
 from npdec.attribution._problem import Found, Problem, choose, plain
+from npdec.attribution._ranks import shared
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["Run", "forward", "reverse", "share"]
@@ -162,7 +163,7 @@ def share(slope: torch.Tensor | None, change: torch.Tensor) -> torch.Tensor:
 
 def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
     """Passes with a chunk of the components each. They do not interact, so that the chunks together are what one pass
-    with all of them gives; every pass draws the same random numbers."""
+    with all of them gives; every pass draws the same random numbers. On a mesh each rank makes some of the passes."""
     labels = problem.element_labels()
     chunked = max_memory is not None or (problem.chunk_size or _CHUNK) < problem.count
     if chunked:
@@ -175,7 +176,8 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
             if value is not None and not _same(made.value, value):
                 raise ValueError(
                     "attribute: the function gave another value when it was called again, for the next components: "
-                    "make it give the same each time, or choose a chunk_size of all components"
+                    "make it give the same each time (and on all ranks of a mesh, with the same weights), or choose a "
+                    "chunk_size of all components"
                 )
             value, residual = made.value, made.residual
             shares.append(made.shares)
@@ -190,10 +192,19 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
 
 def _passes(problem: Problem, labels: Labels) -> Iterator[Found]:
     size = problem.chunk_size or _CHUNK
+    if problem.ranks is not None:
+        problem.ranks.share_random_state()
     state = torch.random.get_rng_state()
-    for first in range(0, problem.count, size):
+
+    def one(first: int) -> tuple[Any, ...]:
         torch.random.set_rng_state(state)
-        yield _pass(problem, labels, first, min(first + size, problem.count))
+        made = _pass(problem, labels, first, min(first + size, problem.count))
+        return made.value, made.residual, made.shares
+
+    for made in shared(problem.ranks, range(0, problem.count, size), one, problem.device, seeded=True):
+        yield Found(*made)
+    if problem.ranks is not None:
+        problem.ranks.share_random_state()
 
 
 def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Found]:

@@ -15,6 +15,7 @@ from npdec._core.base import ArrayBase, plain_of
 from npdec._decomposed.input_labels import Indices, input_labels
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of
 from npdec.attribution import _trees
+from npdec.attribution._ranks import Ranks
 
 __all__ = ["Found", "Problem", "baseline_rows", "choose", "plain"]
 
@@ -57,6 +58,7 @@ class Problem:
     output: Any
     batched: bool | str = False
     chunk_size: int | None = None
+    ranks: Ranks | None = None  # of a mesh, among which the work is shared
     graph: bool = False  # whether what is found is to be differentiated
     split: Split = split_input  # how an input and its baseline are read
     absent: Callable[..., Any] | None = None  # what makes an input of one of which a part is absent

@@ -1,0 +1,69 @@
+"""Attribution on a mesh: processes of one machine find what one process finds, bit for bit, and say what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+TESTS = Path(__file__).parents[1]
+
+
+def ranks(case, count, folder):
+    """What each rank found, None where it ended without a word, and the exit statuses."""
+    known = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])}
+    run = subprocess.run(
+        [sys.executable, str(TESTS / "mesh_cases.py"), case, str(count), str(folder)],
+        env=known | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    files = [folder / f"{rank}.json" for rank in range(count)]
+    found = [json.loads(file.read_text()) if file.exists() else None for file in files]
+    return found, json.loads((folder / "codes.json").read_text()), run.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_bits_are_those_of_one_process(count, tmp_path):
+    found, codes, said = ranks("bits", count, tmp_path)
+    assert codes == [0] * count, said
+    for one in found:
+        assert len(one) > 15
+        assert [name for name, equal in one.items() if not equal] == []
+
+
+def test_what_goes_wrong_on_one_rank_ends_the_call_on_all(tmp_path):
+    (first, last), codes, said = ranks("errors", 2, tmp_path)
+    assert codes == [0, 0], said
+    assert last.pop("fails") == "KeyError: 'no such price'"
+    assert (
+        "RuntimeError: attribute: rank 1 failed, and no rank returns anything: KeyError: 'no such price'"
+        in first.pop("fails")
+    )
+    assert first == last
+    for name, part in {
+        "inputs": "ValueError: attribute: the arguments of rank 1 are not those of rank 0",
+        "options": "ValueError: attribute: the arguments of rank 1 are not those of rank 0",
+        "weights": "ValueError: attribute: the function gave another value when it was called again",
+        "weights of a game": "ValueError: attribute: the outputs of rank 1 are not those of rank 0",
+        "weights over baselines": "ValueError: attribute: the outputs of rank 1 are not those of rank 0",
+        "noise": "ValueError: attribute: the function draws random numbers",
+        "one piece": "TypeError: attribute: method 'local' runs in one piece",
+        "graph": "TypeError: attribute: what other ranks of a mesh compute has no graph",
+        "memory": "TypeError: attribute: chunks are the same on all ranks of a mesh: say chunk_size=",
+        "no mesh": "TypeError: attribute: mesh is a DeviceMesh, which torch.distributed",
+    }.items():
+        assert part in first.pop(name), name
+    assert first == {"works": None}
+
+
+def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
+    found, codes, said = ranks("lost", 4, tmp_path)
+    assert codes == [0, 0, 0, -9], said
+    assert found[3] is None
+    for rank, one in enumerate(found[:3]):
+        assert f"RuntimeError: attribute: rank {rank} of 4 lost the others: one of them ended" in one["lost"]

@@ -1,0 +1,180 @@
+"""What processes of a mesh do, for tests/attribution/test_mesh.py: `python tests/mesh_cases.py CASE RANKS FOLDER`.
+
+The parent imports torch and npdec once, and forks the ranks; each writes what it found into its own file."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import signal
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import torch
+
+import npdec as np
+
+F64 = torch.float64
+
+
+def network():
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(9, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 3)
+    return torch.nn.Sequential(*layers).eval()
+
+
+def numbers(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+CALLS = {
+    "chunks": {"mode": "forward", "chunk_size": 2},
+    "chunks of one": {"mode": "forward", "chunk_size": 1, "output": 1},
+    "one chunk": {"mode": "forward"},
+    "outputs": {"mode": "forward", "chunk_size": 4, "output": [2, 0]},
+    "coalitions": {"method": "shapley", "samples": "all", "output": 0},
+    "orders": {"method": "shapley", "samples": 5, "output": 2},
+    "hierarchy": {"method": "shapley", "hierarchy": [[0, 1, 2], [3, [4, 5]], 6, 7, 8], "output": 2},
+    "occlusion": {"method": "occlusion", "output": 1},
+    "batched": {"method": "occlusion", "output": 1, "batched": True, "chunk_size": 2},
+    "baselines": {"baselines": numbers(3, 9, seed=2), "output": 0},
+    "baselines in chunks": {"baselines": numbers(5, 9, seed=2), "mode": "forward", "chunk_size": 4},
+    "baselines of a path": {"baselines": numbers(5, 9, seed=2), "method": "path", "steps": 5, "output": 0},
+    "baselines of a layer": {"baselines": numbers(3, 9, seed=2), "at": "1", "output": 2},
+    "coalitions at a layer": {"method": "occlusion", "at": "1", "output": 2},
+}
+
+
+def same(a, b):
+    """Whether two results are the same to the last bit."""
+    if isinstance(a, torch.Tensor):
+        return type(a) is type(b) and torch.equal(a, b)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a is b is None if a is None else bool((np.asarray(a) == np.asarray(b)).all())
+
+
+def everything(found):
+    return *found, found.error, found.standard_error, found.around
+
+
+def error_of(call):
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def bits(mesh):
+    """By every call on the mesh what one process finds."""
+    net, x, found = network(), numbers(9), {}
+    for name, options in CALLS.items():
+        made = np.attribute(net, x, mesh=mesh, **options)
+        found[name] = same(everything(made), everything(np.attribute(net, x, **options)))
+    array = np.array(numbers(7).to(F64))
+    f = lambda a: np.exp(a).sum() * a[0]  # noqa: E731
+    options = {"mode": "forward", "chunk_size": 2}
+    made = np.attribute(f, array, mesh=mesh, **options)
+    found["arrays"] = same(tuple(made), tuple(np.attribute(f, array, **options)))
+    found["arrays are"] = type(made.attribution) is np.ndarray
+    complex_ = np.array(numbers(6).to(torch.complex128) * 1j)
+    found["complex"] = same(
+        *(tuple(np.attribute(lambda a: (a * a).sum(), complex_, **options, **on)) for on in ({"mesh": mesh}, {}))
+    )
+    torch.manual_seed(mesh.get_local_rank())  # of which that of rank 0 counts
+    noisy = lambda a: net(torch.nn.functional.dropout(a, 0.5))  # noqa: E731
+    made, after = np.attribute(noisy, x, mesh=mesh, **options), torch.rand(1)
+    torch.manual_seed(0)
+    found["noise"] = same(tuple(made), tuple(np.attribute(noisy, x, **options)))
+    found["noise after it"] = same(after, torch.rand(1))
+    return found
+
+
+def errors(mesh):
+    """What goes wrong on one rank ends the call on all of them, and the mesh works on."""
+    rank, net, x = mesh.get_local_rank(), network(), numbers(9)
+    last = rank == mesh.size() - 1
+
+    def failing(a):
+        if last:
+            raise KeyError("no such price")
+        return net(a)
+
+    other = network()
+    if last:
+        other[0].weight.data[0, 0] += 1e-3
+    options = {"mode": "forward", "chunk_size": 2}
+    calls = {
+        "fails": lambda: np.attribute(failing, x, mesh=mesh, **options),
+        "inputs": lambda: np.attribute(net, x + 1e-3 * last, mesh=mesh, **options),
+        "options": lambda: np.attribute(net, x, mesh=mesh, mode="forward", chunk_size=2 + last),
+        "weights": lambda: np.attribute(other, x, mesh=mesh, **options),
+        "weights of a game": lambda: np.attribute(other, x, mesh=mesh, method="occlusion", output=0),
+        "weights over baselines": lambda: np.attribute(other, x, mesh=mesh, baselines=numbers(4, 9), output=0),
+        "noise": lambda: np.attribute(
+            lambda a: net(torch.dropout(a, 0.5, True)).sum(), x, mesh=mesh, method="occlusion"
+        ),
+        "one piece": lambda: np.attribute(net, x, mesh=mesh, output=0),
+        "graph": lambda: np.attribute(net, x, mesh=mesh, method="occlusion", output=0, create_graph=True),
+        "memory": lambda: np.attribute(net, x, mesh=mesh, mode="forward", max_memory=10**9),
+        "no mesh": lambda: np.attribute(net, x, mesh=2, mode="forward"),
+        "works": lambda: np.attribute(net, x, mesh=mesh, **options),
+    }
+    return {name: error_of(call) for name, call in calls.items()}
+
+
+def lost(mesh):
+    """The last rank is killed in the midst of its second chunk."""
+    calls = []
+
+    def f(a):
+        calls.append(0)
+        if mesh.get_local_rank() == mesh.size() - 1 and len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return a.exp()
+
+    return {"lost": error_of(lambda: np.attribute(f, numbers(16), mesh=mesh, mode="forward", chunk_size=2))}
+
+
+CASES = {case.__name__: case for case in (bits, errors, lost)}
+
+
+def rank_of(case, rank, ranks, folder):
+    from torch.distributed.device_mesh import init_device_mesh
+
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
+        timeout=datetime.timedelta(seconds=60),
+    )  # fmt: skip
+    found = CASES[case](init_device_mesh("cpu", (ranks,)))
+    (folder / f"{rank}.json").write_text(json.dumps(found))
+
+
+def main():
+    case, ranks, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    warnings.simplefilter("ignore")
+    children = []
+    for rank in range(ranks):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                rank_of(case, rank, ranks, folder)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    (folder / "codes.json").write_text(json.dumps(codes))
+
+
+if __name__ == "__main__":
+    main()
