@@ -25,7 +25,7 @@ from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._jit.recorder import is_array
 from npdec._torch.tracing import Refused
 
-__all__ = ["Environment", "is_library", "same"]
+__all__ = ["Environment", "is_fixed_slice", "is_library", "same"]
 
 Get = Callable[[], Any]
 
@@ -54,6 +54,13 @@ def same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     return repr(a) == repr(b) if isinstance(a, (float, complex)) else bool(a == b)
+
+
+def is_fixed_slice(value: Any) -> bool:
+    """Whether a value is a slice of numbers."""
+    if type(value) is not slice:
+        return False
+    return all(part is None or type(part) is int for part in (value.start, value.stop, value.step))
 
 
 def is_library(code: types.CodeType) -> bool:
@@ -135,7 +142,7 @@ class Environment:
         if is_array(value):
             self._exactly(get, value)
             return self._once(value, lambda: self.array(get, value))
-        if type(value) in _ATOMS or isinstance(value, enum.Enum):
+        if type(value) in _ATOMS or isinstance(value, enum.Enum) or is_fixed_slice(value):
             self.guards.append((get, value, False))
             return value
         if isinstance(value, (list, tuple, dict)):

@@ -18,7 +18,7 @@ from npdec._array import fp_state, wrap
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._devices import current_device, is_unchosen
-from npdec._jit.environment import Environment
+from npdec._jit.environment import Environment, is_fixed_slice
 from npdec._jit.program import Mismatch, Program, recorded, tensor_of
 from npdec._jit.recorder import is_array
 from npdec._random.generator import Generator
@@ -94,6 +94,8 @@ class _Arguments:
                 self._read(item)
         elif kind in _FIXED:
             self.key.append((kind, repr(value) if kind is float or kind is complex else value))
+        elif is_fixed_slice(value):
+            self.key.append((kind, value.start, value.stop, value.step))
         elif kind is Generator:
             self._once(kind, value)
         elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):

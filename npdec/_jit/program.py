@@ -292,7 +292,7 @@ def recorded(
                 raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
         if recorder.conditions and draws.calls:
             raise Refused("it asks for numbers, and draws others from a generator")
-        graph = recorder.finished(results.tensors)
+        graph = recorder.finished(results.tensors, [steps is None for steps in results.strides])
     program = Program(recorder, environment, sources, draws)
     owners = program.owners(leaves)
     if not all(isinstance(owners[i], (ArrayBase, torch.Tensor)) or _is_its_memory(owners[i]) for i in written):

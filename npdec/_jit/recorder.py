@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_iter, tree_map
 
 from npdec._core.base import ArrayBase
+from npdec._jit.forwarding import Memories, Parts, Read
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder", "copied", "is_array"]
@@ -48,6 +49,7 @@ class Recorder(TorchDispatchMode):
         self._numbers: dict[torch.fx.Node, Any] = {}  # what the operations gave, as far as somebody has asked
         self._answered = self._bytes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
+        self._memories = Memories()
 
     # -- what goes in and out ------------------------------------------------------------------------------------------
 
@@ -58,15 +60,17 @@ class Recorder(TorchDispatchMode):
         with self.graph.inserting_after(self._last if self._last is not None else self.graph._root):
             self._last = self.graph.placeholder(f"given{len(self._given)}")
         self._given.append((self._last, tensor))
+        self._memories.made(None, (), made)
         return self._stands_for(made, self._last)
 
     def node(self, tensor: torch.Tensor) -> torch.fx.Node:
         """The node of a tensor that the graph knows, or of a constant."""
         return self._nodes[id(self._known(tensor))]
 
-    def finished(self, results: Iterable[torch.Tensor]) -> torch.fx.GraphModule:
-        """The graph of these results, and last, if there are conditions, whether they hold."""
-        nodes = [self.node(result) for result in results]
+    def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
+        """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
+        shares its memory with nothing outside."""
+        nodes = [self._result(result) if alone else self.node(result) for result, alone in zip(results, apart)]
         if self.conditions:
             hold = [
                 self.graph.call_function(_aten.eq.Scalar, (node, number)) for node, number in self.conditions.values()
@@ -119,7 +123,13 @@ class Recorder(TorchDispatchMode):
         if made is not None and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
             return made  # a device, a shape
         to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
-        node = self.graph.call_function(func, *tree_map(to_nodes, (args, kwargs)))
+        used = args, kwargs
+        if constants is None and _only_reads(func):
+            known = {id(tensor): self._read(tensor) for tensor in tensors}
+            used = tree_map(lambda leaf: known[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, used)
+        elif func is _aten.copy_.default and isinstance(args[1], torch.Tensor):
+            used = (args[0], self._read(args[1]), *args[2:]), kwargs
+        node = self.graph.call_function(func, *tree_map(to_nodes, used))
         self._operations.append(node)
         real = None
         if constants is not None:
@@ -130,7 +140,10 @@ class Recorder(TorchDispatchMode):
                 real = func(*real_args, **real_kwargs)
         elif func._schema.is_mutable:
             self._no_constants(func, args, kwargs)
+        if func._schema.is_mutable:
+            self._note_writes(func, *used)
         if isinstance(made, torch.Tensor):
+            self._memories.made(func, args, made)
             self._keep(made, node, real)
         elif isinstance(made, (tuple, list)):
             for i, part in enumerate(made):
@@ -139,6 +152,53 @@ class Recorder(TorchDispatchMode):
                     self._operations.append(item)
                     self._keep(part, item, None if real is None else real[i])
         return made
+
+    def _result(self, tensor: torch.Tensor) -> torch.fx.Node:
+        known = self._known(tensor)
+        if not known.is_contiguous():  # in the layout that it has
+            return self.node(known)
+        with _disable_current_modes(), self.fake:
+            found = self._memories.read(known) or self._memories.all_of(known)
+            if isinstance(found, Read):
+                return self.node(self._do(_aten.clone.default, self._made_of(found, known, known.shape)))
+            return self.node(known if found is None else self._made_of(found, known, known.shape))
+
+    def _read(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What is in the memory of a tensor, if that is known, or the tensor itself."""
+        read = self._memories.read(tensor)
+        return tensor if read is None else self._made_of(read, tensor, tensor.shape)
+
+    def _do(self, func: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+        tensors = [leaf for leaf in tree_iter(args) if isinstance(leaf, torch.Tensor)]
+        return self._record(func, args, kwargs, tensors, None)
+
+    def _made_of(self, found: Read | Parts, like: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+        """A tensor of what is found in a memory, for the graph to use in place of one that looks there."""
+        if isinstance(found, Parts):
+            axis = found.axis
+            cut = lambda length: (*shape[:axis], length, *shape[axis + 1 :])  # noqa: E731
+            made = [self._made_of(part, like, cut(length)) for part, length in found.parts]
+            return self._do(_aten.cat.default, made, axis)
+        value = found.value
+        if value is None:
+            return self._do(_aten.full.default, tuple(shape), found.fill, dtype=like.dtype, device=like.device)
+        if value.dtype is not like.dtype:
+            value = self._do(_aten._to_copy.default, value, dtype=like.dtype)
+        if value.shape != found.shape:
+            value = self._do(_aten.expand.default, value, tuple(found.shape))
+        for axis, (start, step, count) in enumerate(found.parts):
+            if (start, step, count) != (0, 1, value.shape[axis]):
+                value = self._do(_aten.slice.Tensor, value, axis, start, start + (count - 1) * step + 1, step)
+        return value if value.shape == shape else self._do(_aten.reshape.default, value, tuple(shape))
+
+    def _note_writes(self, func: Any, args: Any, kwargs: Any) -> None:
+        for place, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                written = args[place] if place < len(args) else kwargs.get(argument.name)
+                value = args[1] if func is _aten.copy_.default else None
+                for leaf in tree_iter(written):
+                    if isinstance(leaf, torch.Tensor):
+                        self._memories.written(leaf, value)
 
     def _keep(self, made: torch.Tensor, node: torch.fx.Node, real: torch.Tensor | None) -> None:
         if id(made) not in self._nodes:  # what is written into is its own result
@@ -246,6 +306,12 @@ class Recorder(TorchDispatchMode):
                     if self._bytes > _MOST_BYTES:
                         raise Refused("to answer what Python asks for takes too much memory")
         self._answered = len(self._operations)
+
+
+@functools.cache
+def _only_reads(func: Any) -> bool:
+    """Whether an operation looks at the numbers of its arguments, and gives memory of its own."""
+    return not any(argument.alias_info for argument in (*func._schema.arguments, *func._schema.returns))
 
 
 @functools.cache

@@ -1,0 +1,170 @@
+"""np.jit knows what has been written: random programs of writes and reads give what they give under NumPy."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+
+SHAPES = [(6,), (4, 5), (3, 4, 2)]
+DTYPES = ["float64", "int64", "float32", "bool"]
+
+
+def key_of(rng, shape):
+    """An index of few axes: integers, slices with steps, new axes."""
+    key = []
+    for size in shape[: rng.integers(1, len(shape) + 1)]:
+        if rng.random() < 0.45:
+            key.append(int(rng.integers(-size, size)))
+        else:
+            start = int(rng.integers(0, size))
+            key.append(slice(start, int(rng.integers(start, size + 1)), int(rng.integers(1, 3))))
+    if rng.random() < 0.15:
+        key.insert(0, None)
+    return tuple(key)
+
+
+def program(seed):
+    """A function of a library and two arrays, made of writes into tables and reads of them."""
+    rng = numpy.random.default_rng(seed)
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    kinds = [DTYPES[i] for i in rng.choice(len(DTYPES), 2, p=[0.5, 0.2, 0.2, 0.1])]
+    steps = []
+    for _ in range(rng.integers(4, 12)):
+        kind = rng.choice(["cell", "copy", "number", "inplace", "view", "table"], p=[0.4, 0.2, 0.1, 0.15, 0.1, 0.05])
+        steps.append(
+            (str(kind), rng.integers(3, size=2), key_of(rng, shape), key_of(rng, shape), float(rng.integers(-3, 4)))
+        )
+    last = [key_of(rng, shape) for _ in range(3)]
+
+    def run(np, given, other):
+        tables = [np.zeros(shape, kinds[0]), np.full(shape, 3, kinds[1]), given]
+        held = []
+        for kind, (a, b), key, its, number in steps:
+            target, source = tables[a], tables[b]
+            if kind == "number":
+                target[key] = number
+            elif kind == "cell":  # as large as the place asks for, or one number
+                place, read = target[key], source[its]
+                value = read.sum() if read.shape != place.shape else read + read
+                target[key] = value.astype(target.dtype)
+            elif kind == "copy":
+                value = source[its] if source[its].shape == target[key].shape and a != b else other[key]
+                # A number of another kind is checked when it is written: whether it is one depends on the arguments.
+                target[key] = value if value.shape else value.astype(target.dtype)
+            elif kind == "inplace":
+                if target.dtype.kind == "f":
+                    target[key] += number
+                held.append(target[its] * 1)
+            elif kind == "view":
+                view = target[:1]
+                view[...] = number
+                held.append(view[..., :1] + other[:1, ...][..., :1])
+            else:
+                tables[b] = source.copy()
+                held.append(tables[b])
+        return [*held, *(tables[i][key] for i, key in enumerate(last)), *(t.sum() for t in tables), tables[1]]
+
+    return run, rng.integers(-4, 5, shape).astype(float), rng.integers(-4, 5, shape).astype(float)
+
+
+def compare(seed, **options):
+    run, given, other = program(seed)
+    theirs = given.copy(), other.copy()
+    with numpy.errstate(all="ignore"):
+        want = run(numpy, *theirs)
+    fast = np.jit(lambda given, other: run(np, given, other), fullgraph=True, **options)
+    for _ in range(2):
+        ours = np.array(given), np.array(other)
+        made = fast(*ours)
+        for mine, its in zip([*made, *ours], [*want, *theirs], strict=True):
+            assert numpy.asarray(mine).dtype == its.dtype
+            numpy.testing.assert_array_equal(numpy.asarray(mine), its, err_msg=f"program {seed}")
+
+
+@pytest.mark.parametrize("start", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 300, 27))])
+def test_random_programs_of_writes(start):
+    for seed in range(start, start + 27 if start else 3):
+        compare(seed, backend="eager")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
+@pytest.mark.filterwarnings("ignore:.*torch._prims_common.check:FutureWarning")
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_random_programs_of_writes_compiled(seed):
+    compare(seed)
+
+
+def reads_of(function, *args):
+    """How many operations of the graph look at memory that is written, and what the function returns."""
+    counts = []
+
+    def backend(graph, inputs):
+        nodes = graph.graph.nodes
+        bases = {node.args[0] for node in nodes if node.target is torch.ops.aten.copy_.default}
+        views = {torch.ops.aten.select.int, torch.ops.aten.slice.Tensor, torch.ops.aten.copy_.default}
+        counts.append(
+            sum(any(arg in bases for arg in node.all_input_nodes) and node.target not in views for node in nodes)
+        )
+        return graph.forward
+
+    return np.jit(function, fullgraph=True, backend=backend)(*args), counts[0]
+
+
+def test_a_table_that_is_filled_is_not_read():
+    def recurrence(x):
+        table = np.zeros((len(x), 3))
+        for i in range(len(x)):
+            for j in range(3):
+                table[i, j] = x[i] + 2 * table[i - 1, j]
+        return table[-1, 1]
+
+    x = numpy.arange(4.0)
+    made, reads = reads_of(recurrence, np.array(x))
+    assert made == 0 + 3 + 2 * (2 + 2 * 1)
+    assert reads == 0
+
+
+def test_what_was_written_may_change_later():
+    def f(x):
+        table, row = np.zeros((2, 3)), x + 1
+        table[0] = row
+        row[1] = 7.0
+        return table[0] * 1, row
+
+    made, row = np.jit(f, fullgraph=True, backend="eager")(np.zeros(3))
+    assert made.tolist() == [1.0, 1.0, 1.0]
+    assert row.tolist() == [1.0, 7.0, 1.0]
+
+
+def test_results_of_one_value_have_memories_of_their_own():
+    def f(x):
+        table, row = np.zeros((2, 3)), x + 1
+        table[0] = row
+        return table[0], row
+
+    a, b = np.jit(f, fullgraph=True, backend="eager")(np.zeros(3))
+    a[0] = 5.0
+    assert b.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_errors_are_those_of_the_function():
+    def f(x):
+        table = np.zeros((2, 3))
+        table[0] = x
+        return table[0]
+
+    with pytest.raises(ValueError, match="broadcast"):
+        np.jit(f, backend="eager")(np.ones(4))
+
+
+def test_slices_are_read_and_given():
+    inner = slice(1, None, 2)
+    made = np.jit(lambda x, where: (x[inner], x[where]), fullgraph=True, backend="eager")
+    for where in (slice(2), slice(1, 3), slice(2)):
+        odd, some = made(np.arange(5.0), where)
+        assert odd.tolist() == [1.0, 3.0]
+        assert some.tolist() == numpy.arange(5.0)[where].tolist()
