@@ -68,6 +68,7 @@ class _Memory:
         self.shape, self.steps, self.dtype = tensor.shape, tensor.stride(), tensor.dtype
         self.writes: list[_Write] = []
         self.fill: Any = None
+        self.is_read = False
 
     def box(self, tensor: torch.Tensor) -> _Box | None:
         """The elements of a tensor that looks at this memory, None if they are no box of it."""
@@ -138,10 +139,18 @@ class Memories:
     def read(self, tensor: torch.Tensor) -> Read | None:
         """What the tensor sees, if it is known."""
         memory = self._memories.get(_key(tensor))
-        if memory is None or (not memory.writes and memory.fill is None) or not _is_in_order(tensor):
+        if memory is None or (not memory.writes and memory.fill is None):
             return None
-        box = memory.box(tensor)
-        return None if box is None else self._find(memory, box)
+        box = memory.box(tensor) if _is_in_order(tensor) else None
+        found = None if box is None else self._find(memory, box)
+        if found is None and memory.writes:
+            memory.is_read = True
+        return found
+
+    def is_read(self, tensor: torch.Tensor) -> bool:
+        """Whether something reads the memory of a tensor after all: its writes are done then, and may be read."""
+        memory = self._memories.get(_key(tensor))
+        return memory is not None and memory.is_read
 
     def _find(self, memory: _Memory, box: _Box) -> Read | None:
         for write in reversed(memory.writes):

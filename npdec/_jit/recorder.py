@@ -50,6 +50,7 @@ class Recorder(TorchDispatchMode):
         self._answered = self._bytes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
+        self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
 
     # -- what goes in and out ------------------------------------------------------------------------------------------
 
@@ -70,6 +71,7 @@ class Recorder(TorchDispatchMode):
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
         shares its memory with nothing outside."""
+        self._take_back()
         nodes = [self._result(result) if alone else self.node(result) for result, alone in zip(results, apart)]
         if self.conditions:
             hold = [
@@ -82,7 +84,15 @@ class Recorder(TorchDispatchMode):
 
     def close(self) -> None:
         """Let go of all tensors."""
-        for held in (self._nodes, self._held, self._stand_ins, self._constants, self._numbers, self._given):
+        for held in (
+            self._nodes,
+            self._held,
+            self._stand_ins,
+            self._constants,
+            self._numbers,
+            self._given,
+            self._forwarded,
+        ):
             held.clear()
 
     # -- recording -----------------------------------------------------------------------------------------------------
@@ -123,13 +133,16 @@ class Recorder(TorchDispatchMode):
         if made is not None and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
             return made  # a device, a shape
         to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
-        used = args, kwargs
+        known: dict[int, torch.Tensor] = {}
         if constants is None and _only_reads(func):
             known = {id(tensor): self._read(tensor) for tensor in tensors}
-            used = tree_map(lambda leaf: known[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, used)
-        elif func is _aten.copy_.default and isinstance(args[1], torch.Tensor):
-            used = (args[0], self._read(args[1]), *args[2:]), kwargs
+        elif func is _aten.copy_.default and args[1] is not args[0]:
+            known = {id(args[1]): self._read(args[1])}
+        known = {place: found for place, found in known.items() if id(found) != place}
+        used = tree_map(lambda leaf: known.get(id(leaf), leaf), (args, kwargs)) if known else (args, kwargs)
         node = self.graph.call_function(func, *tree_map(to_nodes, used))
+        if known:
+            self._forwarded.append((node, args, kwargs, known))
         self._operations.append(node)
         real = None
         if constants is not None:
@@ -155,13 +168,26 @@ class Recorder(TorchDispatchMode):
 
     def _result(self, tensor: torch.Tensor) -> torch.fx.Node:
         known = self._known(tensor)
-        if not known.is_contiguous():  # in the layout that it has
+        if not known.is_contiguous() or self._memories.is_read(known):  # in the layout that it has
             return self.node(known)
         with _disable_current_modes(), self.fake:
             found = self._memories.read(known) or self._memories.all_of(known)
             if isinstance(found, Read):
                 return self.node(self._do(_aten.clone.default, self._made_of(found, known, known.shape)))
             return self.node(known if found is None else self._made_of(found, known, known.shape))
+
+    def _take_back(self) -> None:
+        """Let operations look at memories that others have to look at too: to compute what is written twice, or to keep
+        it beside the memory, takes longer."""
+        for node, args, kwargs, known in self._forwarded:
+
+            def chosen(leaf: Any, known: dict[int, torch.Tensor] = known) -> Any:
+                if not isinstance(leaf, torch.Tensor):
+                    return leaf
+                found = leaf if self._memories.is_read(leaf) else known.get(id(leaf), leaf)
+                return self._nodes[id(found)]
+
+            node.args, node.kwargs = tree_map(chosen, (args, kwargs))
 
     def _read(self, tensor: torch.Tensor) -> torch.Tensor:
         """What is in the memory of a tensor, if that is known, or the tensor itself."""
