@@ -164,6 +164,15 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
         mirrors[:] = alive(mirrors)
 
 
+def sources(array: Any) -> Iterator[NDArrayBase]:
+    """What an array stands for that looks at a copy, and what that stands for in turn."""
+    family = getattr(array, "_m", None)
+    while family is not None and family.origin is not None:
+        source = family.origin()._src[0]
+        yield source
+        family = source._m
+
+
 def written(array: NDArrayBase, failed: bool = False) -> None:
     """Called after the array's memory was written: copies that stand for views of it follow, and what it stands for.
 

@@ -149,7 +149,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             return self._part(_storage.part(self._t, 1))
         zeros = self._as(torch.zeros_like(self._t))
         if type(zeros) is wrap.ARRAY:
-            zeros._ro = "a real array has no imaginary part"
+            memory.freeze(zeros, "a real array has no imaginary part")
         return zeros
 
     @imag.setter

@@ -65,7 +65,9 @@ class _Memory:
     """One memory, as the first tensor sees it that looks at all of it."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        self.shape, self.steps, self.dtype = tensor.shape, tensor.stride(), tensor.dtype
+        self.shape, self.dtype = tensor.shape, tensor.dtype
+        # Strides of axes with one element may be anything, 0 too, which nothing can be divided by.
+        self.steps = [math.prod(tensor.shape[axis + 1 :]) for axis in range(tensor.dim())]
         self.writes: list[_Write] = []
         self.fill: Any = None
         self.is_read = False
@@ -209,7 +211,7 @@ def _key(tensor: torch.Tensor) -> int:
 def _is_in_order(tensor: torch.Tensor) -> bool:
     """Whether the axes lie in memory as those of a new array: results of functions of it do so too."""
     steps = [step for size, step in zip(tensor.shape, tensor.stride()) if size > 1]
-    return all(a >= b for a, b in itertools.pairwise(steps)) and not tensor.is_conj() and not tensor.is_neg()
+    return all(a > b for a, b in itertools.pairwise([*steps, 0])) and not tensor.is_conj() and not tensor.is_neg()
 
 
 def _are_apart(a: _Box, b: _Box) -> bool:

@@ -56,6 +56,12 @@ def _dressed(tensor: torch.Tensor, like: Any) -> Any:
     return array
 
 
+def _memories(array: Any, tensor: torch.Tensor) -> list[int]:
+    """The memory of an array, and those of what it stands for: a reversed view is a copy."""
+    tensors = tensor, *[source._t for source in memory.sources(array)]
+    return [one.untyped_storage()._cdata for one in tensors]
+
+
 def _is_its_memory(array: Any) -> bool:
     """Whether torch looks at the memory of an array of NumPy's."""
     return array.flags.writeable and tensor_of(array).data_ptr() == array.__array_interface__["data"][0]
@@ -92,12 +98,11 @@ class _Result(NamedTuple):
             shape, strides, offset = self.layout
             given = tensors[self.value]
             tensor = given.as_strided(shape, strides, given.storage_offset() + offset)
-            return tensor if self.array is None else memory.view(owners[self.value], tensor)
         if self.array is None:
             return tensor
         if not self.array:
             return wrap.wrap_scalar(tensor)
-        array = wrap.wrap_array(tensor)
+        array = memory.view(owners[self.value], tensor) if self.kind == "view" else wrap.wrap_array(tensor)
         if self.read_only is not None:
             memory.freeze(array, self.read_only)
         return array
@@ -117,9 +122,18 @@ class _Results:
     def read(self, tree: Any) -> tuple[list[_Result], Any]:
         leaves, spec = _pytree.tree_flatten(tree)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (ArrayBase, torch.Tensor))]
-        memories = [tensor_of(leaf).untyped_storage()._cdata for leaf in arrays if self._is_plain(leaf)]
-        shared = {one for one in memories if memories.count(one) > 1}
+        memories = [_memories(leaf, tensor_of(leaf)) for leaf in arrays if self._is_plain(leaf)]
+        self._check_apart(memories)
+        owned = [own for own, *_ in memories]
+        shared = {one for one in owned if owned.count(one) > 1}
         return [self._leaf(leaf, shared) for leaf in leaves], spec
+
+    def _check_apart(self, memories: list[list[int]]) -> None:
+        """Refuse results that stand for parts of a memory that is seen outside as well."""
+        by_own = {own: others for own, *others in memories}
+        seen = [one for own, others in by_own.items() for one in (own, *others)]
+        if any(other in self._given or seen.count(other) > 1 for others in by_own.values() for other in others):
+            raise Refused("it returns a reversed view of an array that is seen outside")
 
     def _is_plain(self, leaf: Any) -> bool:
         if isinstance(tensor_of(leaf), DecomposedTensor):
@@ -135,12 +149,8 @@ class _Results:
             raise Refused(f"it returns a {type(leaf).__name__}")
         tensor = self.recorder._known(tensor_of(leaf))
         array = None if isinstance(leaf, torch.Tensor) else not isinstance(leaf, generic)
-        read_only, mirrored = getattr(leaf, "_ro", None), getattr(leaf, "_src", None)
+        read_only = getattr(leaf, "_ro", None)
         storage = tensor.untyped_storage()._cdata
-        if mirrored is not None:
-            source = mirrored[0]._t.untyped_storage()._cdata
-            if source in self._given or source in shared:
-                raise Refused("it returns a reversed view of an array that is seen outside")
         if array is not False and storage in self._given:
             place = self._given[storage]
             base = self.sources[place].tensor
@@ -208,8 +218,10 @@ class Program:
         """Run it. Raises Mismatch, with nothing written, if the graph is not for these numbers."""
         owners = self.owners(leaves)
         tensors = [tensor_of(owner) for owner in owners]
-        if self.written and len({tensor.untyped_storage()._cdata for tensor in tensors}) < len(tensors):
-            raise Mismatch
+        if self.written:
+            memories = [one for owner, tensor in zip(owners, tensors) for one in _memories(owner, tensor)]
+            if len(set(memories)) < len(memories):
+                raise Mismatch
         kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
         try:
             made = self.compiled(*tensors, *self.draws.drawn(leaves))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -40,7 +41,8 @@ class Recorder(TorchDispatchMode):
         self.root = torch.nn.Module()
         self.conditions: dict[torch.fx.Node, tuple[torch.fx.Node, Any]] = {}
         self._nodes: dict[int, torch.fx.Node] = {}
-        self._held: list[torch.Tensor] = []  # stand-ins, so that no two of them have one id
+        self._layouts: dict[int, Any] = {}  # of stand-ins, as they were when their nodes were made
+        self._held: list[Any] = []  # stand-ins and their memories, so that no two of them have one id or address
         self._stand_ins: dict[int, torch.Tensor] = {}  # for constants
         self._constants: dict[int, torch.Tensor] = {}
         self._changed: set[int] = set()  # memories of constants that are no longer constant
@@ -56,7 +58,9 @@ class Recorder(TorchDispatchMode):
 
     def given(self, tensor: torch.Tensor) -> torch.Tensor:
         """The stand-in for a tensor that the graph is given."""
-        with _disable_current_modes():
+        with _disable_current_modes(), warnings.catch_warnings():
+            if tensor.requires_grad:  # torch asks for the gradient, which not all have, and says so
+                warnings.filterwarnings("ignore", "The .grad attribute of a Tensor")
             made = self.fake.from_tensor(tensor, static_shapes=True)
         with self.graph.inserting_after(self._last if self._last is not None else self.graph._root):
             self._last = self.graph.placeholder(f"given{len(self._given)}")
@@ -86,6 +90,7 @@ class Recorder(TorchDispatchMode):
         """Let go of all tensors."""
         for held in (
             self._nodes,
+            self._layouts,
             self._held,
             self._stand_ins,
             self._constants,
@@ -94,6 +99,7 @@ class Recorder(TorchDispatchMode):
             self._forwarded,
         ):
             held.clear()
+        self._memories = Memories()
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -208,10 +214,11 @@ class Recorder(TorchDispatchMode):
         value = found.value
         if value is None:
             return self._do(_aten.full.default, tuple(shape), found.fill, dtype=like.dtype, device=like.device)
-        if value.dtype is not like.dtype:
-            value = self._do(_aten._to_copy.default, value, dtype=like.dtype)
-        if value.shape != found.shape:
+        if value.dtype is not like.dtype or value.device != like.device:
+            value = self._do(_aten._to_copy.default, value, dtype=like.dtype, device=like.device)
+        if value.shape != found.shape:  # a copy, as results of functions may lie otherwise if axes have no strides
             value = self._do(_aten.expand.default, value, tuple(found.shape))
+            value = self._do(_aten.clone.default, value, memory_format=torch.contiguous_format)
         for axis, (start, step, count) in enumerate(found.parts):
             if (start, step, count) != (0, 1, value.shape[axis]):
                 value = self._do(_aten.slice.Tensor, value, axis, start, start + (count - 1) * step + 1, step)
@@ -234,12 +241,17 @@ class Recorder(TorchDispatchMode):
 
     def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
         self._nodes[id(made)] = node
-        self._held.append(made)
+        self._layouts[id(made)] = _layout(made)
+        self._held += made, made.untyped_storage()
         return made
 
     def _known(self, leaf: Any) -> Any:
         """A tensor that is a stand-in; of another one, which nothing given has gone into, that of a constant."""
-        if not isinstance(leaf, torch.Tensor) or id(leaf) in self._nodes:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if id(leaf) in self._nodes:
+            if self._layouts[id(leaf)] != _layout(leaf):
+                raise Refused("it gives a tensor another shape or other memory (set_(), resize_(), .data)")
             return leaf
         if id(leaf) in self._stand_ins:
             return self._stand_ins[id(leaf)]
@@ -364,6 +376,10 @@ def _is_by_integers(func: Any, args: Any) -> bool:
 
 def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
+
+
+def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return _memory(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
 
 
 def copied(tensor: torch.Tensor) -> torch.Tensor:
