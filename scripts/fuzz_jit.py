@@ -15,7 +15,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from jit_programs import Drawn, difference  # noqa: E402
+from jit_programs import Drawn, difference
 
 
 def main() -> int:
