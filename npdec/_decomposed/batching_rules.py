@@ -14,18 +14,10 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import row_of
 
 __all__ = [
-    "flipped",
-    "batch_rule",
-    "indexed",
-    "is_basic",
-    "of_axes",
-    "permuted",
-    "reduced",
-    "reshaped",
-    "swapped",
-    "taken",
-    "unsqueezed",
-]
+    "adjoint", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered", "indexed",
+    "is_basic", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced", "repeated", "reshaped",
+    "reversed_axes", "rolled", "rotated", "swapped", "taken", "traced", "unsqueezed",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -126,3 +118,111 @@ def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
 
 def swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     return (lambda c: c.mT) if ndim > 1 else None
+
+
+def expanded(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    shape, more = tuple(value.shape), value.ndim - ndim
+    return lambda c: c.reshape(len(c), *[1] * more, *c.shape[1:]).expand(len(c), *shape)
+
+
+def moved(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    """moveaxis, movedim."""
+    if kwargs or len(args) != 2:
+        return None
+    places = [[dims] if type(dims) is int else dims for dims in args]
+    if not all(isinstance(dims, (tuple, list)) and all(type(dim) is int for dim in dims) for dims in places):
+        return None
+    source, destination = ([dim if dim < 0 else dim - ndim for dim in dims] for dims in places)
+    return lambda c: c.movedim(source, destination)
+
+
+def reversed_axes(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    order = (0, *range(ndim, 0, -1))
+    return lambda c: c.permute(order)
+
+
+def adjoint(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    return (lambda c: c.mH) if ndim > 1 else None
+
+
+def of_last_axes(many: int, most: int) -> Function:
+    """The last axes, so many; up to `most` arguments do not change which."""
+
+    def form(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+        return (lambda c: func(c, *args)) if ndim >= many and not kwargs and len(args) <= most else None
+
+    return form
+
+
+def of_all_axes(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    if kwargs or args:
+        return None
+    axes = list(range(-ndim, 0))
+    return lambda c: func(c, dim=axes)
+
+
+def traced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    return lambda c: c.diagonal(0, -2, -1).sum(-1)
+
+
+def diagonal(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    offset, first, second = (*args, *(0, 0, 1)[len(args) :])
+    if kwargs or ndim < 2:
+        return None
+    axes = [dim if dim < 0 else dim - ndim for dim in (first, second)]
+    return lambda c: c.diagonal(offset, *axes)
+
+
+def diagonals(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    """diag: the matrix that has a vector for its diagonal, or the diagonal of a matrix, as a copy."""
+    if kwargs:
+        return None
+    if ndim == 1:
+        return lambda c: c.diag_embed(*args)
+    return lambda c: c.diagonal(*(args or (0,)), -2, -1).clone()
+
+
+def flipped_along(axis: int) -> Function:
+    def form(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+        return lambda c: c.flip(axis - ndim)
+
+    return form
+
+
+def rolled(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    if kwargs or not args:
+        return None
+    shifts, dims = args if len(args) == 2 else (args[0], ())
+    if type(dims) is int:
+        dims = (dims,)
+    if not ndim:
+        return torch.clone
+    if not dims:
+        return lambda c: c.reshape(len(c), -1).roll(shifts, 1).reshape(c.shape)
+    axes = [dim if dim < 0 else dim - ndim for dim in dims]
+    return lambda c: c.roll(shifts, axes)
+
+
+def rotated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    if kwargs:
+        return None
+    turns, dims = (*args, *(1, (0, 1))[len(args) :])
+    axes = [dim if dim < 0 else dim - ndim for dim in dims]
+    return lambda c: torch.rot90(c, turns, axes)
+
+
+def repeated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    """repeat, tile: of axes that are there, or more of them in front."""
+    counts = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    if kwargs or not all(type(count) is int for count in counts):
+        return None
+    more = max(len(counts) - ndim, 0)
+    every = (1, *[1] * (ndim - len(counts)), *counts)
+    return lambda c: c.reshape(len(c), *[1] * more, *c.shape[1:]).repeat(every)
+
+
+def gathered(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    if kwargs or len(args) != 2 or type(args[0]) is not int or not ndim:
+        return None
+    axis, index = args[0] if args[0] < 0 else args[0] - ndim, args[1]
+    return lambda c: c.gather(axis, index.expand(len(c), *index.shape))

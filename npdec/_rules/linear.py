@@ -7,16 +7,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import Linear, Opaque
-from npdec._decomposed.batching_rules import (
-    flipped,
-    of_axes,
-    permuted,
-    reduced,
-    reshaped,
-    swapped,
-    taken,
-    unsqueezed,
-)
+from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.registry import Trait
 from npdec._law import ordinary
 from npdec._law.law import TaggedRule
@@ -27,53 +18,62 @@ _CUT = Trait.SPLIT | Trait.MOVE | Trait.STRIDED
 _RESHAPE = Trait.RESHAPE | Trait.MOVE | Trait.STRIDED
 
 
-def _linear(names: str, traits: int = 0, batch: Any = None) -> None:
+def _linear(names: str, traits: int = 0, batched: Any = None) -> None:
     """Functions that are linear in their first argument, and take no other tensor that could be decomposed."""
-    rule(names, traits=traits, batch=batch)(_OF_THE_FIRST)
+    rule(names, traits=traits, batch=batched)(_OF_THE_FIRST)
 
 
 _OF_THE_FIRST = TaggedRule.of("Linear")
 
 # Element by element, and sums.
-_linear("neg", Trait.ELEMENTWISE | Trait.EACH)
-_linear("negative positive deg2rad rad2deg", Trait.EACH)
+_linear("neg negative positive deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH)
 _linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
-_linear("resolve_conj resolve_neg", Trait.ELEMENTWISE | Trait.EACH)
-_linear("sum", Trait.SUM | Trait.STRIDED, reduced)
-_linear("mean", Trait.MEAN | Trait.STRIDED, reduced)
-_linear("cumsum", 0, of_axes(0, 1))
-_linear("trace sum_to_size conj_physical")
+_linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
+_linear("sum", Trait.SUM | Trait.STRIDED, batch.reduced)
+_linear("mean", Trait.MEAN | Trait.STRIDED, batch.reduced)
+_linear("cumsum", 0, batch.of_axes(0, 1))
+_linear("trace", Trait.STRIDED, batch.traced)
+_linear("sum_to_size")
 
 # Views, and copies that could be.
-_linear("reshape flatten", _RESHAPE, reshaped)
-_linear("unflatten", Trait.RESHAPE | Trait.MOVE, reshaped)
-_linear("squeeze", _RESHAPE, of_axes(0, 1))
-_linear("unsqueeze", _VIEW, unsqueezed)
-_linear("permute", _VIEW, permuted)
-_linear("transpose swapaxes swapdims", _VIEW, of_axes(0, 2))
-_linear("t", _VIEW, swapped)
-_linear("moveaxis movedim T", _VIEW)
-_linear("mT", _VIEW, swapped)
-_linear("adjoint", Trait.TRANSPOSE | Trait.STRIDED)
-_linear("H mH view_as_real", Trait.STRIDED)
-_linear("view_as_complex")
-_linear("select", _VIEW, of_axes(0, 1))
-_linear("unbind", _VIEW, of_axes(0, 1, (0,)))
-_linear("chunk", _VIEW, of_axes(1, 2, (0,)))
-_linear("split", _CUT, of_axes(1, 2, (0,)))
+_linear("reshape flatten squeeze", _RESHAPE, batch.reshaped)
+_linear("unflatten", Trait.RESHAPE | Trait.MOVE, batch.reshaped)
+_linear("unsqueeze", _VIEW, batch.unsqueezed)
+_linear("permute", _VIEW, batch.permuted)
+_linear("transpose swapaxes swapdims", _VIEW, batch.of_axes(0, 2))
+_linear("t", _VIEW, batch.swapped)
+_linear("moveaxis movedim", _VIEW, batch.moved)
+_linear("T", _VIEW, batch.reversed_axes)
+_linear("mT", _VIEW, batch.swapped)
+_linear("adjoint", Trait.TRANSPOSE | Trait.STRIDED, batch.adjoint)
+_linear("H mH", Trait.STRIDED, batch.adjoint)
+_linear("view_as_real", Trait.STRIDED, batch.of_last_axes(0, 0))
+_linear("view_as_complex", 0, batch.of_last_axes(1, 0))
+_linear("select", _VIEW, batch.of_axes(0, 1))
+_linear("unbind", _VIEW, batch.of_axes(0, 1, (0,)))
+_linear("chunk", _VIEW, batch.of_axes(1, 2, (0,)))
+_linear("split", _CUT, batch.of_axes(1, 2, (0,)))
 _linear("split_with_sizes", _CUT)
-_linear("expand broadcast_to diagonal ravel", Trait.MOVE | Trait.STRIDED)
+_linear("expand broadcast_to", Trait.MOVE | Trait.STRIDED, batch.expanded)
+_linear("diagonal", Trait.MOVE | Trait.STRIDED, batch.diagonal)
+_linear("ravel", Trait.MOVE | Trait.STRIDED, batch.reshaped)
 
 # Elements elsewhere.
-_linear("flip", Trait.MOVE | Trait.SELECT, flipped)
-_linear("take", Trait.MOVE | Trait.SELECT, taken)
-_linear(
-    "fliplr flipud rot90 roll tile repeat repeat_interleave masked_select take_along_dim gather",
-    Trait.MOVE | Trait.SELECT,
-)
-_linear("hsplit vsplit dsplit diag diag_embed diagflat tril triu combinations", Trait.MOVE)
-_linear("pixel_shuffle pixel_unshuffle channel_shuffle", Trait.MOVE)
-rule(torch.Tensor.unfold, traits=Trait.MOVE | Trait.STRIDED)(_OF_THE_FIRST)
+_linear("flip", Trait.MOVE | Trait.SELECT, batch.flipped)
+_linear("take", Trait.MOVE | Trait.SELECT, batch.taken)
+_linear("flipud", Trait.MOVE | Trait.SELECT, batch.flipped_along(0))
+_linear("fliplr", Trait.MOVE | Trait.SELECT, batch.flipped_along(1))
+_linear("rot90", Trait.MOVE | Trait.SELECT, batch.rotated)
+_linear("roll", Trait.MOVE | Trait.SELECT, batch.rolled)
+_linear("tile repeat", Trait.MOVE | Trait.SELECT, batch.repeated)
+_linear("gather", Trait.MOVE | Trait.SELECT, batch.gathered)
+_linear("repeat_interleave masked_select take_along_dim", Trait.MOVE | Trait.SELECT)
+_linear("tril triu", Trait.MOVE, batch.of_last_axes(2, 1))
+_linear("diag", Trait.MOVE, batch.diagonals)
+_linear("diag_embed", Trait.MOVE, batch.of_last_axes(0, 1))
+_linear("pixel_shuffle pixel_unshuffle", Trait.MOVE, batch.of_last_axes(3, 1))
+_linear("hsplit vsplit dsplit diagflat combinations channel_shuffle", Trait.MOVE)
+rule(torch.Tensor.unfold, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_axes(0, 1))(_OF_THE_FIRST)
 _linear("fold im2col col2im")
 rule(torch.nn.functional.unfold)(_OF_THE_FIRST)
 _linear("reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d")
@@ -85,8 +85,9 @@ _linear("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_e
 _linear("upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa")
 
 # Fourier transforms.
-_linear("fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn")
-_linear("fftshift ifftshift")
+_linear("fft ifft rfft irfft hfft ihfft", 0, batch.of_last_axes(1, 1))
+_linear("fft2 ifft2 rfft2 irfft2 hfft2 ihfft2", 0, batch.of_last_axes(2, 1))
+_linear("fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift", 0, batch.of_all_axes)
 
 # Other devices and precisions.
 _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduced_precision")
