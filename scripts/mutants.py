@@ -273,6 +273,8 @@ class Tree:
                     lines.insert(line - 1, mark)
                 self.write(path, "".join(lines))
             done = self.pytest("-m", TIERS[tier], seconds=60 * SECONDS, MUTANT_MARKS=str(folder))
+            if done.returncode not in (0, 1, 5):  # no failing test, but none that ran
+                raise RuntimeError(f"{tier}: pytest ends with {done.returncode}: {done.stderr[-2000:]}")
             print(f"{tier}: {done.stdout.strip().splitlines()[-1]}", flush=True)
             for fault in faults.values():
                 self.write(fault.path, fault.path.read_text("utf-8"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["BESSEL", "POLYNOMIALS"]
+__all__ = ["BESSEL", "POLYNOMIALS", "spherical_j0"]
 
 Function = Callable[..., torch.Tensor]
 _S = torch.special

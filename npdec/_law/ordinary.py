@@ -27,8 +27,8 @@ from npdec._law import ordinary_reverse
 from npdec._law.secant import ordinary_slope
 
 __all__ = [
-    "FACTORS", "Form", "bounded", "each", "has_numbers", "is_moderate", "is_ordinary", "joined", "layer", "made_of",
-    "matmul", "of_one", "of_the_value", "pointwise", "rows_of",
+    "FACTORS", "Form", "bounded", "each", "has_numbers", "instead", "is_moderate", "is_ordinary", "joined", "layer",
+    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -198,6 +198,15 @@ def bounded(traits: int, func: Function, args: Sequence[Any]) -> Any:
     if not all(bound is None or type(bound) is float or type(bound) is int for bound in bounds):
         return NotImplemented
     return pointwise(None, traits, lambda t: func(t, *bounds), args[:1])
+
+
+def instead(own: Function) -> Form:
+    """The form of a pointwise function of one, by another that computes the same, and has a derivative."""
+    return partial(_instead, own)
+
+
+def _instead(own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return pointwise(None, Trait.ELEMENTWISE, own, args)
 
 
 def pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:

@@ -12,8 +12,11 @@ from npdec._law import ordinary, ordinary_pairs
 __all__ = ["form_of"]
 
 
+Function = Callable[..., Any]
+
+
 def form_of(
-    tags: Collection[str], traits: int, slope: Callable[..., Any] | None, batch: Callable[..., Any] | None
+    tags: Collection[str], traits: int, slope: Function | None, mean: Function | None, batch: Function | None
 ) -> ordinary.Form | None:
     """The form of a function whose arguments carry the tags; None if it has none."""
     if traits & Trait.BLIND:
@@ -29,7 +32,9 @@ def form_of(
     if tags == {"Multilinear"} and traits & Trait.MATMUL:
         return ordinary_pairs.matmul
     if traits & Trait.LAYER:
-        return ordinary.layer
+        return ordinary_pairs.layer
+    if mean is not None:
+        return ordinary_pairs.by_means(mean)
     if tags == {"Pointwise"} and not traits & Trait.POWER:
         return partial(ordinary.pointwise, slope, traits)
     return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -20,9 +21,10 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, align
 from npdec._law import ordinary
 from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 
-__all__ = ["added", "is_constant", "matmul", "midpoint", "pair_of", "product", "quotient"]
+__all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
 
 Function = Callable[..., Any]
+_JUMP = 0.5  # no jump of an angle is smaller
 _LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
@@ -113,21 +115,90 @@ def product(func: Function, args: Sequence[Any]) -> Any:
 
 
 def matmul(func: Function, args: Sequence[Any]) -> Any:
-    """A product of two matrices, or batches of them: each times the other's midpoint."""
+    """A product of two vectors, matrices, or batches of these: each times the other's midpoint."""
     if len(args) != 2 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
         return ordinary.matmul(func, args)
     a, b = args
-    ndim = a.value.ndim
-    if ndim < 2 or b.value.ndim != ndim or a.value.shape[:-2] != b.value.shape[:-2] or a.labels != b.labels:
+    first, second = a.value.ndim, b.value.ndim
+    if not first or not second or (max(first, second) > 2 and a.value.shape[:-2] != b.value.shape[:-2]):
         return NotImplemented
-    if b.value.dtype is not a.value.dtype or max(a.components.numel(), b.components.numel()) > _LARGE:
+    middles = _middles(a, b)
+    if middles is None:
         return NotImplemented
-    middle_a, middle_b = [torch.add(t.value / 2, t.residual, alpha=0.5) for t in args]
-    if not is_moderate(middle_a) or not is_moderate(middle_b):
+    if first == second > 1:  # equal rows and columns need one of them
+        rows, columns = narrowed(a.residual, first - 1), narrowed(b.residual.mT, first - 1).mT
+    else:  # BLAS adds up elements that are one in memory in another order
+        rows, columns = a.residual.contiguous(), b.residual.contiguous()
+    # A vector's components are as many rows, or columns.
+    parts_a = a.components.unsqueeze(-2) if first == 1 < second else a.components
+    ahead = torch.matmul(parts_a, middles[1])
+    behind = torch.matmul(middles[0], b.components.unsqueeze(-1) if second == 1 else b.components)
+    shape = (len(a.labels), *a.value.shape[:-1], *(b.value.shape[-1:] if second > 1 else ()))
+    components = ahead.reshape(shape) + behind.reshape(shape)
+    return made_of(func(a.value, b.value), func(rows, columns), components, a)
+
+
+def layer(func: Function, args: Sequence[Any]) -> Any:
+    """Rows times a decomposed weight, each times the other's midpoint, and a bias."""
+    if not 2 <= len(args) <= 3 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
+        return ordinary.layer(func, args)
+    (x, weight), bias = args[:2], args[2] if len(args) == 3 else None
+    carried = is_ordinary(bias)
+    if x.value.ndim != 2 or weight.value.ndim != 2 or (carried and bias.labels != x.labels):
         return NotImplemented
-    rows, columns = narrowed(a.residual, ndim - 1), narrowed(b.residual.mT, ndim - 1).mT
-    components = torch.matmul(a.components, middle_b) + torch.matmul(middle_a, b.components)
-    return made_of(func(a.value, b.value), torch.matmul(rows, columns), components, a)
+    if not (carried or bias is None or (type(bias) in FACTORS and has_numbers(bias))):
+        return NotImplemented
+    middles = _middles(x, weight)
+    if middles is None:
+        return NotImplemented
+    components = torch.matmul(x.components, middles[1].mT) + torch.matmul(middles[0], weight.components.mT)
+    if carried:
+        components = components + bias.components.unsqueeze(1)
+    ends = (bias.value, bias.residual) if carried else (bias, bias)
+    value = func(x.value, weight.value, ends[0])
+    return made_of(value, func(x.residual.contiguous(), weight.residual.contiguous(), ends[1]), components, x)
+
+
+def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The middles of the paths of two factors; None where these are large, or not alike."""
+    if a.labels != b.labels or a.value.dtype is not b.value.dtype:
+        return None
+    if max(a.components.numel(), b.components.numel()) > _LARGE:
+        return None
+    middle_a, middle_b = [torch.add(t.value / 2, t.residual, alpha=0.5) for t in (a, b)]
+    return (middle_a, middle_b) if is_moderate(middle_a) and is_moderate(middle_b) else None
+
+
+def by_means(mean: Function) -> Function:
+    """The form of a function of two that is smooth along each path, by the closed form of its mean gradients."""
+    return partial(_by_means, mean)
+
+
+def _by_means(mean: Function, func: Function, args: Sequence[Any]) -> Any:
+    pair = pair_of(args)
+    if pair is None or settings.get().rule != "affine" or not all(isinstance(x, torch.Tensor) for x in pair.values):
+        return NotImplemented
+    first, second = pair.components
+    if first is None or second is None or has_few_digits(first.dtype):
+        return NotImplemented
+    value, residual = func(*pair.values), func(*pair.residuals).expand(pair.values[0].shape)
+    if not value.numel() or _has_graph(pair):
+        return NotImplemented
+    starts = [r.expand(value.shape) for r in pair.residuals]
+    means = mean(*pair.values, *starts, func, value, residual)
+    if not all(map(is_moderate, means)):
+        return NotImplemented
+    missing = value - residual
+    for m, x, r in zip(means, pair.values, starts, strict=True):
+        missing = missing - m * (x - r)
+    if not bool(missing.abs().amax() < _JUMP):
+        return NotImplemented
+    return made_of(value, residual, first * means[0] + second * means[1], pair.like, pair.labels)
+
+
+def _has_graph(pair: Pair) -> bool:
+    given = (*pair.values, *pair.residuals, *pair.components)
+    return torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in given)
 
 
 def midpoint(pair: Pair, i: int) -> torch.Tensor:

@@ -14,9 +14,9 @@ from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Answer, Trait, attributes
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.torch_refused_impl import REFUSED
-from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS
+from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
-from npdec._law.ordinary import each
+from npdec._law.ordinary import each, instead
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
@@ -280,7 +280,8 @@ rule(*attributes("__cuda_array_interface__"))(
     _refusal("memory that others read has no place for contributions; take .value first")
 )
 for _name, _function in BESSEL.items():
-    rule(_name, traits=Trait.ELEMENTWISE)(_special(_function))
+    _short = None if _function is spherical_j0 else instead(_function)  # which rounds otherwise than torch's
+    rule(_name, traits=Trait.ELEMENTWISE, short=_short)(_special(_function))
 for _name, _function in POLYNOMIALS.items():
     rule(_name, traits=Trait.ELEMENTWISE)(_polynomial(_function))
 for _name, _reason in REFUSED.items():

@@ -20,7 +20,7 @@ from npdec._rules.rule import rule
 @rule("mul multiply", traits=Trait.ELEMENTWISE | Trait.MULTIPLY)
 @rule("bmm dot", traits=Trait.MATMUL)
 @rule("kron", traits=Trait.HIDES_WRITES)
-@rule("inner vdot outer ger", torch.linalg.matmul)
+@rule("inner vdot outer ger")
 def product(input: Multilinear, other: Multilinear) -> Any: ...
 
 

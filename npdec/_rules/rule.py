@@ -59,7 +59,11 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = set(answers.tags.values()) if isinstance(answers, TaggedRule) else ()
-        add(found, Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, batch)), replaces)
+        add(
+            found,
+            Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, mean, batch)),
+            replaces,
+        )
         return made
 
     return enter

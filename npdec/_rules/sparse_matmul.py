@@ -72,4 +72,4 @@ def _added(func: Function, input: Any, mat1: Any, mat2: Any, **scales: Any) -> A
 _PRODUCT = _Product.of("Multilinear", "Multilinear")
 _T = torch.Tensor
 rule("__rmatmul__ smm", torch.sparse.mm)(_PRODUCT)
-rule("mm mv", torch.matmul, _T.matmul, traits=Trait.MATMUL)(_PRODUCT)
+rule("mm mv", torch.matmul, _T.matmul, torch.linalg.matmul, traits=Trait.MATMUL)(_PRODUCT)

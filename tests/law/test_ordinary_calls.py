@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy
 import pytest
+import scipy.special
 import torch
 import torch.nn.functional as F
 
@@ -187,7 +188,10 @@ def test_layers_of_tensors_without_memory_go_through():
 @pytest.mark.parametrize("baseline", [None, 0.25])
 @pytest.mark.parametrize(
     ("a", "b"),
-    [((3, 4), (4, 5)), ((2, 3, 4), (2, 4, 1)), ((2, 1, 3, 4), (2, 1, 4, 3)), ((0, 4), (4, 2))],
+    [
+        *[((3, 4), (4, 5)), ((2, 3, 4), (2, 4, 1)), ((2, 1, 3, 4), (2, 1, 4, 3)), ((0, 4), (4, 2))],
+        *[((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((0,), (0,)), ((2, 3, 4), (4,)), ((3, 4), (2, 4, 3))],
+    ],
 )
 def test_each_of_two_matrices_meets_the_midpoint_of_the_other(a, b, baseline):
     first, second = decomposed(a), decomposed(b)
@@ -202,6 +206,61 @@ def test_each_of_two_matrices_meets_the_midpoint_of_the_other(a, b, baseline):
     for i in range(len(first.labels)):
         wanted = first.components[i].numpy() @ ((y + s) / 2) + ((x + r) / 2) @ second.components[i].numpy()
         numpy.testing.assert_allclose(made.components[i].numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("biased", ["without", "plain", "decomposed"])
+def test_rows_and_a_decomposed_weight_meet_at_their_midpoints(biased):
+    x, weight, bias = decomposed((5, 4)), decomposed((3, 4)), decomposed((3,))
+    made = F.linear(x, weight, {"without": None, "plain": bias.value, "decomposed": bias}[biased])
+    added = {"without": (0, 0, [0] * 3), "plain": (bias.value, bias.value, [0] * 3)}.get(
+        biased, (bias.value, bias.residual, bias.components)
+    )
+    ends = [(t.value, t.residual) for t in (x, weight)]
+    middles = [(value + residual) / 2 for value, residual in ends]
+    torch.testing.assert_close(made.value, x.value @ weight.value.T + added[0])
+    torch.testing.assert_close(made.residual, x.residual @ weight.residual.T + added[1])
+    for i in range(3):
+        wanted = x.components[i] @ middles[1].T + middles[0] @ weight.components[i].T + added[2][i]
+        torch.testing.assert_close(made.components[i], wanted)
+
+
+MEANS = {
+    "hypot": (torch.hypot, lambda x, y: (x / numpy.hypot(x, y), y / numpy.hypot(x, y))),
+    "logaddexp": (torch.logaddexp, lambda x, y: (1 / (1 + numpy.exp(y - x)), 1 / (1 + numpy.exp(x - y)))),
+    "atan2": (torch.atan2, lambda y, x: (x / (x * x + y * y), -y / (x * x + y * y))),
+    **{
+        name: (getattr(torch.special, name), lambda x, f=derivative: (f(x),))
+        for name, derivative in {
+            "bessel_j0": lambda x: -scipy.special.j1(x),
+            "bessel_y0": lambda x: -scipy.special.y1(x),
+            "modified_bessel_i0": scipy.special.i1,
+            "modified_bessel_k0": lambda x: -scipy.special.k1(x),
+            "spherical_bessel_j0": lambda x: scipy.special.spherical_jn(0, x, derivative=True),
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_smooth_functions_pass_on_by_their_mean_gradients(name):
+    """By the Gauss-Legendre quadrature of derivatives that are written out, or SciPy's."""
+    function, gradient = MEANS[name]
+    one, two = (
+        np.DecomposedTensor(t.residual.abs() + 1 + t.components.abs().sum(0), t.residual.abs() + 1,
+                            t.components.abs(), t.labels)
+        for t in (decomposed((3, 5)), decomposed((5, 3)).T)
+    )  # fmt: skip
+    given = (one, two)[: 2 if name in ("hypot", "logaddexp", "atan2") else 1]
+    made = function(*given)
+    assert torch.equal(made.value, function(*[t.value for t in given]))
+    assert torch.equal(made.residual, function(*[t.residual for t in given]))
+    wanted = 0
+    for node, weight in zip(*numpy.polynomial.legendre.leggauss(40), strict=True):
+        points = [t.residual.numpy() + (node + 1) / 2 * (t.value - t.residual).numpy() for t in given]
+        for slope, t in zip(gradient(*points), given, strict=True):
+            wanted = wanted + weight / 2 * slope * t.components.numpy()
+    exact = name not in ("bessel_j0", "bessel_y0")  # of which torch has eight digits
+    numpy.testing.assert_allclose(made.components.numpy(), wanted, rtol=1e-10 if exact else 1e-5, atol=1e-12)
 
 
 def test_bounds_that_are_numbers_are_crossed_by_the_secant():
