@@ -14,6 +14,7 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.axes import narrowed
+from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits
@@ -128,7 +129,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     if first == second > 1:  # equal rows and columns need one of them
         rows, columns = narrowed(a.residual, first - 1), narrowed(b.residual.mT, first - 1).mT
     else:  # BLAS adds up elements that are one in memory in another order
-        rows, columns = a.residual.contiguous(), b.residual.contiguous()
+        rows, columns = materialised_residual(a), materialised_residual(b)
     # A vector's components are as many rows, or columns.
     parts_a = a.components.unsqueeze(-2) if first == 1 < second else a.components
     ahead = torch.matmul(parts_a, middles[1])
@@ -154,9 +155,9 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     components = torch.matmul(x.components, middles[1].mT) + torch.matmul(middles[0], weight.components.mT)
     if carried:
         components = components + bias.components.unsqueeze(1)
-    ends = (bias.value, bias.residual) if carried else (bias, bias)
+    ends = (bias.value, materialised_residual(bias)) if carried else (bias, bias)
     value = func(x.value, weight.value, ends[0])
-    return made_of(value, func(x.residual.contiguous(), weight.residual.contiguous(), ends[1]), components, x)
+    return made_of(value, func(materialised_residual(x), materialised_residual(weight), ends[1]), components, x)
 
 
 def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
