@@ -166,7 +166,7 @@ def traced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
 
 
 def diagonal(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    offset, first, second = (*args, *(0, 0, 1)[len(args) :])
+    offset, first, second = [*args, *[0, 0, 1][len(args) :]]
     if kwargs or ndim < 2:
         return None
     axes = [dim if dim < 0 else dim - ndim for dim in (first, second)]
@@ -206,7 +206,8 @@ def rolled(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
 def rotated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if kwargs:
         return None
-    turns, dims = (*args, *(1, (0, 1))[len(args) :])
+    turns = args[0] if args else 1
+    dims = args[1] if len(args) > 1 else (0, 1)
     axes = [dim if dim < 0 else dim - ndim for dim in dims]
     return lambda c: torch.rot90(c, turns, axes)
 

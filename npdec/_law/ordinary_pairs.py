@@ -143,7 +143,8 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     """Rows times a decomposed weight, each times the other's midpoint, and a bias."""
     if not 2 <= len(args) <= 3 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
         return ordinary.layer(func, args)
-    (x, weight), bias = args[:2], args[2] if len(args) == 3 else None
+    x, weight = args[:2]
+    bias: Any = args[2] if len(args) == 3 else None
     carried = is_ordinary(bias)
     if x.value.ndim != 2 or weight.value.ndim != 2 or (carried and bias.labels != x.labels):
         return NotImplemented
