@@ -87,7 +87,8 @@ class Drawn:
         one, other, number = self._of(self._any()), self._of(self._any()), self.rng.integers(-3, 4)
         forms = [
             one, one, f"{one} + {other}", f"{one} * {number}", f"{number}", f"{number}.0", f"{one}.sum()",
-            f"np.where({one} > {number}, {other}, {number})", f"np.maximum({one}.real, {number})", f"{one}.T", f"{one}.copy()",
+            f"np.where({one} > {number}, {other}, {number})", f"np.maximum({one}.real, {number})",
+            f"{one}.T", f"{one}.copy()",
         ]  # fmt: skip
         return forms[self.rng.integers(len(forms))]
 

@@ -166,7 +166,7 @@ def traced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
 
 
 def diagonal(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    offset, first, second = [*args, *[0, 0, 1][len(args) :]]
+    offset, first, second = list(args) + [0, 0, 1][len(args) :]
     if kwargs or ndim < 2:
         return None
     axes = [dim if dim < 0 else dim - ndim for dim in (first, second)]
