@@ -36,6 +36,7 @@ from npdec._dtypes.dtype import dtype
 from npdec._dtypes.limits import *
 from npdec._functions.complex_parts import imag, real
 from npdec._functions.creation import *
+from npdec._functions.creation_from import *
 from npdec._functions.dlpack import from_dlpack
 from npdec._functions.dtype_functions import *
 from npdec._functions.einsum import einsum, einsum_path

@@ -59,8 +59,8 @@ from npdec._dtypes.limits import finfo as finfo
 from npdec._dtypes.limits import iinfo as iinfo
 from npdec._functions.complex_parts import imag as imag
 from npdec._functions.complex_parts import real as real
-from npdec._functions.creation import fromfunction as fromfunction
 from npdec._functions.creation import isfortran as isfortran
+from npdec._functions.creation_from import fromfunction as fromfunction
 from npdec._functions.dtype_functions import astype as astype
 from npdec._functions.dtype_functions import can_cast as can_cast
 from npdec._functions.dtype_functions import isdtype as isdtype

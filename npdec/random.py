@@ -12,7 +12,17 @@ from typing import Any
 
 from npdec._core import absent
 from npdec._random.generator import Generator, default_rng
-from npdec._random.legacy import NUMPY_CLASSES, RandomState, get_bit_generator, legacy, numpy_class, set_bit_generator
+from npdec._random.legacy import (
+    NUMPY_CLASSES,
+    RandomState,
+    get_bit_generator,
+    legacy,
+    numpy_class,
+    ranf,
+    sample,
+    seed,
+    set_bit_generator,
+)
 
 __all__ = [
     "Generator",
@@ -106,7 +116,6 @@ random = legacy.random
 random_integers = legacy.random_integers
 random_sample = legacy.random_sample
 rayleigh = legacy.rayleigh
-seed = legacy.seed
 set_state = legacy.set_state
 shuffle = legacy.shuffle
 standard_cauchy = legacy.standard_cauchy
@@ -120,7 +129,6 @@ vonmises = legacy.vonmises
 wald = legacy.wald
 weibull = legacy.weibull
 zipf = legacy.zipf
-ranf = sample = legacy.random_sample
 _rand = legacy  # the generator behind these functions, by the name that older libraries know
 
 

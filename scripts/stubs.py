@@ -25,6 +25,7 @@ from stub_overloads import FUNCTIONS, rows, ufunc_class  # noqa: E402
 import npdec  # noqa: E402
 from npdec import exceptions  # noqa: E402
 from npdec._core.signatures import read_parameters  # noqa: E402
+from npdec._core.unbound import is_function  # noqa: E402
 from npdec._dtypes.dtype import dtype  # noqa: E402
 
 WIDTH = 120
@@ -337,7 +338,7 @@ class Stub:
                 if known and self.module is not npdec:
                     self.imports.add(("npdec", kind, False))
                 functions.append(f"{name}: {kind}")
-            elif isinstance(item, types.FunctionType) and self._is_defined(item):
+            elif is_function(item) and self._is_defined(item):
                 self.define_all(name, self.parameters(item, False), self.returns(item))
                 functions += self.lines
                 self.lines = []
@@ -374,7 +375,7 @@ class Stub:
                 self.lines.append(f"{name} = {CLASSES[item]}")
         elif isinstance(item, types.ModuleType) or (isinstance(item, str) and f"npdec.{name}" in sys.modules):
             self.imports.add(("npdec", name, True))
-        elif isinstance(item, (type, types.FunctionType)):
+        elif isinstance(item, type) or is_function(item):
             home = "npdec.exceptions" if getattr(exceptions, name, None) is item else item.__module__
             self.imports.add((home if home != "npdec" else _home(name, item), name, True))
         elif type(item) in CLASSES:

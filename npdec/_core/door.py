@@ -14,6 +14,7 @@ from npdec._core.base import MetSubclass
 from npdec._core.slots import Slot
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended, standing_for
+from npdec._core.unbound import takes_namespace
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
@@ -71,13 +72,15 @@ def open_to_guests_as(name: str) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that does so for NumPy's function of a dotted name."""
 
     def opened(function: Callable[..., Any]) -> Any:
+        first = int(takes_namespace(function))
+
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 try:
                     return function(*args, **kwargs)
                 except AbsentDTypeError as error:
                     absent = error
-                return hand_over(name, args, kwargs, absent)
+                return hand_over(name, args[first:], kwargs, absent)
             except Exception as error:
                 raise ended(error)  # noqa: B904
 

@@ -161,7 +161,7 @@ class Spec:
     the ufunc that a reduction folds along an axis, and so is the method `reduce` of. `direct` is its common call.
     `integers` is what torch makes of signed integers, where the operator stands between arrays of one dtype, or an
     array of int64 and a Python int; None says that the body has to. `in_place` writes what `torch` gives into its first
-    operand, where that is no function with such a method.
+    operand, where that is no function with such a method. `unbound` functions are no methods of classes that have them.
     """
 
     name: str
@@ -179,6 +179,7 @@ class Spec:
     direct: Any = None
     integers: Callable[..., Any] | None = None
     in_place: Callable[..., Any] | None = None
+    unbound: bool = False
 
 
 def _marked(kernel: Kernel, **declared: Any) -> Kernel:
@@ -204,6 +205,7 @@ def public(
     signature: str | None = None,
     folds: str | None = None,
     direct: Any = None,
+    unbound: bool = False,
 ) -> Any:
     """Declare a kernel as a public function. It is returned unchanged, for other kernels to call."""
 
@@ -211,8 +213,9 @@ def public(
         public_name = name or kernel.__name__
         method_name = public_name if method is True else (method or None)
         spec = Spec(
-            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds, direct=direct
-        )
+            public_name, method_name, aliases=aliases, errors=errors, signature=signature, folds=folds, direct=direct,
+            unbound=unbound,
+        )  # fmt: skip
         return _marked(kernel, __npdec__=spec)
 
     return declare if kernel is None else declare(kernel)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from npdec._array import element_order, memory, wrap
-from npdec._array.construct import over_buffer
 from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
 from npdec._array.convert_errors import too_deep
 from npdec._array.foreign_arrays import as_copy, exports_memory, given
-from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import ended
+from npdec._core.unbound import unbound
 from npdec._impl import _storage, _util, creation_impl
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.torch_errors import refusal
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
     from npdec._array.ndarray import Composition
 
 __all__ = [
-    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "frombuffer",
-    "fromfunction", "fromiter", "isfortran", "require",
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "isfortran",
+    "require",
 ]  # fmt: skip
 
 _ROW_MAJOR = ("K", "C", None)  # of what is made of a list
@@ -70,7 +68,9 @@ def _converted(obj: Any, dtype: Any, device: Any) -> torch.Tensor:
     return tensor if device is None else tensor.to(creation_impl.as_device(device))
 
 
+@unbound
 def array(
+    _: Any,
     object: Any,
     dtype: Any = None,
     *,
@@ -187,7 +187,9 @@ def _shared(maker: Any, given: Any, source: Any, tensor: torch.Tensor) -> Compos
     return made
 
 
+@unbound
 def asarray(
+    _: Any,
     a: Any,
     dtype: Any = None,
     order: str | None = None,
@@ -246,8 +248,10 @@ def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = 
     return wrap.wrap_array(tensor)
 
 
+@unbound
 @open_to_guests
 def asanyarray(
+    _: Any,
     a: Any,
     dtype: Any = None,
     order: str | None = None,
@@ -268,8 +272,9 @@ def asanyarray(
     return _asarray(a, dtype, order, device, copy)
 
 
+@unbound
 @open_to_guests
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
+def ascontiguousarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, contiguous in row-major order.
 
     >>> np.ascontiguousarray(np.ones((2, 3)).T).flags.c_contiguous
@@ -281,8 +286,9 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composi
     return result if result.ndim else result.reshape(1)
 
 
+@unbound
 @open_to_guests
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
+def asfortranarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) -> Composition:
     """The input as an array of at least one axis, laid out in column-major order.
 
     >>> np.asfortranarray(np.ones((2, 3))).flags.f_contiguous
@@ -346,52 +352,3 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     if ("W" in wanted and not result.flags.writeable) or ("O" in wanted and not result.flags.owndata):
         result = result.copy(order or "A")
     return result
-
-
-@open_to_guests
-def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Composition:
-    """A 1-d array over the memory of an object with the buffer protocol, of float64 unless `dtype` is given. A buffer
-    that is read-only is copied, and the array is read-only too. Raises ValueError where the sizes do not fit.
-
-    >>> np.frombuffer(b"\\x01\\x02\\x03", dtype=np.uint8, count=2)
-    array([1, 2], dtype=uint8)
-    """
-    if like is not None:
-        return handed_on(frombuffer, like, buffer, dtype, count, offset)
-    return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
-
-
-@open_to_guests
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Composition:
-    """A 1-d array of the items of an iterable; `count` of them, or all. Raises ValueError if there are fewer.
-
-    >>> np.fromiter((i * i for i in range(4)), dtype=float)
-    array([0., 1., 4., 9.])
-    """
-    if like is not None:
-        return handed_on(fromiter, like, iter, dtype, count)
-    target = as_dtype(dtype)  # first: NumPy, if it is its dtype, must find the items unread
-    items: list[Any] = []
-    for item in iter:
-        if len(items) == count:
-            break
-        items.append(item)
-    if len(items) < count:
-        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return wrap.wrap_array(as_tensor(items, target))
-
-
-@open_to_guests
-def fromfunction(
-    function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
-    """What `function` gives for the arrays of coordinates of a shape.
-
-    >>> np.fromfunction(lambda i, j: i + j, (2, 3), dtype=int)
-    array([[0, 1, 2],
-           [1, 2, 3]])
-    """
-    if like is not None:
-        return handed_on(fromfunction, like, function, shape, dtype=dtype, **kwargs)
-    grids = creation_impl.indices(as_shape(shape), as_dtype(dtype))
-    return function(*[wrap.wrap_array(grid) for grid in grids], **kwargs)

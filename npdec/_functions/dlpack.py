@@ -9,6 +9,7 @@ import torch
 
 from npdec._array import memory, wrap
 from npdec._core.base import ArrayBase, SubclassBase
+from npdec._core.unbound import unbound
 from npdec._impl import creation_impl
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["from_dlpack"]
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
+@unbound
+def from_dlpack(_: Any, x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
     """An array over the memory of any object with the DLPack protocol; of an npdec array a view, contributions and all.
 
     It is read-only where it looks at an array of NumPy's that is. What torch cannot look at (another device, NumPy's

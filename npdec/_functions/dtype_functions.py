@@ -15,6 +15,7 @@ from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import cut, ended
+from npdec._core.unbound import unbound
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -78,8 +79,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
         raise ended(error)  # noqa: B904
 
 
+@unbound
 @open_to_guests
-def promote_types(type1: Any, type2: Any, /) -> dtype_class:
+def promote_types(_: Any, type1: Any, type2: Any, /) -> dtype_class:
     """The smallest dtype to which both dtypes can be cast safely. It is symmetric. Raises TypeError for no dtype.
 
     >>> np.promote_types("i4", "f4"), np.promote_types("i8", "u8")

@@ -8,10 +8,14 @@ from typing import Any
 
 import torch
 
+from npdec._core.unbound import unbound
+
 __all__ = ["test"]
 
 
+@unbound
 def test(
+    _: Any,
     label: str = "fast",
     verbose: int = 1,
     extra_argv: Sequence[str] | None = None,

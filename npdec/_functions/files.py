@@ -13,6 +13,7 @@ from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._core.tracebacks import ends
+from npdec._core.unbound import unbound
 from npdec._guests.exchange import received, storable
 from npdec._guests.kinds import holds
 from npdec._normalizer.like import handed_on
@@ -201,8 +202,11 @@ class _Attributes:
         return list(object.__getattribute__(self, "_Attributes__mapping"))
 
 
+@unbound
 @ends
-def fromfile(file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None) -> Any:
+def fromfile(
+    _: Any, file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+) -> Any:
     """A 1-d array of the numbers in a file: of their bytes, in this machine's order, from byte `offset` on; or of a
     text in which `sep` separates them. All of them, or `count`; of float64 unless `dtype` is given.
 
@@ -216,6 +220,6 @@ def fromfile(file: Any, dtype: Any = None, count: int = -1, sep: str = "", offse
     array([1, 2], dtype=int16)
     """
     if like is not None:
-        return handed_on(fromfile, like, **{name: value for name, value in locals().items() if name != "like"})
+        return handed_on(fromfile, like, file, dtype, count, sep, offset)
     read = numpy_for("fromfile").fromfile(file, to_numpy_dtype(dtype), operator.index(count), sep, offset)
     return received(read)

@@ -17,6 +17,7 @@ from npdec._array.shapes import as_axis
 from npdec._core.base import MetSubclass
 from npdec._core.door import hand_over, subclasses
 from npdec._core.tags import NoValue
+from npdec._core.unbound import unbound
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
 from npdec._normalizer import call_options
@@ -233,7 +234,8 @@ def _stacked(rows: list[torch.Tensor], dim: int) -> torch.Tensor:
     return torch.stack([row.to(dtype) for row in rows], dim)
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> PythonUfunc:
+@unbound
+def frompyfunc(_: Any, func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> PythonUfunc:
     """A ufunc, with broadcasting and the methods of ufuncs, that calls `func` for each element.
 
     The function takes `nin` numbers and returns `nout` of them (a tuple, unless it is one): Python numbers, or scalars

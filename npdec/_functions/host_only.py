@@ -14,6 +14,7 @@ from npdec._array.convert import as_tensor
 from npdec._array.host_numpy import numpy_for
 from npdec._array.output import check_writeable, write_out
 from npdec._core.base import ArrayBase
+from npdec._core.unbound import unbound
 from npdec._guests.exchange import arguments, received
 
 __all__ = [
@@ -114,7 +115,8 @@ def setbufsize(size: int) -> int:
 # --- dates ------------------------------------------------------------------------------------------------------------
 
 
-def datetime_data(dtype: Any, /) -> tuple[str, int]:
+@unbound
+def datetime_data(_: Any, dtype: Any, /) -> tuple[str, int]:
     """The unit of a dtype of dates or time spans, and how many of it make a step.
 
     >>> np.datetime_data("M8[25s]")

@@ -7,13 +7,16 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from npdec._core.unbound import unbound
 from npdec._functions.nditer import nditer
 from npdec._functions.nditer_options import Options, as_array, converted, laid_out
 
 __all__ = ["nested_iters"]
 
 
+@unbound
 def nested_iters(
+    _: Any,
     op: Any,
     axes: Sequence[Sequence[int]],
     flags: Sequence[str] | None = None,

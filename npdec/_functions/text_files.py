@@ -16,6 +16,7 @@ from typing import Any
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ends
+from npdec._core.unbound import unbound
 from npdec._guests.exchange import arguments, received, storable
 from npdec._normalizer.like import handed_on
 
@@ -26,8 +27,9 @@ DELEGATES_TO_NUMPY = True
 _DELETECHARS = " !#$%&'()*+,-./:;<=>?@[\\]^{|}~"
 
 
+@unbound
 @ends
-def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
+def fromstring(_: Any, string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
     """A 1-d array of the numbers in a text, in which `sep` separates them. All of them, or `count`.
 
     Raises ValueError where the text holds something else or ends early, and without `sep`: for bytes there is
@@ -37,7 +39,7 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "
     array([1. , 2.5])
     """
     if like is not None:
-        return handed_on(fromstring, like, **{name: value for name, value in locals().items() if name != "like"})
+        return handed_on(fromstring, like, string, dtype, count, sep=sep)
     return received(numpy_for("fromstring").fromstring(string, to_numpy_dtype(dtype), count, sep=sep))
 
 

@@ -5,8 +5,10 @@ Their functions take npdec's arrays and give npdec's of what torch can hold; the
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +16,12 @@ from typing import Any
 from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tracebacks import cut
+from npdec._core.unbound import FIRST, unbound_of
 from npdec._guests import calls
 from npdec._guests.exchange import received
 from npdec.exceptions import MissingNameError
+
+DELEGATES_TO_NUMPY = True
 
 __all__ = ["facade", "published", "standing", "standing_name"]
 
@@ -46,11 +51,24 @@ def published(module: str, name: str) -> Any:
         except Exception as error:
             raise cut(error)  # noqa: B904
 
-    functools.update_wrapper(call, found)
-    call.__name__ = call.__qualname__ = name
-    call.__module__ = f"npdec.{module}" if module else "npdec"
-    call.__doc__ = f"numpy.{where}, which documents it, on the host: what torch can hold comes back as npdec's."
-    return call
+    def unbound(_: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return calls.run(where, found, args, kwargs)
+        except Exception as error:
+            raise cut(error)  # noqa: B904
+
+    binds = hasattr(type(found), "__get__")
+    made: Any = functools.update_wrapper(call if binds else unbound, found)
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = f"npdec.{module}" if module else "npdec"
+    made.__doc__ = f"numpy.{where}, which documents it, on the host: what torch can hold comes back as npdec's."
+    if binds:
+        return made
+    del made.__wrapped__  # it has not the parameter to which the function is bound
+    with contextlib.suppress(ValueError):  # one that has no signature
+        before, shown = inspect.Parameter(FIRST, inspect.Parameter.POSITIONAL_ONLY), inspect.signature(found)
+        made.__signature__ = shown.replace(parameters=[before, *shown.parameters.values()])
+    return unbound_of(made.__module__)(made)
 
 
 def names(module: str) -> list[str]:

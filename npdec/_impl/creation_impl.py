@@ -86,7 +86,7 @@ def _allocate_like(
     )
 
 
-@public(direct=_made_by(torch.empty))
+@public(direct=_made_by(torch.empty), unbound=True)
 def empty(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Like = None
 ) -> Array:
@@ -104,7 +104,7 @@ def empty(
     return allocate(shape, dtype, _storage.check_order(order, "CF"), device)
 
 
-@public(direct=_made_by(torch.zeros))
+@public(direct=_made_by(torch.zeros), unbound=True)
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,

@@ -102,7 +102,7 @@ def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
     return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
 
 
-@public(direct=Direct(_counted, given=("start_or_stop", "stop", "step")))
+@public(direct=Direct(_counted, given=("start_or_stop", "stop", "step")), unbound=True)
 @unshown("start")
 def arange(
     start_or_stop: ArrayLikeOrScalar = NoValue,

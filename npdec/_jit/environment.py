@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from npdec._core.base import UfuncBase
+from npdec._core.unbound import is_unbound
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._jit.recorder import is_array
 from npdec._torch.tracing import Refused
@@ -181,7 +182,7 @@ class Environment:
 
     def _is_plain(self, value: Any) -> bool:
         """Whether a value is what it is: classes and functions of libraries, classes with no code of their own."""
-        if isinstance(value, UfuncBase):
+        if isinstance(value, UfuncBase) or is_unbound(value):
             return True
         if isinstance(value, type):
             if value.__module__.partition(".")[0] in _PURE or issubclass(value, (enum.Enum, BaseException)):

@@ -16,6 +16,7 @@ import torch
 
 from npdec._array import fp_state, wrap
 from npdec._core.base import ArrayBase
+from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment, is_fixed_slice
@@ -98,7 +99,7 @@ class _Arguments:
             self.key.append((kind, value.start, value.stop, value.step))
         elif kind is Generator:
             self._once(kind, value)
-        elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+        elif is_function(value) or isinstance(value, (types.BuiltinFunctionType, type)):
             self.key.append((kind, value))
         else:
             raise Refused(f"an argument is of type {kind.__name__!r}: name it in static_argnums or static_argnames")

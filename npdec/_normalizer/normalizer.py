@@ -23,6 +23,7 @@ from npdec._core.base import ArrayBase, Poly1dBase
 from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._core.tags import NoValue, Spec
 from npdec._core.tracebacks import ended, ending
+from npdec._core.unbound import FIRST, unbound_of
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
@@ -330,6 +331,8 @@ class _Source:
             self.namespace["_chosen"] = choose
             header = f"_self, {header}"
             lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
+        elif self.spec.unbound:
+            header = f"{FIRST}, {header}"
         where = name if method else f"{module}.{name}".removeprefix("npdec.")
         lines = open_body(lines, self.parameters, where, method, bool(self.spec.signature))
         text = ending(f"def {name}({header}):\n    " + "\n    ".join(lines))
@@ -342,10 +345,13 @@ class _Source:
         function.__doc__ = self.kernel.__doc__
         if self.unshown is not None:
             first, *others = (p for p in inspect.signature(self.kernel).parameters.values() if p.name != self.unshown)
-            function.__signature__ = inspect.Signature([first.replace(default=first.empty), *others])
+            before = [inspect.Parameter(FIRST, first.kind)] * (self.spec.unbound and not method)
+            function.__signature__ = inspect.Signature([*before, first.replace(default=first.empty), *others])
         function.__module__ = module
         function.__qualname__ = qualname
         function.__kernel__ = self.kernel
+        if self.spec.unbound and not method:
+            function = self.namespace[name] = unbound_of(module)(function)
         return function
 
 

@@ -31,7 +31,10 @@ from npdec._random.streams import (
 )
 from npdec.exceptions import MissingNameError
 
-__all__ = ["NUMPY_CLASSES", "RandomState", "get_bit_generator", "legacy", "numpy_class", "set_bit_generator"]
+__all__ = [
+    "NUMPY_CLASSES", "RandomState", "get_bit_generator", "legacy", "numpy_class", "ranf", "sample", "seed",
+    "set_bit_generator",
+]  # fmt: skip
 
 DELEGATES_TO_NUMPY = True
 
@@ -267,6 +270,38 @@ def _random_state(bit_generator: Any = "MT19937") -> RandomState:
 
 
 legacy = RandomState._shared()
+
+
+@ends
+def seed(seed: Any = None) -> None:
+    """Start the stream anew. With NumPy installed this is NumPy's global stream.
+
+    >>> np.random.seed(0)
+    >>> float(np.random.rand())
+    0.5488135039273248
+    """
+    legacy.seed(seed)
+
+
+@ends
+def ranf(*args: Any, **kwargs: Any) -> Any:
+    """The same as `random_sample`.
+
+    >>> np.random.ranf((2, 3)).shape
+    (2, 3)
+    """
+    return legacy.random_sample(*args, **kwargs)
+
+
+@ends
+def sample(*args: Any, **kwargs: Any) -> Any:
+    """The same as `random_sample`.
+
+    >>> np.random.sample((2, 3)).shape
+    (2, 3)
+    """
+    return legacy.random_sample(*args, **kwargs)
+
 
 NUMPY_CLASSES = (*BIT_GENERATORS, "bit_generator")
 

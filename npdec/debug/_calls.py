@@ -15,6 +15,7 @@ import torch
 import npdec as np
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.tags import NoValue
+from npdec._core.unbound import is_function, is_unbound
 from npdec.debug._places import Place, place_of
 
 __all__ = ["Call", "read", "read_torch"]
@@ -124,7 +125,7 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
         function = None
     dotted = _public(code, function, local)
     if dotted is not None:
-        return dotted[0], "function", dotted[1], dotted[1], 0
+        return dotted[0], "function", dotted[1], dotted[1], int(is_unbound(dotted[1]))
     if name in ("__init__", "__iter__") or type(first).__module__.partition(".")[0] != "npdec":
         return None
     method = getattr(type(first), name, None)  # of a generator of random numbers, a polynomial
@@ -157,8 +158,8 @@ def _public(code: types.CodeType, function: Any, local: dict[str, Any]) -> tuple
     for namespace in _NAMESPACES:
         module = getattr(np, namespace) if namespace else np
         for name in names or list(vars(module)):
-            found = vars(module).get(name)
-            if isinstance(found, types.FunctionType) and found.__code__ is code and not name.startswith("_"):
+            found: Any = vars(module).get(name)
+            if is_function(found) and found.__code__ is code and not name.startswith("_"):
                 cells = zip(code.co_freevars, found.__closure__ or ())
                 if names or all(local.get(variable) is cell.cell_contents for variable, cell in cells):
                     return (f"{namespace}.{name}" if namespace else name), found

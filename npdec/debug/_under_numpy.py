@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.unbound import is_function
 from npdec._jit.environment import is_library
 from npdec.debug._against_numpy import numpy_of
 from npdec.debug._values import Unknown, value_of
@@ -46,7 +47,7 @@ class _World:
             return self.module(value)
         if isinstance(value, ArrayBase):
             return self.note(value, as_numpy(value))
-        if isinstance(value, types.FunctionType):
+        if is_function(value):
             return self.function(value)
         if isinstance(value, types.MethodType):
             return types.MethodType(self.of(value.__func__), self.of(value.__self__))
@@ -137,7 +138,7 @@ class _World:
         except TypeError:
             return self.note(cls, cls)
         for name, item in body.items():
-            if isinstance(item, types.FunctionType):
+            if is_function(item):
                 setattr(made, name, self.of(item))
             elif isinstance(item, (staticmethod, classmethod)):
                 setattr(made, name, type(item)(self.of(item.__func__)))
@@ -176,7 +177,7 @@ def _names_npdec(module: types.ModuleType) -> bool:
 
 
 def _is_python(item: Any) -> bool:
-    return isinstance(item, (types.FunctionType, staticmethod, classmethod, property))
+    return is_function(item) or isinstance(item, (staticmethod, classmethod, property))
 
 
 def _is_program(top: str) -> bool:

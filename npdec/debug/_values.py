@@ -5,12 +5,13 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
 
 from npdec._core.base import ArrayBase, UfuncBase
+from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype as dtype_class
 
@@ -62,7 +63,7 @@ def rebuilt(tree: Any, array: Callable[[Any], Any], atom: Callable[[Any], Any] =
         return slice(*rebuilt((tree.start, tree.stop, tree.step), array, atom))
     if isinstance(tree, _ATOMS):
         return atom(tree)
-    if isinstance(tree, FunctionType) and tree.__module__.partition(".")[0] in ("npdec", "torch", "numpy"):
+    if is_function(tree) and tree.__module__.partition(".")[0] in ("npdec", "torch", "numpy"):
         return atom(tree)
     raise Unknown(type(tree).__name__)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from npdec._array.convert import as_tensor
 from npdec._core.tracebacks import ends
+from npdec._core.unbound import unbound_of
 from npdec._impl import _util
 
 __all__ = ["byte_bounds", "normalize_axis_index", "normalize_axis_tuple"]
@@ -30,8 +31,9 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     return low, low + (reach + 1) * tensor.element_size()
 
 
+@unbound_of("npdec.lib.array_utils")
 @ends
-def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) -> int:
+def normalize_axis_index(_: Any, axis: int, ndim: int, msg_prefix: str | None = None) -> int:
     """An axis counted from the front. AxisError if the array of `ndim` axes has none such.
 
     >>> np.lib.array_utils.normalize_axis_index(-1, 3)

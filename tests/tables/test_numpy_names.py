@@ -172,8 +172,6 @@ SIGNATURES: dict[str, str] = {
     **{f"ndarray.{name}": why for name, why in _OF_ARRAYS.items()},
     **{f"generic.{name}": why for name, why in _OF_ARRAYS.items() if hasattr(numpy.generic, name)},
     "ufunc.reduce": _NAMED,
-    "random.ranf": "NumPy's has a signature of *args and **kwargs only",
-    "random.sample": "NumPy's has a signature of *args and **kwargs only",
 }
 
 
