@@ -61,6 +61,46 @@ def everything(found):
     return *found, found.error, found.standard_error, found.around
 
 
+def rows(mesh):
+    """Rows on the mesh, of an array, a loader and a generator, are those of one process, in their order."""
+    net, x, found = network(), numbers(23, 9), {}
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, x), batch_size=5)
+    for name, data in {"tensor": x, "array": np.array(x), "loader": loader, "list": [x[:3]], "nothing": []}.items():
+        streams = [
+            list(np.attribution.attribute_rows(net, data, output=1, batch_size=4, **on)) for on in ({"mesh": mesh}, {})
+        ]
+        found[name] = same(*([everything(one) for one in stream] for stream in streams))
+        found[f"{name} is"] = [type(a.value) for a in streams[0]] == [type(b.value) for b in streams[1]]
+    drawn = []
+    stream = np.attribution.attribute_rows(
+        net, (drawn.append(i) or x[i : i + 1] for i in range(9)), output=0, mesh=mesh
+    )
+    next(stream)
+    found["no more is drawn than the ranks work on"] = len(drawn) == mesh.size()
+    return found
+
+
+def stored(mesh, folder):
+    """Rows into a folder. The last rank kills itself in the midst of a batch, or before what it wrote has its name."""
+    last, net, done = mesh.get_local_rank() == mesh.size() - 1, network(), [0]
+    word, _, count = (folder / "kill").read_text().partition(" ")
+
+    def killed(*_):
+        done[0] += 1
+        if last and done[0] == int(count):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def f(a):
+        if word == "computing":
+            killed()
+        return net(a)[:, 1]
+
+    if word == "writing":
+        os.fsync = killed
+    options = {"batch_size": 3, "out": folder / "out", "resume": True, "mesh": mesh}
+    return {"rows": error_of(lambda: [*np.attribution.attribute_rows(f, numbers(40, 9), **options)])}
+
+
 def error_of(call):
     try:
         call()
@@ -140,7 +180,7 @@ def lost(mesh):
     return {"lost": error_of(lambda: np.attribute(f, numbers(16), mesh=mesh, mode="forward", chunk_size=2))}
 
 
-CASES = {case.__name__: case for case in (bits, errors, lost)}
+CASES = {case.__name__: case for case in (bits, errors, lost, rows, stored)}
 
 
 def rank_of(case, rank, ranks, folder):
@@ -151,7 +191,8 @@ def rank_of(case, rank, ranks, folder):
         "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
         timeout=datetime.timedelta(seconds=60),
     )  # fmt: skip
-    found = CASES[case](init_device_mesh("cpu", (ranks,)))
+    more = (folder,) if case == "stored" else ()
+    found = CASES[case](init_device_mesh("cpu", (ranks,)), *more)
     (folder / f"{rank}.json").write_text(json.dumps(found))
 
 

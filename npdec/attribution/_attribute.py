@@ -179,7 +179,7 @@ def attribute(
             if mesh is not None:
                 from npdec.attribution._ranks import Ranks
 
-                problem.ranks = Ranks("attribute", mesh)
+                problem.ranks = Ranks("attribute", mesh, problem.device)
                 arrays = [*problem.values, *problem.residuals, *(problem.member or ())]
                 for leaves in [] if baselines is None else baseline_rows(problem, baselines):
                     arrays += leaves
@@ -276,7 +276,7 @@ def _averaged(problem: Problem, baselines: Any, run: Callable[[Problem, Show], F
     own: list[torch.Tensor] = []
     found: list[Found] = []
     with Progress("attribute", len(rows), progress) as bar:
-        for parts in shared(problem.ranks, rows, one, problem.device):
+        for parts in shared(problem.ranks, rows, one):
             found.append(Found(*parts))
             bar.advance()
     if problem.ranks is not None:

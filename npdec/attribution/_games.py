@@ -73,7 +73,7 @@ def shapley(problem: Problem, samples: int | str | None, seed: int, hierarchy: A
     found = []
     with Progress("attribute", samples * 2 * (n - 1), progress) as bar:
         one = functools.partial(_both_ways, problem, value, residual)
-        for (gains,) in shared(problem.ranks, orders.split(at_once), one, problem.device):
+        for (gains,) in shared(problem.ranks, orders.split(at_once), one):
             found.append(gains)
             bar.advance(len(gains) * 2 * (n - 1))
     rows = torch.cat(found)
@@ -159,9 +159,7 @@ def _of_coalitions(problem: Problem, bar: Progress) -> torch.Tensor:
 def _worths(problem: Problem, present: torch.Tensor, bar: Progress) -> torch.Tensor:
     """The outputs (m, *O) where coalitions, booleans (m, C), are present. On a mesh each rank computes some of them."""
     parts = []
-    for (part,) in shared(
-        problem.ranks, _calls(problem, present), functools.partial(_of_call, problem), problem.device
-    ):
+    for (part,) in shared(problem.ranks, _calls(problem, present), functools.partial(_of_call, problem)):
         parts.append(part)
         bar.advance(len(part))
     return torch.cat(parts)

@@ -201,7 +201,7 @@ def _passes(problem: Problem, labels: Labels) -> Iterator[Found]:
         made = _pass(problem, labels, first, min(first + size, problem.count))
         return made.value, made.residual, made.shares
 
-    for made in shared(problem.ranks, range(0, problem.count, size), one, problem.device, seeded=True):
+    for made in shared(problem.ranks, range(0, problem.count, size), one, seeded=True):
         yield Found(*made)
     if problem.ranks is not None:
         problem.ranks.share_random_state()

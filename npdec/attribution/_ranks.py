@@ -18,29 +18,29 @@ from npdec.attribution._bits import Layout, digest, joined, layout_of, parted
 __all__ = ["Ranks", "shared"]
 
 T = TypeVar("T")
-Result = Sequence[Any]  # tensors, and None for what there is not
+Result = Sequence[Any]  # tensors, and what is sent as it is: None, a boolean
 
 
 def shared(
     ranks: Ranks | None,
     items: Iterable[T],
     run: Callable[[T], Result],
-    device: torch.device,
     *,
     at_once: bool = True,
     seeded: bool = False,
 ) -> Iterator[Result]:
-    """`run` of each item, in order. On a mesh the ranks share the items, and give each other the results (which come to
-    the device) when all are done, or with `at_once` false after each has run one. `seeded`: each run begins with the
-    same random numbers, by itself."""
-    return map(run, items) if ranks is None else ranks.shared(items, run, device, at_once, seeded)
+    """`run` of each item, in order. On a mesh the ranks share the items, and give each other the results when
+    all are done, or with `at_once` false after each has run one. `seeded`: each run begins with the same random
+    numbers, by itself."""
+    return map(run, items) if ranks is None else ranks.shared(items, run, at_once, seeded)
 
 
 class Ranks:
     """The processes of a mesh of one dimension, of which this is one. Raises TypeError for what is no mesh, ValueError
-    for one of several dimensions, and where this process is not in it. `what`: the function that was called."""
+    for one of several dimensions, and where this process is not in it. `what`: the function that was called; `device`:
+    where results are wanted before this rank has had one of its own."""
 
-    def __init__(self, what: str, mesh: Any) -> None:
+    def __init__(self, what: str, mesh: Any, device: torch.device) -> None:
         from torch.distributed.device_mesh import DeviceMesh
 
         if not isinstance(mesh, DeviceMesh):
@@ -62,11 +62,10 @@ class Ranks:
         self._group = mesh.get_group()
         # Bytes travel through the memory of the device for which the group was made.
         on_gpu = mesh.device_type == "cuda"
+        self._place = device
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device(mesh.device_type)
 
-    def shared(
-        self, items: Iterable[T], run: Callable[[T], Result], device: torch.device, at_once: bool, seeded: bool
-    ) -> Iterator[Result]:
+    def shared(self, items: Iterable[T], run: Callable[[T], Result], at_once: bool, seeded: bool) -> Iterator[Result]:
         """As the function `shared`. Raises what `run` raises, and RuntimeError where it failed on another rank, or a
         rank was lost: then no rank gives any more results."""
         left = iter(items)
@@ -80,7 +79,7 @@ class Ranks:
                     drawn += 1
             except Exception as error:  # all ranks are told, and raise
                 failed = error
-            yield from self._exchanged(drawn, made, failed, device)
+            yield from self._exchanged(drawn, made, failed)
             more = not at_once and drawn == self.count
 
     def _undrawn(self, run: Callable[[T], Result], item: T) -> Result:
@@ -93,12 +92,12 @@ class Ranks:
             )
         return found
 
-    def _exchanged(
-        self, drawn: int, made: list[Result], failed: Exception | None, device: torch.device
-    ) -> Iterator[Result]:
-        layouts = [[None if part is None else layout_of(part) for part in row] for row in made]
+    def _exchanged(self, drawn: int, made: list[Result], failed: Exception | None) -> Iterator[Result]:
+        own = [part for row in made for part in row if isinstance(part, torch.Tensor)]
+        self._place = own[0].device if own else self._place
+        layouts = [[layout_of(part) if isinstance(part, torch.Tensor) else part for part in row] for row in made]
         said = None if failed is None else f"{type(failed).__name__}: {failed}"
-        headers: list[tuple[int, str | None, list[list[Layout | None]]]] = self._all((drawn, said, layouts))
+        headers: list[tuple[int, str | None, list[list[Any]]]] = self._all((drawn, said, layouts))
         if failed is not None:
             raise failed
         for rank, (_, error, _) in enumerate(headers):
@@ -112,16 +111,16 @@ class Ranks:
             )
         found = []
         for rank, (_, _, rows) in enumerate(headers):
-            flat = [layout for row in rows for layout in row if layout is not None]
+            flat = [layout for row in rows for layout in row if isinstance(layout, Layout)]
             size = sum(layout.nbytes for layout in flat)
             if rank == self.rank:
-                raw = joined([part for row in made for part in row if part is not None], self._device)
+                raw = joined(own, self._device)
             else:
                 raw = torch.empty(size, dtype=torch.uint8, device=self._device)
             if size:
                 self._told(functools.partial(torch.distributed.broadcast, raw, group=self._group, group_src=rank))
-            parts = iter(parted(raw, flat, device))
-            found.append([[None if layout is None else next(parts) for layout in row] for row in rows])
+            parts = iter(parted(raw, flat, self._place))
+            found.append([[next(parts) if isinstance(part, Layout) else part for part in row] for row in rows])
         for k in range(drawn):
             yield found[k % self.count][k // self.count]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,7 +16,11 @@ from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._attribute import attribute
+from npdec.attribution._ranks import shared
 from npdec.attribution._result import Attribution
+
+if TYPE_CHECKING:
+    from npdec.attribution._parts import PartFiles
 
 __all__ = ["Summary", "attribute_rows", "summarize"]
 
@@ -30,21 +36,34 @@ def attribute_rows(
     output: int | tuple[int, ...] | None = None,
     batch_size: int = 1024,
     method: str = "local",
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    mesh: Any = None,
     **options: Any,
 ) -> Iterator[Attribution[Any]]:
     """Attribute each row of a data set, batch by batch: an iterator, which keeps no more than a batch.
 
     `f` takes rows (m, *S) and returns (m,), or (m, *O), of which `output` chooses for each row; what it returns for a
     row must not depend on the other rows (a normalisation over the batch is in evaluation mode). `data`: an array or
-    tensor (n, *S), of which `batch_size` rows are taken at a time, or an iterable of such batches: a generator, a
+    tensor (n, *S), of which `batch_size` rows are taken at a time (also one on disk, or dask's, of which no more than
+    that is read or computed), or an iterable of such batches: a generator, a
     `DataLoader`; of a batch that is a tuple or list, as of inputs and targets, the first item. `baseline` broadcasts to
     a batch.
     `method`: "local", "path" or "input_x_gradient", and their `options`, those of `np.attribute`; all rows of a batch
     are attributed in one run.
 
+    `out`: a folder, in which each batch is written to a Parquet file of its own before it is given (by pyarrow: columns
+    `value`, `residual`, `error`, and `attribution`, a list for each row). A file is there as a whole or not at all,
+    whatever ends the process. With `resume=True` batches that are there are read, not computed: run again what was
+    killed, and it goes on. `mesh`: a `torch.distributed` DeviceMesh of one dimension, whose ranks all make this call
+    with the same data: each attributes every n-th batch (and writes it, to a folder that all of them see), and is given
+    all of them, bit for bit those of one process.
+
     Each item is an `Attribution` with `value`, `residual` and `error` of shape (m,), and `attribution` of shape
     (m, *S). Raises ValueError for what f returns in another shape, TypeError for other methods, which leave components
-    out, and for options that attribute does not take.
+    out, and for options that attribute does not take; FileExistsError where the folder has batches and resume is false,
+    ValueError where it has those of other rows, options or of another function (which what is read first tells, made
+    anew).
 
     >>> rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     >>> for found in np.attribution.attribute_rows(lambda x: x[:, 0] * x[:, 1], rows, batch_size=2):
@@ -61,22 +80,67 @@ def attribute_rows(
         raise TypeError(f"attribute_rows: it takes no {', '.join(sorted(own))}")
     if batch_size < 1:
         raise ValueError(f"attribute_rows: batch_size is positive, not {batch_size}")
-    return (_of_batch(f, batch, baseline, output, method, options) for batch in _batches(data, batch_size))
+    if out is None and resume:
+        raise TypeError("attribute_rows: resume=True goes on with what is in a folder: say which, with out=")
+    parts = None
+    if out is not None:
+        from npdec.attribution._parts import PartFiles
+
+        parts = PartFiles(out, resume, {"baseline": baseline, "output": output, "method": method, **options})
+    ranks = None
+    if mesh is not None:
+        from npdec.attribution._ranks import Ranks
+
+        device = getattr(data, "device", None)
+        ranks = Ranks("attribute_rows", mesh, device if isinstance(device, torch.device) else torch.device("cpu"))
+
+    def one(numbered: tuple[int, Callable[[], Any]]) -> tuple[Any, ...]:
+        number, rows = numbered
+        x = rows()
+
+        def compute() -> tuple[torch.Tensor, ...]:
+            return _of_batch(f, x, baseline, output, method, options)
+
+        made = compute() if parts is None else parts.made(number, as_tensor(x), compute)
+        return *made, isinstance(x, torch.Tensor)
+
+    return _attributed(shared(ranks, enumerate(_batches(data, batch_size)), one, at_once=False), parts)
 
 
-def _batches(data: Any, size: int) -> Iterator[Any]:
+def _attributed(batches: Iterator[Sequence[Any]], parts: PartFiles | None) -> Iterator[Attribution[Any]]:
+    count = 0
+    for *tensors, as_torch in batches:
+        yield Attribution(*(tensors if as_torch else map(wrap.wrap_array, tensors)))
+        count += 1
+    if parts is not None:
+        parts.end(count)
+
+
+def _batches(data: Any, size: int) -> Iterator[Callable[[], Any]]:
+    """What makes each batch: a part of an array is taken (read, computed) by the rank that attributes it."""
     if hasattr(data, "shape"):
-        rows: Any = data if isinstance(data, (torch.Tensor, ArrayBase)) else wrap.wrap_array(as_tensor(data))
-        for first in range(0, len(rows), size):
-            yield rows[first : first + size]
+        for first in range(0, len(data), size):
+            yield functools.partial(_taken, data, first, first + size)
         return
     for batch in data:
-        yield batch[0] if isinstance(batch, (tuple, list)) else batch
+        yield functools.partial(_itself, batch[0] if isinstance(batch, (tuple, list)) else batch)
+
+
+def _taken(data: Any, first: int, stop: int) -> Any:
+    rows = data[first:stop]
+    if isinstance(rows, (torch.Tensor, ArrayBase)):
+        return rows
+    return wrap.wrap_array(as_tensor(rows.compute() if hasattr(rows, "compute") else rows))
+
+
+def _itself(batch: Any) -> Any:
+    return batch
 
 
 def _of_batch(
     f: Callable[[Any], Any], x: Any, baseline: Any, output: Any, method: str, options: dict[str, Any]
-) -> Attribution[Any]:
+) -> tuple[torch.Tensor, ...]:
+    """Value, residual, attribution and error of the rows."""
     rows = len(x)
     seen: list[Any] = []
 
@@ -111,10 +175,7 @@ def _of_batch(
     value, residual = value.detach(), residual.detach()
     shares = as_tensor(found.attribution)
     error = value - residual - shares.reshape(rows, -1).sum(1)
-    parts: tuple[Any, ...] = value, residual, shares, error
-    if not isinstance(x, torch.Tensor):
-        parts = tuple(wrap.wrap_array(part) for part in parts)
-    return Attribution(*parts)
+    return value, residual, shares, error
 
 
 @dataclass(frozen=True)

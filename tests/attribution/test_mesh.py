@@ -8,7 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
+import torch
+
+import mesh_cases
+from npdec.attribution import attribute_rows
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[1]
@@ -27,12 +32,12 @@ def ranks(case, count, folder):
     return found, json.loads((folder / "codes.json").read_text()), run.stderr
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_bits_are_those_of_one_process(count, tmp_path):
-    found, codes, said = ranks("bits", count, tmp_path)
+@pytest.mark.parametrize(("case", "count"), [("bits", 1), ("bits", 2), ("bits", 4), ("rows", 2)])
+def test_the_bits_are_those_of_one_process(case, count, tmp_path):
+    found, codes, said = ranks(case, count, tmp_path)
     assert codes == [0] * count, said
     for one in found:
-        assert len(one) > 15
+        assert len(one) > 10
         assert [name for name, equal in one.items() if not equal] == []
 
 
@@ -67,3 +72,36 @@ def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
     assert found[3] is None
     for rank, one in enumerate(found[:3]):
         assert f"RuntimeError: attribute: rank {rank} of 4 lost the others: one of them ended" in one["lost"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_killed_process_loses_nothing_that_was_written(count, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "out"
+
+    def parts():
+        return {path.name: (path.stat().st_ino, parquet.read_table(path)) for path in sorted(out.glob("*.parquet"))}
+
+    seen = {}
+    for kill in ("writing 5", "computing 4", "never"):
+        for old in (tmp_path / "rendezvous", *tmp_path.glob("*.json")):
+            old.unlink(missing_ok=True)
+        (tmp_path / "kill").write_text(kill)
+        found, codes, said = ranks("stored", count, tmp_path)
+        before, seen = seen, parts()
+        assert {name: seen[name][0] for name in before} == {name: inode for name, (inode, _) in before.items()}
+        if kill != "never":
+            assert codes == [0] * (count - 1) + [-9], said
+            assert all("lost the others" in one["rows"] for one in found[:-1])
+            assert len(before) < len(seen) < 14
+    assert found == [{"rows": None}] * count
+    assert list(seen) == [f"part-{i:05}.parquet" for i in range(14)]
+    assert {path.name for path in out.iterdir()} == seen.keys()  # nothing half-written is left
+    net, x = mesh_cases.network(), mesh_cases.numbers(40, 9)
+    once = list(attribute_rows(lambda a: net(a)[:, 1], x, batch_size=3))
+    table = parquet.read_table(out)
+    for name in ("value", "residual", "error", "attribution"):
+        numbers = torch.cat([getattr(one, name) for one in once])
+        assert numpy.asarray(numbers).tolist() == table.column(name).to_pylist()  # every bit: no number is NaN or −0
+    value = torch.tensor(table.column("value").to_pylist())
+    torch.testing.assert_close(value, net(x)[:, 1].detach())
