@@ -101,6 +101,48 @@ def stored(mesh, folder):
     return {"rows": error_of(lambda: [*np.attribution.attribute_rows(f, numbers(40, 9), **options)])}
 
 
+def sharded(mesh):
+    """A network whose weights are shared over the same ranks: gathered by its layers it is attributed as a whole one,
+    with parts of them it is refused."""
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+
+    whole, x, found = network(), numbers(9), {}
+    calls = {
+        "forward": {"mode": "forward", "chunk_size": 4},
+        "on the mesh": {"mode": "forward", "chunk_size": 4, "mesh": mesh},  # 3 chunks
+        "occlusion": {"method": "occlusion", "output": 1, "mesh": mesh},
+        "path": {"method": "path", "output": 1},
+        "reverse": {"output": 1},
+    }
+    for freed in (True, False):
+        net = network()
+        for module in (net[0], net[3], net):
+            fully_shard(module, mesh=mesh, reshard_after_forward=freed)
+        for name, options in calls.items():
+            if freed and name == "reverse":
+                found["freed"] = error_of(lambda net=net, options=options: np.attribute(net, x, **options))
+                continue
+            made = np.attribute(net, x, **options)
+            options = {key: value for key, value in options.items() if key != "mesh"}
+            found[f"{name} {freed}"] = same(everything(made), everything(np.attribute(whole, x, **options)))
+        streams = [list(np.attribution.attribute_rows(a, numbers(5, 9), output=0, batch_size=2, **on)) for a, on in (
+            (whole, {}), (net, {"mesh": mesh})
+        )] if not freed else []  # fmt: skip
+        found[f"rows {freed}"] = same(*([everything(one) for one in stream] for stream in streams)) if streams else True
+    marked = np.decompose(x, axis=0)
+    parallel = parallelize_module(network()[0], mesh, ColwiseParallel())
+    found["parallel"] = error_of(lambda: np.attribute(parallel, x, mode="forward"))
+    found["from_local"] = error_of(lambda: DTensor.from_local(marked, mesh))
+    found["replicated"] = error_of(lambda: distribute_tensor(marked, mesh, [Replicate()]))
+    found["mixed"] = error_of(lambda: marked * distribute_tensor(x, mesh, [Replicate()]))
+    for name in ("all_reduce", "broadcast"):
+        call = getattr(torch.distributed, name)
+        found[name] = error_of(lambda call=call: call(marked, *([0] if call is torch.distributed.broadcast else [])))
+    return found
+
+
 def error_of(call):
     try:
         call()
@@ -180,7 +222,7 @@ def lost(mesh):
     return {"lost": error_of(lambda: np.attribute(f, numbers(16), mesh=mesh, mode="forward", chunk_size=2))}
 
 
-CASES = {case.__name__: case for case in (bits, errors, lost, rows, stored)}
+CASES = {case.__name__: case for case in (bits, errors, lost, rows, sharded, stored)}
 
 
 def rank_of(case, rank, ranks, folder):

@@ -14,8 +14,8 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = [
-    "carried", "derived_twice", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp", "read_only",
-    "scaled", "stand_in",
+    "carried", "derived_twice", "freed", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp",
+    "read_only", "scaled", "stand_in",
 ]  # fmt: skip
 
 
@@ -78,6 +78,12 @@ def overwritten(error: RuntimeError) -> bool:
     write over (`npdec._decomposed.shared_storage`)."""
     text = str(error)
     return "has been modified by an inplace operation" in text or "its base, what a graph keeps" in text
+
+
+def freed(error: RuntimeError) -> bool:
+    """Whether torch says that a graph needs memory that was given back: fully_shard frees gathered weights after each
+    layer, and gathers them again for a backward of the layer's own outputs only."""
+    return "setStorage" in str(error) and "storage of size 0" in str(error)
 
 
 def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:

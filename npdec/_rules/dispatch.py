@@ -45,6 +45,15 @@ def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     )
 
 
+def _refuse_collective(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    raise NotImplementedError(
+        f"torch.distributed.{name_of(func)}: what other processes send has other contributions, or none, and these "
+        "would be lost. Share components over processes with np.attribute(..., mesh=), where each has the whole "
+        "network or one sharded by fully_shard; for a network that calls this function itself, register a rule "
+        "(np.overrides.register_function)"
+    )
+
+
 def rule_of(func: Function) -> Rule:
     """The rule of a function. What is found for one that has none registered is kept for the next call."""
     row = rows.get(func)
@@ -61,7 +70,8 @@ def default_rule(func: Function) -> Rule:
     if name.endswith("_") and not name.endswith("__"):
         return inplace.method(name)
     if isinstance(func, types.FunctionType):
-        return table.body(func)
+        distributed = (func.__module__ or "").startswith("torch.distributed.")
+        return Answer(_refuse_collective) if distributed else table.body(func)
     if isinstance(func, torch._ops.HigherOrderOperator) and name in _CONTROL_FLOW:
         return Answer(_refuse_operator)
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) and not _is_torchs(func):

@@ -11,7 +11,7 @@ from npdec._core.memory_meter import Meter
 from npdec._core.progress import Progress, Show
 from npdec._decomposed import block_sparse, completeness
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import overwritten
+from npdec._decomposed.reverse_graph import freed, overwritten
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._impl import _util
@@ -51,6 +51,11 @@ def reverse(
         run = _run(problem)
         return differentiated(problem, run, progress)
     except RuntimeError as error:
+        if freed(error):
+            raise RuntimeError(
+                "attribute: the network frees its weights before the way back needs them: keep them with "
+                "fully_shard(..., reshard_after_forward=False), or attribute with mode='forward'"
+            ) from error
         if not overwritten(error):
             raise
     with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda kept: kept):

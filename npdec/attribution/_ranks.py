@@ -28,11 +28,13 @@ def shared(
     *,
     at_once: bool = True,
     seeded: bool = False,
+    spare: Callable[[T], Result] | None = None,
 ) -> Iterator[Result]:
     """`run` of each item, in order. On a mesh the ranks share the items, and give each other the results when
     all are done, or with `at_once` false after each has run one. `seeded`: each run begins with the same random
-    numbers, by itself."""
-    return map(run, items) if ranks is None else ranks.shared(items, run, at_once, seeded)
+    numbers, by itself. `spare`: what a rank does for which no item is left, in place of `run`, whose effects are
+    wanted once."""
+    return map(run, items) if ranks is None else ranks.shared(items, run, at_once, seeded, spare or run)
 
 
 class Ranks:
@@ -65,18 +67,27 @@ class Ranks:
         self._place = device
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device(mesh.device_type)
 
-    def shared(self, items: Iterable[T], run: Callable[[T], Result], at_once: bool, seeded: bool) -> Iterator[Result]:
-        """As the function `shared`. Raises what `run` raises, and RuntimeError where it failed on another rank, or a
-        rank was lost: then no rank gives any more results."""
+    def shared(
+        self, items: Iterable[T], run: Callable[[T], Result], at_once: bool, seeded: bool, spare: Callable[[T], Result]
+    ) -> Iterator[Result]:
+        """As the function `shared`. All ranks work equally often, on another's item where there is none of their own:
+        a network that is sharded itself (FSDP) is called on all ranks or on none. Raises what `run` raises, and
+        RuntimeError where it failed on another rank, or a rank was lost: then no rank gives any more results."""
         left = iter(items)
         more = True
         while more:
             drawn, made, failed = 0, [], None
+            common: list[T] = []  # the first item of those on which the ranks work now
             try:
                 for item in left if at_once else itertools.islice(left, self.count):
-                    if drawn % self.count == self.rank:
+                    place = drawn % self.count
+                    if not place:
+                        common = [item]
+                    if place == self.rank:
                         made.append(run(item) if seeded else self._undrawn(run, item))
                     drawn += 1
+                if 0 < drawn % self.count <= self.rank:
+                    spare(common[0]) if seeded else self._undrawn(spare, common[0])
             except Exception as error:  # all ranks are told, and raise
                 failed = error
             yield from self._exchanged(drawn, made, failed)

@@ -94,7 +94,7 @@ def attribute_rows(
         device = getattr(data, "device", None)
         ranks = Ranks("attribute_rows", mesh, device if isinstance(device, torch.device) else torch.device("cpu"))
 
-    def one(numbered: tuple[int, Callable[[], Any]]) -> tuple[Any, ...]:
+    def computed(numbered: tuple[int, Callable[[], Any]], parts: PartFiles | None = None) -> tuple[Any, ...]:
         number, rows = numbered
         x = rows()
 
@@ -104,7 +104,9 @@ def attribute_rows(
         made = compute() if parts is None else parts.made(number, as_tensor(x), compute)
         return *made, isinstance(x, torch.Tensor)
 
-    return _attributed(shared(ranks, enumerate(_batches(data, batch_size)), one, at_once=False), parts)
+    one = functools.partial(computed, parts=parts)
+    batches = enumerate(_batches(data, batch_size))
+    return _attributed(shared(ranks, batches, one, at_once=False, spare=computed), parts)
 
 
 def _attributed(batches: Iterator[Sequence[Any]], parts: PartFiles | None) -> Iterator[Attribution[Any]]:

@@ -150,7 +150,14 @@ def _application(cls: Any) -> Function:
 
 def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
     """Whether a Function only puts a frame around other functions, which have rules themselves: torch's own (for
-    checkpoints and hooks), and what is given a function to call. So does one that has no derivative."""
+    checkpoints and hooks), and what is given a function to call. So does one that has no derivative. Raises TypeError
+    for those that make a DTensor, whose operations see its values alone."""
+    if cls.__module__.startswith("torch.distributed.tensor."):
+        raise TypeError(
+            "a DTensor holds no contributions, and would lose them: a network whose layers compute on parts "
+            "(parallelize_module, DTensor.from_local) is not attributed. One sharded by fully_shard is, for its layers "
+            "gather their weights; np.attribute(..., mesh=) shares the components over the ranks"
+        )
     own = cls.__module__.partition(".")[0] == "torch"
     return own or any(callable(arg) for arg in args) or not (_has_own(cls, "backward") or _has_own(cls, "jvp"))
 

@@ -66,6 +66,24 @@ def test_what_goes_wrong_on_one_rank_ends_the_call_on_all(tmp_path):
     assert first == {"works": None}
 
 
+def test_networks_whose_weights_are_sharded(tmp_path):
+    found, codes, said = ranks("sharded", 2, tmp_path)
+    assert codes == [0, 0], said
+    assert found[0] == found[1]
+    for name, part in {
+        "freed": "RuntimeError: attribute: the network frees its weights before the way back needs them",
+        "parallel": "TypeError: a DTensor holds no contributions",
+        "from_local": "TypeError: a DTensor holds no contributions",
+        "replicated": "NotImplementedError: torch.distributed.broadcast: what other processes send",
+        "mixed": "got mixed torch.Tensor and DTensor",
+        "all_reduce": "NotImplementedError: torch.distributed.all_reduce",
+        "broadcast": "NotImplementedError: torch.distributed.broadcast",
+    }.items():
+        assert part in (found[0].pop(name) or ""), name
+    assert len(found[0]) > 8
+    assert all(found[0].values()), found[0]
+
+
 def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
     found, codes, said = ranks("lost", 4, tmp_path)
     assert codes == [0, 0, 0, -9], said
