@@ -19,7 +19,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests", "open_to_guests",
-    "open_to_guests_as", "subclasses",
+    "open_to_guests_as", "open_ufunc_method", "opened", "subclasses",
 ]  # fmt: skip
 
 
@@ -62,6 +62,22 @@ def hand_over_ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: A
     return subclasses.value().ufunc(function, method, args, kwargs or {})
 
 
+def opened(function: Callable[..., Any], on: Callable[[tuple[Any, ...], dict[str, Any], Exception], Any]) -> Any:
+    """The function, whose calls go on by `on` where they meet what torch cannot hold."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            try:
+                return function(*args, **kwargs)
+            except AbsentDTypeError as error:
+                absent = error
+            return on(args, kwargs, absent)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    return standing_for(call, function)
+
+
 def open_to_guests(function: Callable[..., Any]) -> Any:
     """The function, whose calls go to NumPy's of the same name where they meet what torch cannot hold. Functions whose
     calls take less than that does are open to guests themselves."""
@@ -71,35 +87,20 @@ def open_to_guests(function: Callable[..., Any]) -> Any:
 def open_to_guests_as(name: str) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that does so for NumPy's function of a dotted name."""
 
-    def opened(function: Callable[..., Any]) -> Any:
+    def decorated(function: Callable[..., Any]) -> Any:
         first = int(takes_namespace(function))
+        return opened(function, lambda args, kwargs, error: hand_over(name, args[first:], kwargs, error))
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                try:
-                    return function(*args, **kwargs)
-                except AbsentDTypeError as error:
-                    absent = error
-                return hand_over(name, args[first:], kwargs, absent)
-            except Exception as error:
-                raise ended(error)  # noqa: B904
-
-        return standing_for(call, function)
-
-    return opened
+    return decorated
 
 
-def open_method_to_guests(function: Callable[..., Any]) -> Any:
+def open_method_to_guests(method: Callable[..., Any]) -> Any:
     """The method of arrays, in the same way."""
+    name = method.__name__
+    return opened(method, lambda args, kwargs, error: hand_over_method(name, args[0], args[1:], kwargs, error))
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            try:
-                return function(self, *args, **kwargs)
-            except AbsentDTypeError as error:
-                absent = error
-            return hand_over_method(function.__name__, self, args, kwargs, absent)
-        except Exception as error:
-            raise ended(error)  # noqa: B904
 
-    return standing_for(call, function)
+def open_ufunc_method(method: Callable[..., Any]) -> Any:
+    """The method of ufuncs, in the same way."""
+    name = method.__name__.lstrip("_")
+    return opened(method, lambda args, kwargs, error: hand_over_ufunc(args[0], name, args[1:], kwargs, error))

@@ -15,33 +15,29 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import check_writeable, write, write_out
 from npdec._array.shapes import as_axis
 from npdec._core.base import MetSubclass
-from npdec._core.door import hand_over, subclasses
+from npdec._core.door import hand_over, opened, subclasses
 from npdec._core.tags import NoValue
 from npdec._core.unbound import unbound
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
 from npdec._normalizer import call_options
 from npdec._normalizer.ufunc import ufunc
-from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["frompyfunc"]
 
 
 def _open(method: Callable[..., Any]) -> Any:
     """The method, whose calls go to NumPy's ufunc of the same function where they meet what torch cannot hold."""
+    return opened(method, functools.partial(_elsewhere, method.__name__))
 
-    def call(self: PythonUfunc, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(self, *args, **kwargs)
-        except AbsentDTypeError as error:
-            absent = error
-        if isinstance(absent, MetSubclass):
-            return subclasses.value().ufunc(self, method.__name__, args, kwargs)
-        known = {"identity": self.identity} if self._reorderable else {}
-        theirs = hand_over("frompyfunc", (self._function, self.nin, self.nout), known, absent)
-        return hand_over(f"ufunc.{method.__name__}", (theirs, *args), kwargs, absent)
 
-    return functools.update_wrapper(call, method)
+def _elsewhere(method: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    function, *given = args
+    if isinstance(error, MetSubclass):
+        return subclasses.value().ufunc(function, method, tuple(given), kwargs)
+    known = {"identity": function.identity} if function._reorderable else {}
+    theirs = hand_over("frompyfunc", (function._function, function.nin, function.nout), known, error)
+    return hand_over(f"ufunc.{method}", (theirs, *given), kwargs, error)
 
 
 class PythonUfunc(ufunc):

@@ -16,13 +16,13 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import write
 from npdec._array.shapes import as_axis
 from npdec._core.base import UfuncBase
+from npdec._core.door import open_ufunc_method
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, read_out
-from npdec._normalizer.open_calls import open_ufunc_method
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})

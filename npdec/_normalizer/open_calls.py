@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from npdec._core import door
-from npdec._core.base import UfuncBase
 from npdec._core.signatures import Parameter
-from npdec._core.tracebacks import ended, standing_for
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["NAMES", "open_body", "open_ufunc_method"]
+__all__ = ["NAMES", "open_body"]
 
 _Kind = inspect.Parameter
 
@@ -56,20 +53,3 @@ def open_body(lines: list[str], parameters: Sequence[Parameter], name: str, meth
 
 def _listed(items: list[str]) -> str:
     return "".join(f"{item}, " for item in items)
-
-
-def open_ufunc_method(method: Callable[..., Any]) -> Any:
-    """The method of ufuncs, whose calls go to that of NumPy's ufunc where they meet what torch cannot hold."""
-    name = method.__name__.lstrip("_")
-
-    def call(self: UfuncBase, *args: Any, **kwargs: Any) -> Any:
-        try:
-            try:
-                return method(self, *args, **kwargs)
-            except AbsentDTypeError as error:
-                absent = error
-            return door.hand_over_ufunc(self, name, args, kwargs, absent)
-        except Exception as error:
-            raise ended(error)  # noqa: B904
-
-    return standing_for(call, method)

@@ -30,7 +30,6 @@ from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, ordinary_calls
-from npdec._normalizer.open_calls import open_ufunc_method
 from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
@@ -239,7 +238,7 @@ class ufunc(UfuncBase):
     accumulate = methods.accumulate
     reduceat = methods.reduceat
     outer = methods.outer
-    at = open_ufunc_method(_at.at)
+    at = door.open_ufunc_method(_at.at)
     resolve_dtypes = loops.resolve_dtypes
 
 
