@@ -299,10 +299,9 @@ class ArrayBuffer(BufferMethods):
     def __array_finalize__(self, obj: Any, /) -> None:
         """Nothing: for classes of a program's own, which set their attributes here."""
 
+    @open_method_to_guests
     def __reduce__(self, /) -> Any:
         """How the array is pickled by a class of a program's own, which may add what it holds."""
-        if isinstance(self, SubclassBase):
-            return hand_over_method("__reduce__", self, (), {}, MetSubclass(type(self)))
         return wrap.reduced(wrap.wrap_array, self._t)
 
     def __setstate__(self, state: Any, /) -> None:

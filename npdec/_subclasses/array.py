@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
 from npdec._array import memory
 from npdec._array.array_type import ArrayType
 from npdec._array.ndarray import Composition
-from npdec._core.base import MetSubclass, SubclassBase
-from npdec._core.door import hand_over_method
+from npdec._core.base import SubclassBase
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ended
 from npdec._normalizer.operators import _Method
@@ -83,13 +83,6 @@ class Subclassed(SubclassBase, Composition, between=True):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
 
-    def __reduce__(self) -> Any:
-        reduced: tuple[Any, ...] = hand_over_method("__reduce__", self, (), {}, MetSubclass(type(self)))
-        return reduced
-
-    def __setstate__(self, state: Any) -> None:
-        hand_over_method("__setstate__", self, (state,), {}, MetSubclass(type(self)))
-
 
 taken_over: Slot[Callable[..., Any]] = Slot("methods of arrays of subclasses")
 
@@ -117,13 +110,16 @@ def _method(name: str, plain: Callable[..., Any] | None) -> Any:
 def _attribute(name: str, plain: property) -> property:
     read: Any = plain.fget
 
+    def aside(self: Any) -> Any:
+        return read(self._p)
+
     def get(self: Any) -> Any:
-        return read(self._p) if name in _ASIDE else taken_over.value("__getattribute__", self, (name,), {})
+        return taken_over.value("__getattribute__", self, (name,), {})
 
     def put(self: Any, value: Any) -> None:
-        hand_over_method("__setattr__", self, (name, value), {}, MetSubclass(type(self)))
+        taken_over.value("__setattr__", self, (name, value), {})
 
-    return property(get, put if plain.fset is not None else None, None, plain.__doc__)
+    return property(aside if name in _ASIDE else get, put if plain.fset is not None else None, None, plain.__doc__)
 
 
 # What finds its way by itself, or is of the class and not of an array.
@@ -137,46 +133,41 @@ class _Explicit:
     """A name of np.ndarray, where a program takes it from the class to call it with an array of its own class:
     `np.ndarray.copy(x)`. It stands in the class of the class, where arrays do not look for their methods."""
 
-    def __init__(self, name: str, plain: Any) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._open = self._opened(plain)
-
-    def _opened(self, plain: Any) -> Any:
-        own = vars(Subclassed)[self._name]
-        if isinstance(plain, property):
-            return property(*(_either(getattr(plain, part), getattr(own, part)) for part in ("fget", "fset")))
-        return _either(plain, own) if isinstance(plain, FunctionType) else None
 
     def __get__(self, cls: Any, kind: Any = None) -> Any:
-        if cls is Composition and self._open is not None:
-            return self._open
-        for base in cls.__mro__:
-            if self._name in vars(base):
-                found = vars(base)[self._name]
-                return found.__get__(None, cls) if hasattr(found, "__get__") else found
-        raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
+        found = next((vars(base)[self._name] for base in cls.__mro__ if self._name in vars(base)), None)
+        if found is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
+        if cls is Composition and isinstance(found, (FunctionType, property)):
+            return _of_both(found, vars(Subclassed)[self._name])
+        return found.__get__(None, cls) if hasattr(found, "__get__") else found
 
     def __set__(self, cls: Any, value: Any) -> None:
-        self._changed(cls, lambda: type.__setattr__(cls, self._name, value))
+        with self._aside():
+            setattr(cls, self._name, value)
 
     def __delete__(self, cls: Any) -> None:
-        self._changed(cls, lambda: type.__delattr__(cls, self._name))
+        with self._aside():
+            delattr(cls, self._name)
 
-    def _changed(self, cls: Any, change: Any) -> None:
-        """Change the class, while this does not stand in the class of the class, where Python would come back here."""
-        (base,) = [one for one in type(cls).__mro__ if vars(one).get(self._name) is self]
-        type.__delattr__(base, self._name)
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Without this in the class of the class, where Python would come back here."""
+        delattr(ArrayType, self._name)
         try:
-            change()
-            self._open = self._opened(next(vars(one)[self._name] for one in cls.__mro__ if self._name in vars(one)))
+            yield
         finally:
-            type.__setattr__(base, self._name, self)
+            setattr(ArrayType, self._name, self)
 
 
-def _either(plain: Any, own: Any) -> Any:
-    """The function of plain arrays, and that of subclasses for their arrays."""
-    if plain is None:
-        return None
+@functools.cache
+def _of_both(plain: Any, own: Any) -> Any:
+    """The function or property of plain arrays, and that of subclasses for their arrays."""
+    if isinstance(plain, property):
+        setter = None if plain.fset is None else _of_both(plain.fset, own.fset)
+        return property(_of_both(plain.fget, own.fget), setter, None, plain.__doc__)
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         return (own if isinstance(self, SubclassBase) else plain)(self, *args, **kwargs)
@@ -198,7 +189,7 @@ def _fill() -> None:
             else:
                 continue
             if not name.startswith("_"):
-                setattr(ArrayType, name, _Explicit(name, item))
+                setattr(ArrayType, name, _Explicit(name))
 
 
 _fill()

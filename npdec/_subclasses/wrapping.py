@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from npdec._array import wrap
 from npdec._core.base import ArrayBase, SubclassBase
+from npdec._impl._util import warn
 from npdec._subclasses.arguments import as_array
 from npdec._subclasses.array import Subclassed, adopt
 
@@ -66,11 +66,10 @@ def wrapped(source: Any, result: Any, context: Any = None, scalar: bool = False)
             made = source.__array_wrap__(*arguments)
         except TypeError:
             continue
-        warnings.warn(
+        warn(
             "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. (Deprecated "
             "NumPy 2.0)",
             DeprecationWarning,
-            stacklevel=5,
         )
         return made
     raise refused
