@@ -14,30 +14,12 @@ import torch
 
 import npdec as np
 from npdec.exceptions import DecompositionWarning
+from subclasses_of import noted_class
 
 X = [1.5, -2.0, 4.0]
 
 
-class Signal(np.ndarray):
-    """An array with a unit."""
-
-    unit: Any
-
-    def __new__(cls, values: Any, unit: Any = None) -> Any:
-        made = np.asarray(values).view(cls)
-        made.unit = unit
-        return made
-
-    def __array_finalize__(self, obj: Any) -> None:
-        self.unit = getattr(obj, "unit", None)
-
-    def __reduce__(self) -> Any:
-        make, arguments, state = super().__reduce__()
-        return make, arguments, (*state, self.unit)
-
-    def __setstate__(self, state: Any) -> None:
-        self.unit = state[-1]
-        super().__setstate__(state[:-1])
+Signal = noted_class(np, "Signal", __name__)
 
 
 def signal() -> Any:
@@ -46,7 +28,7 @@ def signal() -> Any:
 
 def check(found: Any, value: Any, components: Any, residual: Any = 0.0) -> None:
     assert type(found) is Signal
-    assert found.unit == "volt"
+    assert found.info == "volt"
     numpy.testing.assert_allclose(numpy.asarray(found.value), value, rtol=1e-14)
     numpy.testing.assert_allclose(numpy.asarray(found.components), components, rtol=1e-14)
     numpy.testing.assert_allclose(numpy.asarray(found.residual), numpy.broadcast_to(residual, numpy.shape(value)))
@@ -171,7 +153,7 @@ def test_numpys_own_functions_give_the_class() -> None:
         Signal(X, "volt") + [1] * 3,
     ):
         assert type(made) is Signal
-        assert made.unit == "volt"
+        assert made.info == "volt"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert type(numpy.asarray(Signal(X))) is numpy.ndarray

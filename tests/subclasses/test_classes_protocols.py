@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import npdec
+from subclasses_of import noted_class
 
 
 def creation(np: Any, log: list[Any]) -> None:
@@ -49,24 +50,7 @@ def creation(np: Any, log: list[Any]) -> None:
 
 def information(np: Any, log: list[Any]) -> None:
     """An attribute that is given where the array is made, and follows from array to array."""
-
-    class Noted(np.ndarray):
-        def __new__(cls, values: Any, note: Any = None) -> Any:
-            made = np.asarray(values).view(cls)
-            made.note = note
-            return made
-
-        def __array_finalize__(self, obj: Any) -> None:
-            self.note = getattr(obj, "note", None)
-
-        def __reduce__(self) -> Any:
-            make, arguments, state = super().__reduce__()
-            return make, arguments, (*state, self.note)
-
-        def __setstate__(self, state: Any) -> None:
-            self.note = state[-1]
-            super().__setstate__(state[:-1])
-
+    Noted = noted_class(np)
     x, y = Noted([[1.0, 2.0], [3.0, 4.0]], "x"), Noted([5.0, 6.0], "y")
     make, arguments, state = x.__reduce__()
     again = make(*arguments)
@@ -75,10 +59,10 @@ def information(np: Any, log: list[Any]) -> None:
         x + y, y + x, x @ y, np.linalg.inv(x), x[0], x.sum(), x.mean(axis=0), np.sort(x), -x, copy.copy(x),
         copy.deepcopy(x), copy.deepcopy([x])[0], again, np.median(x), x == y, np.where(x > 1, x, 0), x.real, 2 * x,
     ):  # fmt: skip
-        log.append((type(one).__name__, getattr(one, "note", None), np.asarray(one).tolist()))
+        log.append((type(one).__name__, getattr(one, "info", None), np.asarray(one).tolist()))
     x -= y
     out = np.add(x, y, out=y.copy()[None].repeat(2, 0))
-    log += [x.note, type(out).__name__, out.note, repr(x), str(x), f"{x.sum():.1f}", repr(y.astype("f4"))]
+    log += [x.info, type(out).__name__, out.info, repr(x), str(x), f"{x.sum():.1f}", repr(y.astype("f4"))]
     log += [repr(Noted(3.0)), repr(Noted([])), repr(np.arange(30.0).view(Noted)), np.array_repr(y), np.array_str(y)]
 
 
@@ -205,3 +189,15 @@ def test_programs_run_as_under_numpy(program: types.FunctionType) -> None:
     assert len(ours) == len(theirs)
     for mine, wanted in zip(ours, theirs, strict=True):
         assert mine == wanted
+
+
+def test_an_old_array_wrap_is_warned_of_at_the_programs_line() -> None:
+    class Old(npdec.ndarray):
+        def __array_wrap__(self, array: Any) -> Any:
+            return array
+
+    x = npdec.arange(3.0).view(Old)
+    for call in (lambda: x + 1, lambda: npdec.add(x, 1), x.sum, lambda: npdec.median(x)):
+        with pytest.warns(DeprecationWarning, match="return_scalar") as said:
+            call()
+        assert [warning.filename for warning in said] == [__file__]
