@@ -13,6 +13,7 @@ from npdec._array.convert import as_tensor, dtype_name
 from npdec._array.elements import close
 from npdec._array.shapes import as_axis
 from npdec._core.base import ArrayBase, NDArrayBase, SubclassBase, plain_of
+from npdec._core.containers import refilled
 from npdec._core.door import subclasses
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import block_sparse
@@ -211,7 +212,7 @@ def completeness(x: Any) -> Any:
     """
     if isinstance(x, (list, tuple)):
         items = [completeness(item) for item in x]
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+        return refilled(x, items)
     if isinstance(x, dict):
         return {key: completeness(item) for key, item in x.items()}
     if not isinstance(x, (ArrayBase, torch.Tensor)):

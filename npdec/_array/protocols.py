@@ -15,6 +15,7 @@ from npdec._array.foreign_arrays import as_copy
 from npdec._array.module_names import OfTensors
 from npdec._core import door
 from npdec._core.base import ArrayBase, SubclassBase, UfuncBase
+from npdec._core.containers import refilled
 from npdec._core.signatures import read_parameters
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import numpy_dtype
@@ -35,7 +36,7 @@ def _unwrap(arg: Any) -> Any:
         return arg._t
     if isinstance(arg, (tuple, list)) and any(isinstance(item, (ArrayBase, tuple, list)) for item in arg):
         items = [_unwrap(item) for item in arg]
-        return type(arg)(*items) if hasattr(arg, "_fields") else type(arg)(items)
+        return refilled(arg, items)
     return arg
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.containers import refilled
 from npdec._decomposed.components import Components, Use
 from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.registry import Trait, traits_of
@@ -94,7 +95,7 @@ def in_pieces(rule: Callable[..., Any], func: Any, args: Sequence[Any], kwargs: 
     if not isinstance(value, tuple):
         return _together(value, each[0], axis, given)
     joined = [_together(v, pieces, axis, given) for v, pieces in zip(value, each, strict=True)]
-    return type(value)(*joined) if hasattr(value, "_fields") else type(value)(joined)
+    return refilled(value, joined)
 
 
 def _plain(arg: Any) -> Any:

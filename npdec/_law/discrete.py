@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.containers import refilled
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import dtype_of_steps, handed_on
 from npdec._decomposed.registry import Rule
@@ -66,7 +67,7 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         return DecomposedTensor(value, residual.to(value.dtype), components, made.labels, made.reverse)
     if isinstance(value, (tuple, list)):
         parts = [with_numbers(v, r, m) for v, r, m in zip(value, residual, made, strict=True)]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return refilled(value, parts)
     return value
 
 
@@ -172,7 +173,7 @@ def _chosen(residual: Any, made: Any) -> Any:
         return made.residual.to(residual.dtype)
     if isinstance(residual, (tuple, list)):
         parts = [_chosen(r, m) for r, m in zip(residual, made, strict=True)]
-        return type(residual)(*parts) if hasattr(residual, "_fields") else type(residual)(parts)
+        return refilled(residual, parts)
     return residual
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.containers import refilled
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries
 
@@ -25,5 +26,5 @@ def pack(value: Any, residual: Any, components: Any, labels: Labels, reverse: bo
         parts = [pack(v, r, c, labels, reverse, name) for v, r, c in zip(value, residual, components, strict=True)]
         if isinstance(value, list):
             return parts
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return refilled(value, parts)
     return value

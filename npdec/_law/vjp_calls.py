@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.containers import refilled
 from npdec._decomposed.components import Source, Use
 from npdec._decomposed.pieces import in_pieces
 from npdec._decomposed.reverse_graph import derived_twice
@@ -120,5 +121,5 @@ def _restored(result: Any, sources: Sequence[Source], labels: Labels) -> Any:
         return DecomposedTensor(result.value, result.residual, FromVJP(total, sources, len(labels)), labels)
     if isinstance(result, (tuple, list)):
         items = [_restored(item, sources, labels) for item in result]
-        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+        return refilled(result, items)
     return result

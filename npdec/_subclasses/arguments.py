@@ -7,6 +7,7 @@ from typing import Any
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase, SubclassBase
+from npdec._core.containers import refilled
 
 __all__ = ["Plain", "as_array"]
 
@@ -39,7 +40,7 @@ class Plain:
         self._depth -= 1
         if all(a is b for a, b in zip(items, x, strict=True)):
             return x
-        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+        return refilled(x, items)
 
     def origin(self, array: Any) -> Any:
         """The array of a subclass before which a plain one stands among the arguments; None if there is none."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from npdec._array import memory, wrap
 from npdec._core.base import ArrayBase, SubclassBase
+from npdec._core.containers import refilled
 from npdec._subclasses.arguments import Plain
 from npdec._subclasses.array import adopt, base_of, plain_view
 from npdec._subclasses.wrapping import dominant, wrapped, wrapper_among
@@ -40,7 +41,7 @@ Give = Callable[[Any, Call], Any]
 def _within(result: Any, give: Callable[[Any], Any]) -> Any:
     if isinstance(result, (tuple, list)):
         items = [give(item) for item in result]
-        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+        return refilled(result, items)
     return result
 
 
@@ -121,7 +122,7 @@ def parts(*gives: Give) -> Give:
         if not isinstance(result, tuple):
             return gives[0](result, call)
         items = [one(item, call) for one, item in zip(gives, result, strict=False)]
-        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+        return refilled(result, items)
 
     return give
 

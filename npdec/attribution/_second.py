@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from npdec._core.containers import refilled
 from npdec._core.progress import Show
 from npdec._decomposed import completeness
 from npdec._decomposed.call import Call
@@ -229,4 +230,4 @@ def _flat(result: Any) -> list[Any]:
 def _like(result: Any, parts: list[Any]) -> Any:
     if not isinstance(result, (tuple, list)):
         return parts[0]
-    return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return refilled(result, parts)

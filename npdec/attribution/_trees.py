@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from npdec._core.containers import refilled
+
 __all__ = ["Inputs", "flatten", "is_container", "spread"]
 
 
@@ -53,7 +55,7 @@ def _rebuilt(tree: Any, leaves: Any) -> Any:
             made[key] = _rebuilt(item, leaves)
         return made
     items = [_rebuilt(item, leaves) for item in tree]
-    return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+    return refilled(tree, items)
 
 
 def spread(prefix: Any, tree: Any, what: str) -> list[Any]:

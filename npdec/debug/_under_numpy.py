@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from npdec._core.base import ArrayBase, NDArrayBase
+from npdec._core.containers import refilled
 from npdec._core.unbound import is_function
 from npdec._jit.environment import is_library
 from npdec.debug._against_numpy import numpy_of
@@ -26,7 +27,7 @@ def as_numpy(value: Any) -> Any:
         return array if isinstance(value, NDArrayBase) else array[()]
     if isinstance(value, (tuple, list)):
         items = [as_numpy(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        return refilled(value, items)
     if type(value) is dict:
         return {key: as_numpy(item) for key, item in value.items()}
     return copy.deepcopy(value)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from npdec._core.base import ArrayBase, UfuncBase
+from npdec._core.containers import refilled
 from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype as dtype_class
@@ -56,7 +57,7 @@ def rebuilt(tree: Any, array: Callable[[Any], Any], atom: Callable[[Any], Any] =
         return array(tree)
     if isinstance(tree, (tuple, list)):
         items = [rebuilt(item, array, atom) for item in tree]
-        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+        return refilled(tree, items)
     if type(tree) is dict:
         return {key: rebuilt(item, array, atom) for key, item in tree.items()}
     if isinstance(tree, slice):

@@ -9,6 +9,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase, plain_of
+from npdec._core.containers import refilled
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import is_own, numpy_dtype
 from npdec._guests.array import as_plain
@@ -48,7 +49,7 @@ def host(item: Any) -> Any:
         items = [host(inner) for inner in item]
         if all(new is old for new, old in zip(items, item, strict=True)):
             return item
-        return type(item)(*items) if hasattr(item, "_fields") else type(item)(items)
+        return refilled(item, items)
     if isinstance(item, dict):
         values = {key: host(inner) for key, inner in item.items()}
         return item if all(values[key] is inner for key, inner in item.items()) else values
