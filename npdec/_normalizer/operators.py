@@ -70,9 +70,7 @@ def _accepts(array: Any, other: Any) -> bool:
     if kind in _TAKEN:
         return True
     if isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
-        # Of a program's own classes those of scalars may refuse, and those of arrays are asked before scalars.
-        asked = isinstance(other, SubclassBase) and type(array) is not Composition
-        return not asked and getattr(kind, "__array_ufunc__", 0) is not None
+        return getattr(kind, "__array_ufunc__", 0) is not None
     if isinstance(other, str) or other is None or leaves_it_to(array, other):
         return False
     return (
@@ -83,6 +81,12 @@ def _accepts(array: Any, other: Any) -> bool:
 def _accepts_factor(array: Any, other: Any) -> bool:
     """As `_accepts`. A scalar leaves lists to Python, which repeats them as often as an integer says."""
     return (type(array) is Composition or not isinstance(other, (list, tuple))) and _accepts(array, other)
+
+
+def _accepts_compared(array: Any, other: Any) -> bool:
+    """As `_accepts`. A scalar leaves its comparison with an array of a program's own class to that, as Python does for
+    a plain array."""
+    return (type(array) is Composition or not isinstance(other, SubclassBase)) and _accepts(array, other)
 
 
 def _is_unlike(array: Any, other: Any) -> bool:
@@ -140,7 +144,8 @@ def attach_operators(functions: Iterable[Any]) -> None:
             continue
         if stem in _COMPARISONS:
             unlike = {"eq": False, "ne": True}.get(stem)
-            _attach(ArrayMethods, plain, _fast(function, _make("comparison", function, plain, _unlike=unlike)))
+            slow = _make("comparison", function, plain, _unlike=unlike, _accepts=_accepts_compared)
+            _attach(ArrayMethods, plain, _fast(function, slow))
             continue
         more: dict[str, Any] = {"_accepts": _accepts_factor} if stem == "mul" else {}
         kind = "binary"

@@ -150,6 +150,26 @@ def ufuncs(np: Any, log: list[Any]) -> None:
     log.append(p.__array_ufunc__(np.add, "__call__", p, np.ones(4).view(Other)) is NotImplemented)
 
 
+def operators(np: Any, log: list[Any]) -> None:
+    """A class with reflected operators of its own, of which arrays and scalars take the place on the left."""
+
+    class Reflecting(np.ndarray):
+        def __radd__(self, other: Any) -> str:
+            return "radd"
+
+        __rmul__ = __rsub__ = __rpow__ = __radd__
+
+        def __gt__(self, other: Any) -> str:
+            return "gt"
+
+        __ge__ = __ne__ = __gt__
+
+    x = np.arange(3.0).view(Reflecting)
+    for left in (np.float64(2), np.int8(1), np.bool_(True), np.complex64(1j), 2.0, np.arange(3), np.array(1), x[:1]):
+        for made in (left + x, left * x, left - x, left**x, left < x, left == x, left != x, left / (x + 1), x < left):
+            log.append((type(made).__name__, np.asarray(made).tolist()))
+
+
 def functions(np: Any, log: list[Any]) -> None:
     """A class that is asked for functions: by their names, with the types that take part."""
 
@@ -180,7 +200,7 @@ def functions(np: Any, log: list[Any]) -> None:
         np.sum(p.view(Refusing))
 
 
-@pytest.mark.parametrize("program", [creation, information, wrapping, ufuncs, functions])
+@pytest.mark.parametrize("program", [creation, information, wrapping, ufuncs, operators, functions])
 def test_programs_run_as_under_numpy(program: types.FunctionType) -> None:
     ours: list[Any] = []
     theirs: list[Any] = []
