@@ -6,6 +6,7 @@ contributions stay right.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -23,10 +24,10 @@ __all__ = ["function", "method", "run", "ufunc"]
 
 def _found(name: str) -> Any:
     """NumPy's function of a dotted name below `numpy`; None if there is none."""
-    owner: Any = numpy_or_none()
-    for part in name.split("."):
-        owner = getattr(owner, part, None)
-    return owner
+    try:
+        return operator.attrgetter(name)(numpy_or_none())
+    except AttributeError:
+        return None
 
 
 def _refuse(error: Exception) -> Any:
@@ -65,8 +66,7 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
 
 def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What NumPy's ufunc of the same name gives, or a method of it."""
-    module = function.__module__.removeprefix("npdec").lstrip(".")
-    found = _found(f"{module}.{function.__name__}".lstrip("."))
+    found = _found(f"{function.__module__}.{function.__name__}".removeprefix("npdec."))
     if found is None:
         return _refuse(error)
     error.__traceback__ = None

@@ -10,20 +10,23 @@ from npdec._array.ndarray import Composition
 from npdec._core.door import hand_over_method
 from npdec._core.installed_numpy import has_numpy
 
-__all__ = ["apart", "beside", "into", "leaves_it_to"]
-
-_SCALAR_PRIORITY = -1000000.0
+__all__ = ["apart", "beside", "into", "leaves_it_to", "priority_of"]
 
 
-def leaves_it_to(array: Any, other: Any) -> bool:
-    """Whether the other operand asks for the operation: `__array_ufunc__ = None`, or an `__array_priority__` above that
-    of arrays (0) or scalars."""
+def priority_of(array: Any) -> float:
+    """The `__array_priority__` of an array or a scalar, by which NumPy ranks operands: 0 of plain arrays, which tell
+    others a higher one."""
+    return 0.0 if type(array) is Composition else float(array.__array_priority__)
+
+
+def leaves_it_to(array: Any, other: Any, in_place: bool = False) -> bool:
+    """Whether the other operand, which is no array, asks for the operation: `__array_ufunc__ = None`, if it is not in
+    place, or a higher `__array_priority__`."""
     asks = getattr(type(other), "__array_ufunc__", 0)
     if asks != 0:
-        return asks is None
+        return asks is None and not in_place
     priority = getattr(other, "__array_priority__", None)
-    least = 0.0 if type(array) is Composition else _SCALAR_PRIORITY
-    return isinstance(priority, (int, float)) and priority > least
+    return isinstance(priority, (int, float)) and priority > priority_of(array)
 
 
 def apart(array: Any, other: Any, unlike: bool | None, error: TypeError) -> Any:

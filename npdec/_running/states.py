@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 import types
 from collections.abc import Iterator
@@ -22,9 +23,7 @@ _GUESTS = ("char", "ctypeslib", "lib.recfunctions", "ma", "rec", "strings")  # m
 
 def find(lib: Any, dotted: str) -> Any:
     """The object of a dotted name; AttributeError if there is none."""
-    for part in dotted.split(".") if dotted else ():
-        lib = getattr(lib, part)
-    return lib
+    return operator.attrgetter(dotted)(lib) if dotted else lib
 
 
 def reason(owner: Any, dotted: str, name: str) -> str | None:

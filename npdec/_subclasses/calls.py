@@ -4,12 +4,14 @@ what they give takes the class that NumPy gives it."""
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 from npdec._array import construct, printing, wrap
 from npdec._array.protocols import own_function
 from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, UfuncBase
 from npdec._core.tags import NoValue, spec_of
+from npdec._normalizer.beside import leaves_it_to
 from npdec._subclasses import overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
 from npdec._subclasses.array import Subclassed, adopt, base_of, taken_over
@@ -105,16 +107,9 @@ _OUT_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
-def _public(name: str) -> Any:
-    found: Any = wrap.NAMESPACE.value
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
-
-
 def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """A public function: what a class that computes functions itself gives, or the result as NumPy gives it."""
-    public = _public(name)
+    public = operator.attrgetter(name)(wrap.NAMESPACE.value)
     made = NoValue if name in table.UNASKED else overrides.by_function(public, args, kwargs)
     return implemented(public, name, args, kwargs, error) if made is NoValue else made
 
@@ -126,9 +121,8 @@ def default_of_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: di
     found, _ = own_function(func)
     if found is None:
         return NotImplemented
-    module = found.__module__.partition("._")[0].removeprefix("npdec").lstrip(".")
-    name = f"{module}.{found.__name__}" if module else found.__name__
-    return implemented(found, name, args, kwargs, None)
+    module = found.__module__.partition("._")[0]
+    return implemented(found, f"{module}.{found.__name__}".removeprefix("npdec."), args, kwargs, None)
 
 
 def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception | None) -> Any:
@@ -203,9 +197,9 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     special = _SPECIAL.get(name)
     if special is not None:
         return special(array, *args, **kwargs)
-    operator = operators().get(name)
-    if operator is not None:
-        return _operated(name, *operator, array, args)
+    operated = operators().get(name)
+    if operated is not None:
+        return _operated(name, *operated, array, args)
     composed = COMPOSED.get(name)
     if composed is not None and overrides.asks_itself(array, kwargs.get("out")):
         return composed(array, *args, **kwargs)
@@ -257,20 +251,9 @@ def operators() -> dict[str, tuple[Any, str]]:
     return found
 
 
-def _defers(array: Any, other: Any, in_place: bool) -> bool:
-    """Whether the other operand is to be asked first, by NumPy's rule."""
-    if isinstance(other, ArrayBase) or type(other) is type(array) or isinstance(other, (bool, int, float, complex)):
-        return False
-    asks = getattr(type(other), "__array_ufunc__", NoValue)
-    if asks is not NoValue:
-        return asks is None and not in_place
-    priority = getattr(other, "__array_priority__", None)
-    return isinstance(priority, (int, float)) and float(getattr(array, "__array_priority__", 0.0)) < priority
-
-
 def _operated(name: str, function: Any, kind: str, array: Any, args: tuple[Any, ...]) -> Any:
     """An operator between arrays of which one is of a subclass: the ufunc, with Python's rules for who is asked."""
-    if any(_defers(array, other, kind == "in place") for other in args):
+    if any(not isinstance(other, ArrayBase) and leaves_it_to(array, other, kind == "in place") for other in args):
         return NotImplemented
     inputs = (*args, array) if kind == "reflected" else (array, *args)
     options = {"out": (array,)} if kind == "in place" else {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._array import wrap
+from npdec._core.base import SubclassBase
 from npdec._subclasses.array import adopt
 from npdec._subclasses.results import (
     Call,
@@ -20,6 +21,7 @@ from npdec._subclasses.results import (
     wraps,
     wraps_arrays,
 )  # fmt: skip
+from npdec._subclasses.wrapping import dominant
 
 __all__ = ["BY_METHOD", "CALLING", "FUNCTIONS", "GIVEN", "METHODS", "UNASKED"]
 
@@ -35,7 +37,7 @@ def _subok(default: bool, place: int = 64, give: Give = keep) -> Give:
 
 def _from_nothing(result: Any, call: Call) -> Any:
     """An array of the class of the first argument, told that it comes from nothing."""
-    if type(result) is not wrap.ARRAY or not hasattr(call.first, "_p"):
+    if type(result) is not wrap.ARRAY or not isinstance(call.first, SubclassBase):
         return drop(result, call)
     return adopt(type(call.first), result, None)
 
@@ -58,8 +60,7 @@ def _strictly(give: Give) -> Give:
 def _is_leading(call: Call) -> bool:
     if not getattr(call.first, "ndim", 0):  # a number, by which the other is multiplied
         return True
-    highest = max((float(getattr(x, "__array_priority__", 0.0)) for x in call.inputs if hasattr(x, "_p")), default=0.0)
-    return highest > 0 or hasattr(call.first, "_p")
+    return isinstance(call.first, SubclassBase) or dominant(call.inputs) is not None
 
 
 def _unique(result: Any, call: Call) -> Any:

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from npdec._array import wrap
+from npdec._array.generic import generic
 from npdec._core.base import ArrayBase, SubclassBase
 from npdec._impl._util import warn
+from npdec._normalizer.beside import priority_of
 from npdec._subclasses.arguments import as_array
 from npdec._subclasses.array import Subclassed, adopt
 
 __all__ = ["dominant", "finished", "wrapped", "wrapper_among"]
 
-_SCALARS = -1000000.0
 _NUMBERS = frozenset({bool, int, float, complex})
 
 
@@ -23,13 +24,11 @@ def wrapper_among(inputs: Iterable[Any]) -> Any:
     where it is a plain array or a number."""
     found, highest = None, -math.inf
     for x in inputs:
-        own = None
-        if isinstance(x, SubclassBase):
-            own, priority = x, float(getattr(x, "__array_priority__", 0.0))
-        elif isinstance(x, ArrayBase):
-            priority = 0.0 if type(x) is wrap.ARRAY else _SCALARS
-        elif type(x) in _NUMBERS:
-            priority = _SCALARS
+        own = x if isinstance(x, SubclassBase) else None
+        if own is not None or type(x) is wrap.ARRAY:
+            priority = priority_of(x)
+        elif isinstance(x, ArrayBase) or type(x) in _NUMBERS:
+            priority = generic.__array_priority__
         else:
             continue
         if priority > highest or (own is not None and found is None and priority == 0.0):
@@ -42,10 +41,8 @@ def dominant(inputs: Iterable[Any]) -> Any:
     none."""
     found, highest = None, 0.0
     for x in inputs:
-        if isinstance(x, SubclassBase):
-            priority = float(getattr(x, "__array_priority__", 0.0))
-            if priority > highest:
-                found, highest = x, priority
+        if isinstance(x, SubclassBase) and priority_of(x) > highest:
+            found, highest = x, priority_of(x)
     return found
 
 
