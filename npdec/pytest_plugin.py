@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from npdec._guests.stand_ins import is_within
 from npdec._running.finder import Installation, checked_names
 from npdec._running.imports import own_builtins
 
@@ -81,7 +82,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if found is None or getattr(config.option, "numprocesses", None):
         return
     for package in found.packages:
-        if not any(name == package or name.startswith(f"{package}.") for name in found.loaded):
+        if not any(is_within(name, package) for name in found.loaded):
             terminalreporter.write_line(f"npdec: no module of {package!r} has been imported", yellow=True)
 
 

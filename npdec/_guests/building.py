@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from npdec._array import wrap
+from npdec._array.convert import MAX_NDIM
 from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._core.base import ArrayBase
@@ -30,10 +31,7 @@ def holds_ours(x: Any, depth: int = 0) -> bool:
     """Whether an array or a scalar of npdec's is among the items of nested lists and tuples."""
     if isinstance(x, (ArrayBase, torch.Tensor)):
         return True
-    return isinstance(x, (list, tuple)) and depth < _DEEP and any(holds_ours(item, depth + 1) for item in x)
-
-
-_DEEP = 64
+    return isinstance(x, (list, tuple)) and depth < MAX_NDIM and any(holds_ours(item, depth + 1) for item in x)
 
 
 def array_of_objects(items: Any, **options: Any) -> Any:

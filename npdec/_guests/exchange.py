@@ -13,7 +13,7 @@ import torch
 
 from npdec._array import memory, wrap
 from npdec._array.buffers import alias
-from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._array.tensor_bytes import bytes_of, seen
@@ -76,7 +76,7 @@ class Hosted:
             return self._array(x)
         if kind in (list, tuple):
             self._depth += 1
-            items = [self(item) for item in x] if self._depth <= _DEEP else x  # a list may contain itself
+            items = [self(item) for item in x] if self._depth <= MAX_NDIM else x  # a list may contain itself
             self._depth -= 1
             return x if all(a is b for a, b in zip(items, x, strict=True)) else kind(items)
         if kind is dict:
@@ -153,7 +153,7 @@ def _has_objects(x: Any, numpy: Any, depth: int) -> bool:
     if isinstance(x, numpy.ndarray):
         return bool(x.dtype.hasobject)
     if isinstance(x, (list, tuple)):
-        return depth < _DEEP and any(_has_objects(item, numpy, depth + 1) for item in x)
+        return depth < MAX_NDIM and any(_has_objects(item, numpy, depth + 1) for item in x)
     if isinstance(x, dict):  # options, of which None says nothing
         return any(item is not None and _has_objects(item, numpy, depth + 1) for item in x.values())
     if isinstance(x, type):
@@ -161,9 +161,6 @@ def _has_objects(x: Any, numpy: Any, depth: int) -> bool:
     if isinstance(x, numpy.dtype):
         return bool(x.hasobject)
     return not isinstance(x, (numpy.generic, torch.dtype, slice, range)) and not hasattr(x, "__array__")
-
-
-_DEEP = 64
 
 
 def received(x: Any, hosted: Hosted | None = None) -> Any:

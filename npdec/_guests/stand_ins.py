@@ -13,12 +13,17 @@ from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests.modules import standing
 
-__all__ = ["imported", "is_numpy", "module_for", "npdec_name"]
+__all__ = ["imported", "is_numpy", "is_within", "module_for", "npdec_name"]
+
+
+def is_within(name: str, package: str) -> bool:
+    """Whether a dotted name is that of a package, or of what is in it."""
+    return f"{name}.".startswith(f"{package}.")
 
 
 def is_numpy(name: str) -> bool:
     """Whether a dotted name is NumPy, or one of its modules."""
-    return name == "numpy" or name.startswith("numpy.")
+    return is_within(name, "numpy")
 
 
 def npdec_name(name: str) -> str:

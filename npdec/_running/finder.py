@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from npdec._guests.stand_ins import is_within
 from npdec._running.imports import own_builtins
 
 __all__ = ["Installation", "checked_names", "install", "is_below"]
@@ -63,9 +64,8 @@ class Installation(MetaPathFinder):
         return None
 
     def _chooses(self, spec: importlib.machinery.ModuleSpec) -> bool:
-        if any(spec.name == name or spec.name.startswith(f"{name}.") for name in self.packages):
-            return True
-        return any(is_below(str(spec.origin), folder) for folder in self.folders)
+        named = any(is_within(spec.name, package) for package in self.packages)
+        return named or any(is_below(str(spec.origin), folder) for folder in self.folders)
 
 
 def is_below(origin: str, folder: Path) -> bool:

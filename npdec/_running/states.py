@@ -14,6 +14,7 @@ from npdec import exceptions
 from npdec._core.absent import ABSENT
 from npdec._core.installed_numpy import has_numpy, numpy_or_none
 from npdec._guests import kinds
+from npdec._guests.stand_ins import is_within
 from npdec.exceptions import AbsentError
 
 __all__ = ["find", "functions_of", "is_delegated", "reason", "state"]
@@ -92,7 +93,7 @@ def state(dotted: str) -> tuple[str, str]:
     >>> state("linalg.norm"), state("datetime64"), state("savetxt")[0]
     (('native', ''), ('guest', ''), 'delegated')
     """
-    if dotted in kinds.NAMES or any(f"{dotted}.".startswith(f"{module}.") for module in _GUESTS):
+    if dotted in kinds.NAMES or any(is_within(dotted, module) for module in _GUESTS):
         return ("guest", "") if has_numpy() else ("absent", "it is NumPy's own array: install NumPy")
     module, _, name = dotted.rpartition(".")
     try:

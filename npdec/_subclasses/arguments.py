@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.containers import refilled
 
 __all__ = ["Plain", "as_array"]
-
-_DEEP = 64  # a list may contain itself
 
 
 class Plain:
@@ -33,7 +31,7 @@ class Plain:
         if isinstance(x, dict):
             named = {key: self(item) for key, item in x.items()}
             return x if all(named[key] is item for key, item in x.items()) else named
-        if not isinstance(x, (list, tuple)) or self._depth >= _DEEP:
+        if not isinstance(x, (list, tuple)) or self._depth >= MAX_NDIM:  # a list may contain itself
             return x
         self._depth += 1
         items = [self(item) for item in x]

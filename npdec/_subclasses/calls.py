@@ -60,13 +60,11 @@ def _delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[s
     """The results of a ufunc, in the class that they take."""
     if method == "at":
         return None
-    count = {"__call__": function.nin, "outer": 2}.get(method, 1)
-    inputs, out = args[:count], kwargs.get("out")
-    outs = out if isinstance(out, tuple) else (out,)
-    if method == "__call__" and len(args) > count:
-        outs = args[count:]
-    elif method in _OUT_AT and len(args) > _OUT_AT[method]:
-        outs = (args[_OUT_AT[method]],)
+    inputs, options = overrides.normalized(function, method, args, kwargs)
+    if method == "reduceat":
+        inputs = inputs[:1]  # the other are indices
+    out = options.get("out")
+    outs = out if isinstance(out, tuple) else ()
     several = isinstance(result, tuple)
     items = result if several else (result,)
     outs = (*outs, *(None,) * (len(items) - len(outs)))
@@ -89,8 +87,7 @@ def _delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[s
 def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`np.ndarray.__array_ufunc__` of an array of a subclass, for a ufunc of npdec's, of NumPy's or of others:
     NotImplemented, where an operand computes ufuncs itself."""
-    out = kwargs.get("out")
-    if overrides.asks_itself(*inputs, *(out if isinstance(out, tuple) else (out,)), kwargs.get("where")):
+    if overrides.asks_itself(*overrides.operands(inputs, kwargs)):
         return NotImplemented
     plain = Plain()
     bare = plain(array)
@@ -99,9 +96,6 @@ def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...
     else:
         result = bare.__array_ufunc__(ufunc, method, *plain(inputs), **plain(kwargs))
     return _delivered(ufunc, method, inputs, kwargs, result) if plain.met else result
-
-
-_OUT_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
 # --- functions --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from npdec._array.ndarray import Composition
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 
-__all__ = ["asks_itself", "by_function", "by_ufunc", "leaves"]
+__all__ = ["asks_itself", "by_function", "by_ufunc", "leaves", "normalized", "operands"]
 
 
 def _overriding(items: Iterable[Any], protocol: str) -> list[Any]:
@@ -40,23 +40,22 @@ def asks_itself(*items: Any) -> bool:
     return bool(_overriding(items, "__array_ufunc__"))
 
 
-def _operands(function: UfuncBase, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
-    yield from args
+def operands(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All that takes part in a call of a ufunc: `out` and `where` too."""
     out = kwargs.get("out")
-    yield from out if isinstance(out, tuple) else (out,)
-    yield kwargs.get("where")
+    return (*args, *(out if isinstance(out, tuple) else (out,)), kwargs.get("where"))
 
 
 def by_ufunc(function: UfuncBase, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the operands' classes give for a call of a ufunc or its method; NoValue if none asks for it. Raises
     TypeError where all refuse, or one takes part in no ufunc."""
-    asked = _overriding(_operands(function, method, args, kwargs), "__array_ufunc__")
+    asked = _overriding(operands(args, kwargs), "__array_ufunc__")
     if not asked:
         return NoValue
     for x in asked:
         if type(x).__array_ufunc__ is None:
             raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
-    inputs, options = _normalized(function, method, args, kwargs)
+    inputs, options = normalized(function, method, args, kwargs)
     for x in asked:
         made = type(x).__array_ufunc__(x, function, method, *inputs, **options)
         if made is not NotImplemented:
@@ -80,7 +79,7 @@ _NAMES = {
 _DEFAULTS = {"axis": 0, "dtype": None, "keepdims": False}
 
 
-def _normalized(
+def normalized(
     function: UfuncBase, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Operands and options as the protocol passes them on: `out` is a tuple, or it is left out."""
@@ -128,8 +127,7 @@ def by_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     asked = [x for x in _overriding(items, "__array_function__") if type(x).__array_function__ is not None]
     if not asked:
         return NoValue
-    arrays = [next(iter([x for x in items if type(x) is Composition]), None)]
-    asked += [x for x in arrays if x is not None]  # plain arrays take part, and are asked last
+    asked += [x for x in items if type(x) is Composition][:1]  # plain arrays take part, and are asked last
     kinds = tuple(type(x) for x in asked)
     for x in asked:
         if type(x) is Composition:  # which knows of nothing but arrays
