@@ -46,7 +46,6 @@ _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
-_Tensor, _product = torch.Tensor, torch.matmul
 _NONE_EQ = type(None).__eq__
 
 
@@ -65,12 +64,17 @@ _TO_THE_DOOR = "    return _hand_over(_operator, self, (other,), {}, met)"
 
 
 def _accepts(array: Any, other: Any) -> bool:
-    """Whether the other operand of an operator is something array-like, to be taken in by npdec."""
+    """Whether the other operand of an operator is something array-like, to be taken in by npdec. Raises MetSubclass for
+    an array of a program's own class."""
     kind = type(other)
     if kind in _TAKEN:
         return True
     if isinstance(other, (ArrayBase, torch.Tensor, list, tuple, range)):
-        return getattr(kind, "__array_ufunc__", 0) is not None
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return False
+        if isinstance(other, SubclassBase):
+            raise MetSubclass(kind)
+        return True
     if isinstance(other, str) or other is None or leaves_it_to(array, other):
         return False
     return (
@@ -288,47 +292,13 @@ def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
     return method
 
 
-def attach_matmul(matmul: Callable[..., Any]) -> None:
-    """The operator @, which is no ufunc of elements."""
-    direct = fp_state.guarded(DIRECT)
-
-    def __matmul__(self: Any, other: Any) -> Any:
-        try:
-            if type(other) is Composition and other._d is self._d and self._d in direct:
-                a, b = self._t, other._t
-                if type(a) is type(b) is _Tensor:
-                    try:
-                        made = _product(a, b)
-                    except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found below
-                        return matmul(self, other)
-                    return wrap.wrap_array(made) if made.dim() else wrap.wrap_scalar(made)
-            return matmul(self, other) if _accepts(self, other) else beside(matmul, self, other)
-        except Exception as error:
-            raise ended(error)  # noqa: B904
-
-    def __rmatmul__(self: Any, other: Any) -> Any:
-        try:
-            return matmul(other, self) if _accepts(self, other) else beside(matmul, self, other, True)
-        except Exception as error:
-            raise ended(error)  # noqa: B904
-
-    def __imatmul__(self: Any, other: Any) -> Any:
-        try:
-            if not _accepts(self, other):
-                return NotImplemented
-            if not isinstance(other, ArrayBase) or other._t.dim() < 2:
-                other = as_tensor(other)
-                if self.ndim and other.dim() < 2:
-                    raise ValueError(
-                        "inplace matrix multiplication requires the first operand to have at least one and the second "
-                        "at least two dimensions."
-                    )
-            return matmul(self, other, out=self)
-        except Exception as error:
-            raise ended(error)  # noqa: B904
-
-    for function in (__matmul__, __rmatmul__, __imatmul__):  # scalars have none
-        _attach(Composition, function.__name__, _name(function, function.__name__, "The operator of np.matmul."))
+def attach_matmul(matmul: Any) -> None:
+    """The operator @, which is no ufunc of elements. Scalars have none."""
+    more = {"_direct": fp_state.guarded(DIRECT), "_product": torch.matmul, "_Tensor": torch.Tensor}
+    _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
+    _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))
+    more = {"_ArrayBase": ArrayBase, "_as_tensor": as_tensor}
+    _attach(Composition, "__imatmul__", _make("in place matmul", matmul, "__imatmul__", **more))
 
 
 class _Method:

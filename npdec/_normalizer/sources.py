@@ -160,6 +160,35 @@ def operator(self, other):
     return _wrap(r)
 """,
 }
+SOURCES["matmul"] = """
+def operator(self, other):
+    if type(other) is _Array and other._d is self._d and self._d in _direct:
+        a, b = self._t, other._t
+        if type(a) is type(b) is _Tensor:
+            try:
+                r = _product(a, b)
+            except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found there
+                return _function(self, other)
+            return _wrap(r)
+    return _function(self, other) if _accepts(self, other) else _beside(_function, self, other)
+"""
+SOURCES["reflected matmul"] = """
+def operator(self, other):
+    return _function(other, self) if _accepts(self, other) else _beside(_function, self, other, True)
+"""
+SOURCES["in place matmul"] = """
+def operator(self, other):
+    if not _accepts(self, other):
+        return NotImplemented
+    if not isinstance(other, _ArrayBase) or other._t.dim() < 2:
+        other = _as_tensor(other)
+        if self.ndim and other.dim() < 2:
+            raise ValueError(
+                "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+                "two dimensions."
+            )
+    return _function(self, other, out=self)
+"""
 # torch's own method writes where it computes; what NumPy does otherwise has been left to `_slow` before.
 SOURCES["fast in place"] = """
 def operator(self, other):

@@ -168,6 +168,12 @@ def operators(np: Any, log: list[Any]) -> None:
     for left in (np.float64(2), np.int8(1), np.bool_(True), np.complex64(1j), 2.0, np.arange(3), np.array(1), x[:1]):
         for made in (left + x, left * x, left - x, left**x, left < x, left == x, left != x, left / (x + 1), x < left):
             log.append((type(made).__name__, np.asarray(made).tolist()))
+    p = np.arange(9.0).reshape(3, 3)
+    w = p.copy().view(Reflecting)
+    for made in (p @ w, w @ p, p.__matmul__(w), p.__rmatmul__(w), [1.0, 2.0, 3.0] @ w):
+        log.append((type(made).__name__, made.tolist()))
+    p @= w
+    log += [type(p).__name__, p.tolist()]
 
 
 def functions(np: Any, log: list[Any]) -> None:
