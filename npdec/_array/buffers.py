@@ -241,17 +241,16 @@ class BufferMethods(ArrayBase):
                 if type is not None:
                     raise ValueError("Cannot specify output type twice.")
                 dtype, type = None, dtype
-            if type is not None and type is not wrap.ARRAY and SubclassBase not in getattr(type, "__mro__", ()):
-                raise ValueError("Type must be a sub-type of ndarray type")
             absent = None
             try:
+                if type is not None and type is not wrap.ARRAY:
+                    if not _is_subclass(type):
+                        raise ValueError("Type must be a sub-type of ndarray type")
+                    raise MetSubclass(type)
                 target = self._d if dtype is None else as_dtype(dtype)
             except AbsentDTypeError as error:
-                absent = error
-            if absent is not None or (type is not None and type is not wrap.ARRAY):
-                cls = dtype if type is None else type
-                absent = MetSubclass(cls) if SubclassBase in getattr(cls, "__mro__", ()) else absent
-                assert absent is not None
+                absent = MetSubclass(dtype) if _is_subclass(dtype) else error
+            if absent is not None:
                 return hand_over_method("view", self, (dtype,), {} if type is None else {"type": type}, absent)
             tensor = self._t
             if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
@@ -271,6 +270,10 @@ class BufferMethods(ArrayBase):
             return alias(self, lambda tensor: reinterpreted(tensor, target))
         except Exception as error:
             raise ended(error)  # noqa: B904
+
+
+def _is_subclass(cls: Any) -> bool:
+    return SubclassBase in getattr(cls, "__mro__", ())
 
 
 def _field(tensor: torch.Tensor, target: torch.dtype, offset: int) -> tuple[torch.Tensor, torch.Tensor | None]:

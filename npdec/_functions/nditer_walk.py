@@ -11,8 +11,8 @@ __all__ = ["Walk"]
 
 class Walk:
     """A walk through all coordinates of a shape: `_index` counts the elements, `_order` has the axes as they are
-    walked, the fastest last, `_backwards` those walked from their end; `_strides` has the strides of each
-    operand, in elements."""
+    walked, the fastest last, `_backwards` those walked from their end; `_strides` has the strides of each operand, in
+    elements."""
 
     _shape: tuple[int, ...]
     _order: list[int]

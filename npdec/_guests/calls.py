@@ -55,8 +55,8 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
     if found is None:
         return _refuse(error)
     error.__traceback__ = None
-    if name in _OBJECT_CASTS:
-        return _cast(name, found, array, args, kwargs)
+    if name == "astype":
+        return _cast(found, array, args, kwargs)
     if type(array) is not wrap.ARRAY:
         array = wrap.wrap_array(as_tensor(array))
     if name in ("getfield", "view") and isinstance(array._t, DecomposedTensor):
@@ -130,16 +130,12 @@ def _made(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 # --- casts of npdec's arrays ------------------------------------------------------------------------------------------
 
-_OBJECT_CASTS = frozenset({"astype"})
 
-
-def _cast(name: str, found: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _cast(found: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`x.astype(object)` and the like: a scalar gives NumPy's scalar, or the object that it is."""
     kwargs = {key: x for key, x in kwargs.items() if not (key == "copy" and x is None)}
-    made = run(f"ndarray.{name}", found, (wrap.wrap_array(array._t), *args), kwargs)
-    if type(array) is wrap.ARRAY:
-        return made
-    return made[()]
+    made = run("ndarray.astype", found, (wrap.wrap_array(array._t), *args), kwargs)
+    return made if type(array) is wrap.ARRAY else made[()]
 
 
 # --- writing into npdec's arrays --------------------------------------------------------------------------------------

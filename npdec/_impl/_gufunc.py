@@ -59,8 +59,8 @@ def check_order(order: str) -> None:
 
 
 class Options(NamedTuple):
-    """The keyword arguments that all generalised ufuncs share. Arrays of subclasses,
-    which `subok` is about, are not seen here."""
+    """The keyword arguments that all generalised ufuncs share. Arrays of subclasses, which `subok` is about, are not
+    seen here."""
 
     axes: Any
     axis: Any
