@@ -23,7 +23,7 @@ from npdec.exceptions import MissingNameError
 
 DELEGATES_TO_NUMPY = True
 
-__all__ = ["facade", "published", "standing", "standing_name"]
+__all__ = ["Standing", "facade", "published", "standing", "standing_name"]
 
 
 def _theirs(module: str) -> Any:
@@ -97,7 +97,7 @@ def facade(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 # --- private modules --------------------------------------------------------------------------------------------------
 
 
-class _Standing(types.ModuleType):
+class Standing(types.ModuleType):
     """A module that stands for one of NumPy's, private for the most part."""
 
     def __init__(self, name: str, where: str) -> None:
@@ -110,7 +110,8 @@ class _Standing(types.ModuleType):
         return found
 
     def __dir__(self) -> list[str]:
-        return [name for name in dir(_theirs(self.__dict__["_where"])) if not name.startswith("__")]
+        there = wrap.NAMESPACE.value if numpy_or_none() is None else _theirs(self.__dict__["_where"])
+        return [name for name in dir(there) if not name.startswith("__")]
 
 
 @functools.cache
@@ -121,13 +122,20 @@ def standing(name: str) -> types.ModuleType:
     own, a function as one that takes and gives npdec's arrays.
     """
     where = name.partition(".")[2]
-    return _Standing(f"npdec.{where}", where)
+    return Standing(f"npdec.{where}", where)
 
 
 def standing_name(where: str, name: str) -> Any:
-    """The object of the name in such a module. AttributeError if there is none."""
-    absent = AttributeError(f"module 'npdec.{where}' has no attribute {name!r}")
-    theirs = absent if name.startswith("__") else getattr(_theirs(where), name, absent)
+    """The object of the name in such a module, without NumPy what npdec's namespace has. AttributeError if there is
+    none."""
+    absent = AttributeError(f"module 'npdec.{where.removeprefix('_')}' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise absent
+    if numpy_or_none() is None:
+        if name.startswith("_") or not hasattr(wrap.NAMESPACE.value, name):
+            raise absent
+        return getattr(wrap.NAMESPACE.value, name)
+    theirs = getattr(_theirs(where), name, absent)
     if theirs is absent:
         raise absent
     if isinstance(theirs, types.ModuleType):

@@ -7,12 +7,9 @@ arrays. Each of the modules can be imported (`npdec.core.multiarray`).
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
-from npdec._array import wrap
-from npdec._core.installed_numpy import numpy_or_none
-from npdec._guests.modules import standing_name
+from npdec._guests.modules import Standing, standing_name
 
 DELEGATES_TO_NUMPY = True
 
@@ -23,34 +20,10 @@ _MODULES = (
 )  # fmt: skip
 
 
-def _found(module: str, name: str) -> Any:
-    """The object of the name in NumPy's private module, npdec's if it is public. AttributeError if there is none."""
-    where = f"_core.{module}" if module else "_core"
-    numpy, ours = numpy_or_none(), wrap.NAMESPACE.value
-    absent = AttributeError(f"module 'npdec.{where[1:]}' has no attribute {name!r}")
-    if name.startswith("__"):
-        raise absent
-    if numpy is not None:
-        return standing_name(where, name)
-    if name.startswith("_") or not hasattr(ours, name):
-        raise absent
-    return getattr(ours, name)
-
-
-class _Private(types.ModuleType):
-    """A module that stands for a private one of NumPy's."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = _found(self.__name__.rpartition(".")[2], name)
-        setattr(self, name, found)
-        return found
-
-
 def __getattr__(name: str) -> Any:
-    return _found("", name)
+    return standing_name("_core", name)
 
 
 for _name in _MODULES:
-    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Private(
-        f"{__name__}.{_name}", f"What `numpy._core.{_name}` has, of npdec's where that is public."
-    )
+    _where = f"{__name__}.{_name}"
+    globals()[_name] = sys.modules[_where] = Standing(_where, f"_core.{_name}")
