@@ -35,27 +35,30 @@ def run_file(file: str, arguments: Sequence[str], also: Sequence[str] = ()) -> N
         raise ProgramError(f"can't open file {file!r}: no such file")
     if path.is_file() and not _is_archive(path):
         folder = path.resolve().parent
-        _begin(file, arguments, str(folder), folder, also)
+        _begin(file, arguments, folder, also)
+        Installation(also, [folder])
         loader = importlib.machinery.SourceFileLoader("__main__", os.path.abspath(file))
         with io.open_code(loader.path) as source:
             code = _compiled(source.read(), loader.path)
         _execute(code, __file__=loader.path, __loader__=loader, __spec__=None, __package__=None, __cached__=None)
         return
-    spec = importlib.machinery.PathFinder.find_spec("__main__", [str(path.resolve())])
+    folder = path.resolve()
+    spec = importlib.machinery.PathFinder.find_spec("__main__", [str(folder)])
     if spec is None:
         raise ProgramError(f"can't find '__main__' in {file!r}")
-    _begin(file, arguments, str(path.resolve()), path.resolve(), also)
+    _begin(file, arguments, folder, also)
+    Installation(also, [folder])
     _execute_module(spec)
 
 
 def run_module(name: str, arguments: Sequence[str], also: Sequence[str] = ()) -> None:
     """`python -m NAME ARGUMENTS`. Its own files are those of the package NAME is in, and those below the current folder
     if it is found there."""
-    _begin("-m", arguments, os.getcwd(), None, also)
-    Installation((name.partition(".")[0],))
-    top = importlib.util.find_spec(name.partition(".")[0])
-    if top is not None and top.origin is not None and Path(top.origin).is_relative_to(Path.cwd()):
-        Installation((), [Path.cwd()])
+    folder, package = Path.cwd(), name.partition(".")[0]
+    _begin("-m", arguments, folder, also)
+    top = importlib.util.find_spec(package)
+    here = top is not None and top.origin is not None and Path(top.origin).is_relative_to(folder)
+    Installation((*also, package), [folder] if here else [])
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -70,15 +73,14 @@ def run_module(name: str, arguments: Sequence[str], also: Sequence[str] = ()) ->
     _execute_module(spec)
 
 
-def _begin(program: str, arguments: Sequence[str], folder: str, own: Path | None, also: Sequence[str]) -> None:
-    """Have `sys.argv` and `sys.path` as the program expects them, and choose its modules."""
+def _begin(program: str, arguments: Sequence[str], folder: Path, also: Sequence[str]) -> None:
+    """Have `sys.argv` and `sys.path` as the program expects them. Raises ProgramError for a package there is not."""
     sys.argv[:] = [program, *arguments]
     if not sys.flags.safe_path:
-        sys.path[0] = folder
+        sys.path[0] = str(folder)
     for name in also:
         if importlib.util.find_spec(name.partition(".")[0]) is None:
             raise ProgramError(f"no package {name!r}")
-    Installation(also, () if own is None else (own,))
 
 
 def _is_archive(path: Path) -> bool:
