@@ -14,7 +14,7 @@ from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ends
 
-__all__ = ["as_guest", "as_plain", "guest_class", "methods", "restored"]
+__all__ = ["as_guest", "as_plain", "guest_class", "methods"]
 
 # Methods whose results are new arrays, views or scalars. They run on NumPy's array over the same memory.
 _GIVING = (
@@ -33,11 +33,6 @@ def _giving(name: str, plain: Any) -> Any:
         return methods.value().given(name, self, args, kwargs)
 
     return ends(functools.update_wrapper(method, plain, ("__name__", "__doc__"), ()))
-
-
-def restored(array: Any) -> Any:
-    """A guest of a pickle or a copy."""
-    return as_guest(array)
 
 
 def as_guest(array: Any, owner: Any = None) -> Any:
@@ -91,16 +86,16 @@ def guest_class() -> Any:
         return str(plain.view(self, plain))
 
     def __copy__(self: Any) -> Any:
-        return restored(plain.view(self, plain).__copy__())
+        return as_guest(plain.view(self, plain).__copy__())
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
-        return restored(plain.view(self, plain).__deepcopy__(memo))
+        return as_guest(plain.view(self, plain).__deepcopy__(memo))
 
     def __reduce__(self: Any) -> Any:
-        return restored, (plain.view(self, plain),)
+        return as_guest, (plain.view(self, plain),)
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        return restored, (plain.view(self, plain),)
+        return as_guest, (plain.view(self, plain),)
 
     body: dict[str, Any] = {
         function.__name__: ends(function)
