@@ -26,6 +26,7 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._impl._util import cast
+from npdec._torch.tracing import recording
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "as_elements", "as_tensor", "dtype_name"]
@@ -220,6 +221,8 @@ def check_scalar(value: Any, dtype: torch.dtype) -> None:
     else:
         value = value._t
     if dtypes_impl.can_cast(value.dtype, dtype) or torch.compiler.is_compiling():
+        return
+    if recording.get() is not None and bool(dtypes_impl.all_fit(value, dtype)):  # which a graph can ask for
         return
     try:
         number = getattr(value, "value", value).item()

@@ -16,6 +16,7 @@ from npdec._core.tags import NoValue
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import getitem_impl, setitem_impl
+from npdec._torch.tracing import recording
 from npdec.exceptions import AbsentDTypeError
 
 _ARGUMENTS = 63  # NumPy's limit, one of its 64 operands being the indexed array
@@ -85,6 +86,9 @@ def getitem(array: NDArrayBase, key: Any) -> Any:
     if found is not NoValue:
         return found
     items = normalize_key(key)
+    recorder = recording.get()
+    if recorder is not None and (found := recorder.masks.chosen(array, items)) is not None:
+        return found
     tensor = getitem_impl.getitem(array._t, items)
     if len(items) > 1 and tensor.dim() > _AXES:
         raise IndexError(f"number of dimensions must be within [0, {_AXES}], indexing result would have {tensor.dim()}")
@@ -134,6 +138,9 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     if _has_decomposed(key) and _set_masked(array, key, value):
         return
     items = normalize_key(key)
+    recorder = recording.get()
+    if recorder is not None and recorder.masks.put(array, items, value):
+        return
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)

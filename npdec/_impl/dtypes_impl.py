@@ -45,6 +45,7 @@ __all__ = [
     "KINDS",
     "LOOPS",
     "Loops",
+    "all_fit",
     "can_cast",
     "common_dtype",
     "complex_dtype",
@@ -329,3 +330,16 @@ def _fit_integers(table: Loops, operands: tuple[Any, ...], computed: torch.dtype
                 return torch.uint64
         check_fits(x, torch.int64 if computed is torch.bool else computed)
     return computed
+
+
+def all_fit(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Whether all numbers of a tensor, without their fractions, are in the range of a dtype of signed integers."""
+    values = values.real if values.is_complex() else values
+    low, high = RANGES[dtype]
+    if values.is_floating_point():  # powers of two, and no integer below them, are what every float dtype holds
+        values = values.trunc()
+        return ((values >= float(low)) & (values < float(high + 1))).all()
+    if values.dtype in WIDE_UNSIGNED:
+        signed = values.to(torch.int64)
+        return ((signed >= 0) & (signed <= high)).all()
+    return ((values >= low) & (values <= high)).all()

@@ -138,6 +138,10 @@ class Memories:
         epoch = self._epochs.get(_key(value), 0) if value is not None else 0
         memory.writes.append(_Write(box, target.shape, value, epoch))
 
+    def epoch(self, tensor: torch.Tensor) -> int:
+        """How often the memory of a tensor has been written."""
+        return self._epochs.get(_key(tensor), 0)
+
     def read(self, tensor: torch.Tensor) -> Read | None:
         """What the tensor sees, if it is known."""
         memory = self._memories.get(_key(tensor))

@@ -14,6 +14,7 @@ from npdec._array.convert import as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get
 from npdec._jit.recorder import Recorder, copied, is_array
@@ -121,6 +122,8 @@ class _Results:
 
     def read(self, tree: Any) -> tuple[list[_Result], Any]:
         leaves, spec = _pytree.tree_flatten(tree)
+        if any(isinstance(leaf, Chosen) for leaf in leaves):
+            raise refusal()
         arrays = [leaf for leaf in leaves if isinstance(leaf, (ArrayBase, torch.Tensor))]
         memories = [_memories(leaf, tensor_of(leaf)) for leaf in arrays if self._is_plain(leaf)]
         self._check_apart(memories)

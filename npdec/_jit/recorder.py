@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_iter, tree_map
 
 from npdec._core.base import ArrayBase
+from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
 from npdec._torch.tracing import Refused
 
@@ -52,6 +53,9 @@ class Recorder(TorchDispatchMode):
         self._answered = self._bytes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
+        self.masks = Masks(self)
+        self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
+        self._writes = 0
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
 
     # -- what goes in and out ------------------------------------------------------------------------------------------
@@ -72,6 +76,14 @@ class Recorder(TorchDispatchMode):
         """The node of a tensor that the graph knows, or of a constant."""
         return self._nodes[id(self._known(tensor))]
 
+    def is_constant(self, tensor: torch.Tensor) -> bool:
+        """Whether the numbers of a tensor are known."""
+        return self._constant(self._known(tensor)) is not None
+
+    def epoch(self, tensor: torch.Tensor) -> int:
+        """How often the memory of a tensor has been written."""
+        return self._memories.epoch(self._known(tensor))
+
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
         shares its memory with nothing outside."""
@@ -89,15 +101,9 @@ class Recorder(TorchDispatchMode):
     def close(self) -> None:
         """Let go of all tensors."""
         for held in (
-            self._nodes,
-            self._layouts,
-            self._held,
-            self._stand_ins,
-            self._constants,
-            self._numbers,
-            self._given,
-            self._forwarded,
-        ):
+            self._nodes, self._layouts, self._held, self._stand_ins, self._constants, self._numbers, self._given,
+            self._forwarded, self.after,
+        ):  # fmt: skip
             held.clear()
         self._memories = Memories()
 
@@ -150,6 +156,7 @@ class Recorder(TorchDispatchMode):
         if known:
             self._forwarded.append((node, args, kwargs, known))
         self._operations.append(node)
+        self.after[node] = self._writes
         real = None
         if constants is not None:
             found = dict(zip(map(id, tensors), constants))
@@ -160,6 +167,7 @@ class Recorder(TorchDispatchMode):
         elif func._schema.is_mutable:
             self._no_constants(func, args, kwargs)
         if func._schema.is_mutable:
+            self._writes += 1
             self._note_writes(func, *used)
         if isinstance(made, torch.Tensor):
             self._memories.made(func, args, made)

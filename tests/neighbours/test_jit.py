@@ -556,7 +556,7 @@ def test_too_many_ways():
 
 def test_numbers_that_leave_the_graph():
     assert uncompiled(lambda x: math.sqrt(x.sum()), np.full(2, 2.0), match=r"math.*test_jit.py: .*sqrt") == 2.0
-    assert uncompiled(lambda x: x[x > 0] * 2, np.array([1.0, -1.0]), match=r"nonzero|index").tolist() == [2.0]
+    assert uncompiled(lambda x: x[x > 0] * 2, np.array([1.0, -1.0]), match="what a mask chooses").tolist() == [2.0]
     with pytest.raises(RuntimeError, match=r"np\.jit"):
         compiled(lambda x: float(x.sum()))(np.ones(2))
 

@@ -1,0 +1,189 @@
+"""np.jit and masks: what is written through them, in one graph, is what NumPy writes; what needs its length has none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+
+import npdec as np
+
+
+def _factor(np, x, y):
+    x[x < 0] *= -2
+
+
+def _of_another(np, x, y):
+    x[y > 0] = y[y > 0] + 1
+
+
+def _several(np, x, y):
+    m = x > 0
+    x[m] += 2 * y[m] * x[m] - x[m].astype(np.float32)
+    x[~m] = 3
+    return x.sum()
+
+
+def _functions(np, x, y):
+    m = x > 1
+    x[m] = np.sqrt(x[m]) + np.where(y[m] > 2, np.maximum(x[m], 1.5), np.clip(y[m], -1, 1))
+
+
+def _rows(np, x, y):
+    m = x[:, 1] > 0
+    x[m] = np.exp(-abs(x[m])) * y[0]
+
+
+def _cast(np, x, y):
+    whole = x.astype(int)
+    whole[x > 0] += 7
+    whole[y < 0] = 2.5 * y[y < 0]
+    return whole
+
+
+def _divided(np, x, y):
+    whole = x.astype(int)
+    whole[whole != 0] = 12 // whole[whole != 0]
+    y[y != 0] = 1 / y[y != 0]
+    return whole
+
+
+def _reduced(np, x, y):
+    m = x > 0
+    return [x[m].sum(), np.mean(y[m]), (x[m] > 1).any(), np.all(x[m] > 1), x[~m].prod()]
+
+
+def _of_a_view(np, x, y):
+    view = x[:, ::-1]
+    view[view > 1] -= y[:, :1][0, 0]
+    row = y[1]
+    row[row > 0] = 0
+
+
+def _kept(np, x, y):
+    m = x > 0
+    t = x[m]
+    x += 1  # what was chosen is a copy
+    y[m] = t
+
+
+WRITES = [_factor, _of_another, _several, _functions, _rows, _cast, _divided, _reduced, _of_a_view, _kept]
+
+
+def drawn(seed):
+    rng = numpy.random.default_rng(seed)
+    return rng.integers(-3, 4, (3, 4)).astype(float), rng.integers(-3, 4, (3, 4)).astype(float)
+
+
+@pytest.mark.parametrize("program", WRITES)
+def test_writes_through_masks_are_numpys(program):
+    fast = np.jit(lambda x, y: program(np, x, y), fullgraph=True, backend="eager")
+    for seed in range(4):
+        theirs = drawn(seed)
+        mine = tuple(map(np.array, theirs))
+        with numpy.errstate(all="ignore"):
+            want = program(numpy, *theirs)
+        got = fast(*mine)
+        for one, other in zip([*mine, got], [*theirs, want]):
+            assert (one is None) == (other is None)
+            if one is not None:
+                numpy.testing.assert_array_equal(numpy.asarray(one), other)
+
+
+def _length(x, m):
+    return len(x[m])
+
+
+def _shape(x, m):
+    return np.zeros(x[m].shape)
+
+
+def _returned(x, m):
+    return x[m]
+
+
+def _into_an_array(x, m):
+    return np.array(x[m])
+
+
+def _joined(x, m):
+    return np.concatenate([x[m], x[~m]])
+
+
+def _beside_others(x, m):
+    return (x[m] + np.arange(x[m].size)).sum()
+
+
+def _changed_mask(x, m):
+    chosen = x[m]
+    m[0] = not m[0]
+    m[1] = not m[1]
+    x[m] = chosen
+    return x
+
+
+def _in_a_loop(x, m):
+    return sum(float(one) for one in x[m])
+
+
+def _sorted(x, m):
+    return np.sort(x[m])[0]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [_length, _shape, _returned, _into_an_array, _joined, _beside_others, _changed_mask, _in_a_loop, _sorted],
+)
+def test_what_needs_the_length_runs_uncompiled(program):
+    fast = np.jit(lambda x: program(x, x > 1), backend="eager")
+    for x in (np.array([3.0, 0.0, 2.0]), np.array([0.0, 5.0, 2.0])):
+        want = program(x.copy(), x > 1)
+        if x[0] == 3:
+            with pytest.warns(UserWarning, match="depends on|uncompiled"):
+                got = fast(x.copy())
+        else:
+            got = fast(x.copy())
+        assert np.array_equal(got, want)
+
+
+def test_errors_are_those_of_the_function():
+    def f(x):
+        whole = x.astype(int)
+        whole[x > 0] += 0.5
+
+    with pytest.raises(TypeError, match="same_kind"):
+        np.jit(f, backend="eager")(np.ones(3))
+
+
+# -- numbers that become elements of integers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "bool", "float32"])
+@pytest.mark.parametrize("of", ["float64", "float32", "int64"])
+def test_a_number_of_another_kind_becomes_an_element(dtype, of):
+    def f(np, x):
+        made = np.zeros(4, dtype)
+        made[0], made[1], made[2:] = x[0], x[1] * 2, x.sum()
+        return made
+
+    fast = np.jit(lambda x: f(np, x), fullgraph=True, backend="eager")
+    for numbers in ([2.7, 3.2], [5.9, 1.1], [0.4, 0.0]):
+        x = numpy.array(numbers).astype(of)
+        assert fast(np.array(x)).tolist() == f(numpy, x).tolist()
+
+
+@pytest.mark.parametrize(("number", "error"), [(math.nan, ValueError), (1e30, OverflowError), (200.0, OverflowError)])
+def test_a_number_that_is_no_element_raises_as_uncompiled(number, error):
+    def f(x):
+        made = np.zeros(4, np.int8)
+        made[0] = x[0]
+        return made
+
+    fast = np.jit(f, backend="eager")
+    assert fast(np.array([2.5])).tolist() == [2, 0, 0, 0]
+    with pytest.raises(error):
+        fast(np.array([number]))
+    with pytest.raises(error):
+        f(np.array([number]))
+    assert fast(np.array([-127.5])).tolist() == [-127, 0, 0, 0]
