@@ -7,11 +7,12 @@ asks for more, its length for one, has no graph.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from npdec._array import wrap
+from npdec._array.arguments import as_value
 from npdec._array.ndarray import Composition
 from npdec._array.output import write
 from npdec._core.base import ArrayBase
@@ -23,7 +24,10 @@ __all__ = ["Chosen", "Masks", "refusal"]
 
 _REDUCTIONS = frozenset({"sum", "prod", "mean", "any", "all"})
 # What npdec itself reads to find that an array is of a class of its own, and what is as of any other array.
-_READ = frozenset({"_full", "_t", "_d", "_m", "_mask", "_same", "_whole", "_reduced", "dtype", "astype", "copy"})
+_READ = frozenset(
+    {"_t", "_d", "_m", "_full", "_mask", "_rest", "_same", "_whole", "_reduced", "_like", "dtype", "astype", "copy"}
+)
+_BASIC = (int, slice, type(None), type(Ellipsis))
 _FUNCTIONS = frozenset({"where", "clip"})  # that look at one element at a time
 
 
@@ -37,6 +41,7 @@ class Chosen(Composition):
 
     _full: Any
     _mask: torch.Tensor
+    _rest: int  # how many axes of the array stand behind those of the mask
     _same: Any  # whether another mask has the same numbers
 
     def __getattribute__(self, name: str) -> Any:
@@ -50,26 +55,29 @@ class Chosen(Composition):
         if method != "__call__" or kwargs or ufunc.signature is not None or ufunc.nout != 1:
             raise refusal()
         made = ufunc(*map(self._whole, inputs), **({"out": self._whole(out[0])} if out else {}))
-        return out[0] if out else _standing(made, self._mask, self._same)
+        return out[0] if out else self._like(made)
 
     def __array_function__(self, /, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func.__name__ in _FUNCTIONS:
             made = func(*map(self._whole, args), **{name: self._whole(value) for name, value in kwargs.items()})
-            return _standing(made, self._mask, self._same)
+            return self._like(made)
         if not kwargs and func.__name__ in _REDUCTIONS and len(args) == 1:
             return self._reduced(func.__name__)
         raise refusal()
 
     def _reduced(self, name: str) -> Any:
-        return getattr(self._full, name)(where=wrap.wrap_array(_over(self._mask, self._full._t)))
+        return getattr(self._full, name)(where=wrap.wrap_array(_over(self._mask, self._rest)))
+
+    def _like(self, whole: Any) -> Chosen:
+        return _standing(whole, self._mask, self._rest, self._same)
 
     def _whole(self, operand: Any) -> Any:
         """An operand beside the whole array, if it is one beside what is chosen of it too."""
         if isinstance(operand, Chosen):
-            if not self._same(operand._mask):
+            if operand._rest != self._rest or not self._same(operand._mask):
                 raise refusal()
             return operand._full
-        if isinstance(operand, ArrayBase) and operand._t.dim() > self._full.ndim - self._mask.dim():
+        if isinstance(operand, ArrayBase) and operand._t.dim() > self._rest:
             raise refusal()
         if operand is None or isinstance(operand, (ArrayBase, bool, int, float, complex)):
             return operand
@@ -77,11 +85,11 @@ class Chosen(Composition):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """Of another dtype."""
-        return _standing(self._full.astype(dtype, *args, **kwargs), self._mask, self._same)
+        return self._like(self._full.astype(dtype, *args, **kwargs))
 
     def copy(self, order: Any = "C") -> Any:
         """A copy, as it is one itself."""
-        return _standing(self._full.copy(order), self._mask, self._same)
+        return self._like(self._full.copy(order))
 
 
 def _refused(self: Any, *args: Any) -> Any:
@@ -100,23 +108,42 @@ def _refuse_the_rest() -> None:
 _refuse_the_rest()
 
 
-def _standing(whole: Any, mask: torch.Tensor, same: Any) -> Chosen:
+def _standing(whole: Any, mask: torch.Tensor, rest: int, same: Any) -> Chosen:
     made = whole.view(Chosen)
-    made._full, made._mask, made._same = whole, mask, same
+    made._full, made._mask, made._rest, made._same = whole, mask, rest, same
     return made
 
 
-def _over(mask: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
-    """A mask of the first axes, with the rest of a tensor's."""
-    return mask.reshape(*mask.shape, *[1] * (tensor.dim() - mask.dim()))
+def _over(mask: torch.Tensor, rest: int) -> torch.Tensor:
+    """A mask that broadcasts over the axes behind it as well."""
+    return mask.reshape(*mask.shape, *[1] * rest)
 
 
-def _mask_of(array: Any, items: tuple[Any, ...]) -> torch.Tensor | None:
-    """The mask, if a key is one over the first axes of an array."""
-    if len(items) != 1 or not is_mask(items[0]):
+class _Place(NamedTuple):
+    """A key with one mask, among slices, ints beside it, and new axes: the mask chooses of what the rest gives."""
+
+    mask: torch.Tensor
+    key: tuple[Any, ...]  # with slices for the axes of the mask
+    rest: int  # how many axes of what it gives stand behind those of the mask
+
+
+def _place(array: Any, items: tuple[Any, ...]) -> _Place | None:
+    masks = [item for item in items if is_mask(item)]
+    if len(masks) != 1 or not masks[0].dim() or not all(item is masks[0] or type(item) in _BASIC for item in items):
         return None
-    mask = items[0]
-    return mask if mask.dim() and mask.shape == array._t.shape[: mask.dim()] else None
+    mask, at = masks[0], next(i for i, item in enumerate(items) if item is masks[0])
+    ints = [i for i, item in enumerate(items) if type(item) is int or i == at]
+    if ints[-1] - ints[0] >= len(ints):  # apart from each other, arrays and ints put their axes in front
+        return None
+    key = (*items[:at], *[slice(None)] * mask.dim(), *items[at + 1 :])
+    used = sum(type(item) in (int, slice) for item in key)
+    left = array._t.dim() - used
+    if left < 0 or key.count(Ellipsis) > 1:
+        return None
+    behind = [left if item is Ellipsis else int(type(item) is not int) for item in items[at + 1 :]]
+    rest = sum(behind) + (0 if Ellipsis in key else left)
+    axis = sum(left if item is Ellipsis else int(type(item) is int) + int(type(item) is slice) for item in items[:at])
+    return _Place(mask, key, rest) if array._t.shape[axis : axis + mask.dim()] == mask.shape else None
 
 
 class Masks:
@@ -127,23 +154,40 @@ class Masks:
 
     def chosen(self, array: Any, items: tuple[Any, ...]) -> Any:
         """What a mask that is no constant chooses of an array, None if the key is another one."""
-        mask = _mask_of(array, items)
-        if mask is None or self._recorder.is_constant(mask) or is_transformed() or array._t.requires_grad:
+        place = self._place(array, items)
+        if place is None:
             return None
         # Where it does not choose there are ones, with which every function can do something.
-        tensor = array._t
+        tensor = array[place.key]._t
         one = torch.ones((), dtype=tensor.dtype, device=tensor.device)
-        return _standing(wrap.wrap_array(torch.where(_over(mask, tensor), tensor, one)), mask, self._sameness(mask))
+        whole = wrap.wrap_array(torch.where(_over(place.mask, place.rest), tensor, one))
+        return _standing(whole, place.mask, place.rest, self._sameness(place.mask))
 
     def put(self, array: Any, items: tuple[Any, ...], value: Any) -> bool:
-        """Whether what a mask chose of an array was written where it chooses of another."""
-        if not isinstance(value, Chosen):
+        """Whether a value was written where a mask that is no constant chooses: a number for all, or what the same mask
+        has chosen of another array."""
+        place = self._place(array, items)
+        if isinstance(value, Chosen):
+            if place is None or value._rest != place.rest or not value._same(place.mask):
+                raise refusal()
+            written = value._full._t
+        elif place is None or len(items) == 1:
             return False
-        mask, whole = _mask_of(array, items), value._full._t
-        if mask is None or not value._same(mask) or whole.shape != array._t.shape:
+        else:
+            written = as_value(value, array._d)
+            if written.dim() > place.rest:
+                raise refusal()
+        seen = array[place.key]
+        if written.dim() > seen.ndim:
             raise refusal()
-        write("setitem", array, whole, mask=_over(mask, whole))
+        write("setitem", seen, written, mask=_over(place.mask, place.rest))
         return True
+
+    def _place(self, array: Any, items: tuple[Any, ...]) -> _Place | None:
+        place = _place(array, items)
+        if place is None or self._recorder.is_constant(place.mask) or is_transformed() or array._t.requires_grad:
+            return None
+        return place
 
     def _sameness(self, mask: torch.Tensor) -> Any:
         """A function that says whether another mask has the numbers that this one has now."""

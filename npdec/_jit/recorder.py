@@ -6,7 +6,6 @@ call was given, and whoever runs the graph later looks whether they are the same
 
 from __future__ import annotations
 
-import functools
 import operator
 import warnings
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ from torch.utils._pytree import tree_iter, tree_map
 from npdec._core.base import ArrayBase
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
+from npdec._jit.operations import is_by_integers, is_composite, only_reads
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder", "copied", "is_array"]
@@ -119,15 +119,17 @@ class Recorder(TorchDispatchMode):
             return self._is_equal(*args)
         if func is _aten._linalg_check_errors.default:
             return self._check_errors(*args, **kwargs)
-        if _is_composite(func):
+        if is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
         self._check(func)
         args, kwargs = tree_map(self._known, (args, kwargs))
         tensors = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         constants = self._constants_of(func, tensors)
-        if constants is None and torch.Tag.dynamic_output_shape in func.tags and not _is_by_integers(func, args):
-            raise Refused(f"the shape of the result of {func.overloadpacket.__name__} depends on numbers")
+        if torch.Tag.dynamic_output_shape in func.tags and not is_by_integers(func, args):
+            if constants is None:
+                raise Refused(f"the shape of the result of {func.overloadpacket.__name__} depends on numbers")
+            return tree_map(self._known, self._computed(func, args, kwargs, tensors, constants))
         return self._record(func, args, kwargs, tensors, constants)
 
     def _check(self, func: Any) -> None:
@@ -146,7 +148,7 @@ class Recorder(TorchDispatchMode):
             return made  # a device, a shape
         to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
         known: dict[int, torch.Tensor] = {}
-        if constants is None and _only_reads(func):
+        if constants is None and only_reads(func):
             known = {id(tensor): self._read(tensor) for tensor in tensors}
         elif func is _aten.copy_.default and args[1] is not args[0]:
             known = {id(args[1]): self._read(args[1])}
@@ -159,11 +161,7 @@ class Recorder(TorchDispatchMode):
         self.after[node] = self._writes
         real = None
         if constants is not None:
-            found = dict(zip(map(id, tensors), constants))
-            of = lambda leaf: found[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
-            real_args, real_kwargs = tree_map(of, (args, kwargs))
-            with _disable_current_modes():
-                real = func(*real_args, **real_kwargs)
+            real = self._computed(func, args, kwargs, tensors, constants)
         elif func._schema.is_mutable:
             self._no_constants(func, args, kwargs)
         if func._schema.is_mutable:
@@ -295,6 +293,14 @@ class Recorder(TorchDispatchMode):
             found.append(constant)
         return found
 
+    def _computed(self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor], constants: list[Any]) -> Any:
+        """What an operation gives for the numbers of constants."""
+        found = dict(zip(map(id, tensors), constants))
+        of = lambda leaf: found[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
+        real_args, real_kwargs = tree_map(of, (args, kwargs))
+        with _disable_current_modes():
+            return func(*real_args, **real_kwargs)
+
     def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
         for place, argument in enumerate(func._schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
@@ -354,32 +360,11 @@ class Recorder(TorchDispatchMode):
         self._answered = len(self._operations)
 
 
-@functools.cache
-def _only_reads(func: Any) -> bool:
-    """Whether an operation looks at the numbers of its arguments, and gives memory of its own."""
-    return not any(argument.alias_info for argument in (*func._schema.arguments, *func._schema.returns))
-
-
-@functools.cache
-def _is_composite(func: Any) -> bool:
-    """Whether torch makes an operation of others, which are seen then."""
-    if func.namespace != "aten":
-        return False
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
-
-
 def is_array(value: Any) -> bool:
     """Whether a value is an array or a scalar, one of NumPy's, or a tensor."""
     if isinstance(value, (ArrayBase, torch.Tensor)):
         return True
     return hasattr(value, "__array_interface__") and not isinstance(value, type)
-
-
-def _is_by_integers(func: Any, args: Any) -> bool:
-    """Whether an operation indexes by integers alone, so that the shape does not depend on them."""
-    if func is not _aten.index.Tensor:
-        return False
-    return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -1,0 +1,31 @@
+"""What torch's operations do to what they are given, as their schemas say."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+__all__ = ["is_by_integers", "is_composite", "only_reads"]
+
+
+@functools.cache
+def only_reads(func: Any) -> bool:
+    """Whether an operation looks at the numbers of its arguments, and gives memory of its own."""
+    return not any(argument.alias_info for argument in (*func._schema.arguments, *func._schema.returns))
+
+
+@functools.cache
+def is_composite(func: Any) -> bool:
+    """Whether torch makes an operation of others, which are seen then."""
+    if func.namespace != "aten":
+        return False
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
+def is_by_integers(func: Any, args: Any) -> bool:
+    """Whether an operation indexes by integers alone, so that the shape does not depend on them."""
+    if func is not torch.ops.aten.index.Tensor:
+        return False
+    return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
