@@ -20,6 +20,7 @@ _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}
 )
 _BODYLESS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP", "LOAD_COMMON_CONSTANT", "NOT_TAKEN"}
+_MOST_BYTES = 16  # of a function without a body; to disassemble all others takes a tenth of the import
 _RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
 
 
@@ -109,7 +110,7 @@ def return_tag(kernel: Callable[..., Any]) -> str | None:
 
 def is_bodyless(function: Callable[..., Any]) -> bool:
     """Whether the function consists of its signature (and a docstring): it does nothing and returns None."""
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or len(function.__code__.co_code) > _MOST_BYTES:
         return False
     import dis
 

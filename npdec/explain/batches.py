@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import npdec as np
 from npdec.explain.errors import InputError
 from npdec.explain.explanation import Explanation
@@ -24,6 +26,7 @@ __all__ = ["explain_all"]
 _FEWEST = 8  # rows for which one call is tried
 _CHUNK = 1000  # rows in one call
 _CLOSE = 1e-9  # how far results of one call and of many may differ, relative to the largest number
+_SMALL = 0.01  # seconds of a call, below which torch's threads wait for one another longer than they work
 _WORTH = 6.0  # seconds of work, below which processes of their own take longer to start
 
 
@@ -62,12 +65,27 @@ def explain_all(
 
 
 def in_one_call(model: Model, tasks: Sequence[Task], start: Start) -> list[Explanation] | None:
-    """The explanations of several rows by one call of the function, or None if it does not take several rows."""
+    """The explanations of several rows by one call of the function, or None if it does not take several rows.
+
+    torch's threads are as many as before where a call is worth them; on a busy machine they multiply a short one.
+    """
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        return _in_one_call(model, tasks, start, threads)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _in_one_call(model: Model, tasks: Sequence[Task], start: Start, threads: int) -> list[Explanation] | None:
     warned: dict[str, None] = {}
     x = np.array([task.point.features for task in tasks])
     try:
         with noting(warned), start.named_rule():
+            began = time.thread_time()
             values = _values(model, x)
+            if time.thread_time() - began > _SMALL:
+                torch.set_num_threads(threads)
             if values is None or not _same_by_halves(model, x, values):
                 return None
             attributed = (_forward if start.mode == "forward" else _reverse)(model, x, start)

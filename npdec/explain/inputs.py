@@ -121,7 +121,7 @@ class Inputs:
         return [None if (row, name) in self.filled_by_model else cell for name, cell in zip(self.names, cells)]
 
     def _number(self, row: int, name: str) -> float:
-        if _gap(self.table, row, name):
+        if (self.missing or self.fills) and _gap(self.table, row, name):
             if self.missing in ("mean", "median"):
                 self.filled.add((row, name))
                 return (_mean if self.missing == "mean" else _median)(self.table, name)

@@ -77,8 +77,10 @@ class Table:
 
     def number(self, row: int, name: str) -> float:
         """One cell as a finite number. Raises InputError naming line and column."""
-        text = self.rows[row][self.names.index(name)].strip()
         column = self.kind(name)
+        if column.numbers and math.isfinite(column.numbers[row]):
+            return column.numbers[row]
+        text = self.rows[row][self.names.index(name)].strip()
         number = column.numbers[row] if column.numbers else self.form.number(text)
         if number is None:
             raise InputError(f"{self.place(row, name)}: {one_line(text, 80)!r} is not a number")
