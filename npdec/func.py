@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_unflatten
 from npdec._array import transforms, wrap
 from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase, plain_of
-from npdec._core.tracebacks import ends
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.jit import Carrying, Jitted, compiler, static_places
@@ -199,6 +199,7 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     {'w': array([18.,  3.])}
     """
 
+    @ends
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, _, aux = _graded("grad", func, argnums, has_aux, args, kwargs)
         return (found, aux) if has_aux else found
@@ -215,6 +216,7 @@ def value_and_grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
     (np.float64(10.0), array([2., 6.]))
     """
 
+    @ends
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         found, value, aux = _graded("value_and_grad", func, argnums, has_aux, args, kwargs)
         return ((value, aux), found) if has_aux else (value, found)
@@ -253,6 +255,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
         found: Any = torch.func.vjp(call.run_with_aux if has_aux else call.run, *call.args, has_aux=has_aux)
     output, back = found[0], found[1]
 
+    @ends
     def pull(*cotangents: Any) -> Any:
         """The product of a cotangent with the Jacobian."""
         if len(cotangents) != 1:
@@ -314,6 +317,7 @@ def vmap(
     array([ 1., -1.])
     """
 
+    @ends
     def batched(*args: Any, **kwargs: Any) -> Any:
         call = _Call("vmap", func, args, kwargs, ())
         run = torch.func.vmap(call.run, in_dims, out_dims, randomness, chunk_size=chunk_size)
@@ -375,6 +379,8 @@ def jit(
                 return recorder(*args, **kwargs)
             except Carrying:  # and nothing has been done
                 pass
+            except Exception as error:
+                raise ended(error)  # noqa: B904
         if not compiled:
             options_of_torch: dict[str, Any] = {"backend": backend, "mode": mode, "options": options}
             compiled.append(torch.compile(traced, fullgraph=fullgraph, dynamic=dynamic, **options_of_torch))

@@ -95,6 +95,7 @@ class DecompositionMixin(ArrayBase):
         """`residual + components.sum(0)`: equal to the value, to rounding."""
         return self._as(self._t.c_sum() if type(self._t) is DecomposedTensor else self._t.clone())
 
+    @ends
     def contributions(self, k: int | None = None) -> Contributions:
         """The labels and what each contributes, for reading: printed, a line each. With `k`, the largest (see `top`).
 
@@ -141,6 +142,7 @@ class DecompositionMixin(ArrayBase):
         """
         return self._as(self._decomposed("top").top(k, other))
 
+    @ends
     def to_dataframe(self) -> Any:
         """A pandas DataFrame: a row for each element, with its index, and the columns value, residual and the labels.
 
@@ -149,6 +151,7 @@ class DecompositionMixin(ArrayBase):
         """
         return self._decomposed("to_dataframe").to_dataframe()
 
+    @ends
     def to_xarray(self, dims: Sequence[Hashable] | None = None) -> Any:
         """An xarray Dataset: value and residual over `dims` (axis_0, ... by default), and components over "component"
         and them, with the labels as its coordinate.
@@ -158,6 +161,7 @@ class DecompositionMixin(ArrayBase):
         """
         return self._decomposed("to_xarray").to_xarray(dims)
 
+    @ends
     def to_shap(self, inputs: Any = None) -> Any:
         """A `shap.Explanation`, which SHAP's own plots take: of a number, of the numbers of rows (n,), or of several
         for each row (n, m). `inputs`, of shape (n, labels), are its data.

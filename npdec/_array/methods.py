@@ -18,7 +18,7 @@ from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
 from npdec._core.base import MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
@@ -139,6 +139,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         return self._part(_storage.part(self._t, 0)) if self._d.is_complex else self
 
     @real.setter
+    @ends
     def real(self, value: Any) -> None:
         write("real", self.real, as_tensor(value))
 
@@ -153,6 +154,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         return zeros
 
     @imag.setter
+    @ends
     def imag(self, value: Any) -> None:
         if not self._d.is_complex:
             raise TypeError("array does not have imaginary part to set")
@@ -339,6 +341,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         return iterators.flat(self)
 
     @flat.setter
+    @ends
     def flat(self, value: Any) -> None:
         iterators.flat(self)[...] = value
 

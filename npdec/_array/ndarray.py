@@ -110,6 +110,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         return tuple(self._t.shape)
 
     @shape.setter
+    @ends
     def shape(self, shape: Any) -> None:
         reshaped = shape_impl.reshape(self._t, as_shape(shape))
         if self._t.numel() and not memory.shares_storage(reshaped, self._t):
@@ -126,6 +127,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         return INTERNED[self._d]
 
     @dtype.setter
+    @ends
     def dtype(self, dtype: Any) -> None:
         set_dtype(self, dtype)
 
@@ -135,6 +137,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         return tuple(stride * self._d.itemsize for stride in self._t.stride())
 
     @strides.setter
+    @ends
     def strides(self, strides: Any) -> None:
         set_strides(self, strides)
 

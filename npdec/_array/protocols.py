@@ -17,6 +17,7 @@ from npdec._core import door
 from npdec._core.base import ArrayBase, SubclassBase, UfuncBase
 from npdec._core.containers import refilled
 from npdec._core.signatures import read_parameters
+from npdec._core.tracebacks import met
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import numpy_dtype
 from npdec._impl import _util
@@ -151,7 +152,10 @@ class ProtocolMixin(ArrayBase):
     def __torch_function__(
         cls, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        return _rewrap(func(*_unwrap(args), **{k: _unwrap(v) for k, v in (kwargs or {}).items()}))
+        try:
+            return _rewrap(func(*_unwrap(args), **{k: _unwrap(v) for k, v in (kwargs or {}).items()}))
+        except Exception as error:
+            raise met(error)  # noqa: B904
 
     # What torch.nn's modules ask of their inputs first.
     dim = OfTensors()

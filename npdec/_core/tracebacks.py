@@ -3,13 +3,16 @@
 Public functions run their body in `try`, which costs a call nothing, and raise what comes out of it by `ended`. Of the
 frames below them that leaves the one in which the error was raised. What is not called often enough to have this
 written out has it from `ends`; what all of a chapter's functions call at once raises by `cut`.
-Frames of functions of the program, which an operation has called, stay, with all that lies between.
+Frames of functions of the program, which an operation has called, stay, each run of npdec's between them as its first.
+torch's functions of decomposed tensors raise by `met`, since npdec's own kernels call them too.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import sys
 import sysconfig
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -28,6 +31,7 @@ __all__ = [
     "ending",
     "ends",
     "full",
+    "met",
     "owner_of",
     "standing_for",
 ]
@@ -84,13 +88,23 @@ def cut(error: Exception) -> Exception:
     return _shortened(error, whole=True)
 
 
+def met(error: Exception) -> Exception:
+    """The error of a function of torch that has met a decomposed tensor, to be raised again: cut short where the
+    program, or torch for it, has called the function. Public functions of npdec's cut what they have called."""
+    if _tracing() or full.get():
+        return error
+    frame = sys._getframe(1).f_back
+    while frame is not None and owner_of(frame) is PASSED:
+        frame = frame.f_back
+    return error if frame is not None and owner_of(frame) is OWN else _shortened(error, whole=False)
+
+
 def _shortened(error: Exception, whole: bool) -> Exception:
     if _tracing() or full.get():
         return error
     last = _last(error.__traceback__)
     if last is None:  # a function of the program has a part in it
-        within = error.__traceback__
-        return error.with_traceback(within.tb_next if within is not None else None)
+        return error.with_traceback(_around_the_program(error.__traceback__))
     before = error.__context__
     if before is not None and error.__cause__ is None and _last(before.__traceback__) is not None:
         error.__suppress_context__ = True  # torch's refusal, of which the error says more
@@ -105,6 +119,25 @@ def _last(traceback: TracebackType | None) -> TracebackType | None:
             return None
         last, traceback = traceback, traceback.tb_next
     return last
+
+
+def _around_the_program(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback below the frame that has caught the error, which comes anew when it is raised: of each run of
+    frames after one of npdec's only those of the program, and the one in which the error was raised."""
+    kept: list[TracebackType] = []
+    after_own, last = True, None
+    entry = traceback.tb_next if traceback is not None else None
+    while entry is not None:
+        owner = owner_of(entry.tb_frame)
+        if owner is THEIRS or not after_own:
+            kept.append(entry)
+            after_own = owner is OWN
+        last, entry = entry, entry.tb_next
+    if last is not None and last not in kept[-1:]:
+        kept.append(last)
+    for above, below in itertools.pairwise([*kept, None]):
+        above.tb_next = below  # type: ignore[union-attr]
+    return kept[0] if kept else None
 
 
 def ending(source: str) -> str:

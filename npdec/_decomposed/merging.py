@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 
+from npdec._core.tracebacks import ends
 from npdec._decomposed.components import Use
 from npdec._decomposed.kept_components import sizes, stand_in
 from npdec._decomposed.parts import Decomposed, Labels
@@ -22,6 +23,7 @@ T = TypeVar("T", bound=Decomposed)
 NewLabels = Mapping[Any, Hashable] | Callable[[Any], Hashable] | Sequence[Hashable]
 
 
+@ends
 def groupby(self: T, labels: NewLabels) -> T:
     """The same with components merged, those that get the same label: their sums, in order of first appearance.
 
@@ -41,6 +43,7 @@ def groupby(self: T, labels: NewLabels) -> T:
     return _merged(self, [place[name] for name in new], names)
 
 
+@ends
 def top(self: T, k: int = 5, other: Hashable = "other") -> T:
     """The same with the k largest components, in falling order, and all others merged into one named `other`.
 
@@ -77,6 +80,7 @@ def _merged(self: T, index: Sequence[int], labels: Labels) -> T:
     return cls(self.value, self.residual, made, labels, self.reverse)
 
 
+@ends
 def to_dataframe(self: Decomposed) -> Any:
     """A pandas DataFrame: a row for each element, with its index, and the columns value, residual and the labels.
 
@@ -110,6 +114,7 @@ def to_dataframe(self: Decomposed) -> Any:
     return frame
 
 
+@ends
 def to_xarray(self: Decomposed, dims: Sequence[Hashable] | None = None) -> Any:
     """An xarray Dataset: value and residual over `dims` (axis_0, ... by default), and components over a dimension
     "component", which the labels are the coordinate of, and them.

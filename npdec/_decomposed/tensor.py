@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from npdec._core.slots import Slot
+from npdec._core.tracebacks import met
 from npdec._decomposed import kept_components, merging
 from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described, has_table
@@ -155,14 +156,17 @@ class DecomposedTensor(torch.Tensor):
             for t in types:
                 if not issubclass(t, torch.Tensor):
                     return NotImplemented
-        if (not kwargs or kwargs == _NOT_IN_PLACE) and not tracing():
-            made = ordinary.value(func, args)
-            if made is not NotImplemented:
-                return made
         if tracing():
             with Nested(cls, dispatch.value):
                 return dispatch.value(func, args, kwargs or {})
-        return undisturbed(dispatch.value, func, args, kwargs or {})
+        try:
+            if not kwargs or kwargs == _NOT_IN_PLACE:
+                made = ordinary.value(func, args)
+                if made is not NotImplemented:
+                    return made
+            return undisturbed(dispatch.value, func, args, kwargs or {})
+        except Exception as error:
+            raise met(error)  # noqa: B904
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import sys
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +19,7 @@ from npdec._array.scalars import complexfloating
 from npdec._core.absent import absent
 from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
 from npdec._impl._devices import as_device
@@ -74,11 +76,16 @@ class AxisConcatenator:
 
     def __getitem__(self, key: Any) -> Any:
         try:
+            return self._here_or_there(key, sys._getframe(1))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
+
+    def _here_or_there(self, key: Any, caller: FrameType) -> Any:
+        try:
             return self._joined(key)
         except AbsentError as error:
             missing = error
         if isinstance(key, str):  # a matrix of the caller's variables
-            caller = sys._getframe(1)
             return hand_over("bmat", (key, caller.f_locals, caller.f_globals), {}, missing)
         options = (self.axis, self.matrix, self.ndmin, self.trans1d)
         return hand_over("lib._index_tricks_impl.AxisConcatenator.__getitem__", (_Options(*options), key), {}, missing)
@@ -216,6 +223,7 @@ class nd_grid:
     def __init__(self, sparse: bool = False) -> None:
         self.sparse = sparse
 
+    @ends
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple):
             return wrap.wrap_array(_line(key))

@@ -16,6 +16,7 @@ from npdec._array.iterators import ndindex
 from npdec._core.base import MetSubclass
 from npdec._core.door import hand_over, subclasses
 from npdec._core.tags import NoValue
+from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions.per_element import call_each, device_of, gather, operand, shape_of
 from npdec._impl import _util
@@ -88,6 +89,7 @@ class vectorize:
         if self._doc is None:
             self.__doc__ = function.__doc__
 
+    @ends
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.pyfunc is NoValue:  # @vectorize(otypes=...)
             self._describe(args[0])

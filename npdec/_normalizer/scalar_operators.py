@@ -321,7 +321,10 @@ def _power(dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]:
             made = product(self._n, self._n)
             if made is not None:
                 return made
-        return slow(self, other)
+        try:
+            return slow(self, other)
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     return operator
 

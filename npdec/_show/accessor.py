@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from npdec._core.tracebacks import ends
 from npdec._show.parts import Parts
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Plots:
     def __repr__(self) -> str:
         return f"<plots: {', '.join(name for name in vars(Plots) if not name.startswith('_'))}>"
 
+    @ends
     def waterfall(self, *, top: int = 15, title: str | None = None, unit: str = "", ax: Any = None) -> Any:
         """The bridge from the baseline to the value of one number: a step for each label, the largest first.
 
@@ -55,6 +57,7 @@ class Plots:
         name = "plot.waterfall"
         return bars.waterfall(self._source(name, _most(name, top)), top, title, unit, ax)
 
+    @ends
     def bar(self, *, top: int = 15, title: str | None = None, unit: str = "", ax: Any = None) -> Any:
         """A bar for each label, the largest first: its contribution to one number; of an array of any shape the mean
         magnitude of its contributions.
@@ -68,6 +71,7 @@ class Plots:
         name = "plot.bar"
         return bars.bar(self._source(name, None), _most(name, top), title, unit, ax)
 
+    @ends
     def beeswarm(
         self, inputs: Any = None, *, top: int = 15, title: str | None = None, unit: str = "", ax: Any = None
     ) -> Any:
@@ -85,6 +89,7 @@ class Plots:
         name = "plot.beeswarm"
         return rows.beeswarm(self._source(name, None), inputs, _most(name, top), title, unit, ax)
 
+    @ends
     def scatter(
         self,
         label: Hashable,
@@ -111,6 +116,7 @@ class Plots:
         name = "plot.scatter"
         return rows.scatter(self._source(name, None), label, inputs, color, title, unit, ax)
 
+    @ends
     def heatmap(
         self,
         columns: Sequence[Any] | None = None,
@@ -133,6 +139,7 @@ class Plots:
         name = "plot.heatmap"
         return grids.heatmap(self._source(name, None), columns, _most(name, top), title, unit, ax)
 
+    @ends
     def stacked(
         self, times: Any = None, *, top: int = 7, title: str | None = None, unit: str = "", ax: Any = None
     ) -> Any:
@@ -154,6 +161,7 @@ class Plots:
             )
         return over_time.stacked(self._source(name, None), times, top, title, unit, ax)
 
+    @ends
     def image(
         self,
         image: Any = None,
@@ -177,6 +185,7 @@ class Plots:
 
         return grids.image(self._source("plot.image", None), image, shape, title, unit, ax)
 
+    @ends
     def text(self, words: Sequence[Any] | None = None, *, title: str | None = None, unit: str = "") -> Html:
         """The words of a text, each coloured by its contribution to one number, as HTML: a notebook shows it, `str`
         gives its source and `.save(path)` writes a page. `words` are shown in place of the labels; ValueError if there

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from npdec._core.tracebacks import ends
 from npdec._show.accessor import Plots
 from npdec._show.contributions import Contributions
 from npdec._show.parts import of_tensor
@@ -13,6 +14,7 @@ __all__ = ["contributions", "of_html", "plot", "plots_of", "to_shap"]
 _ELEMENTS = 2**22  # of components, that a table is made of
 
 
+@ends
 def contributions(self: Any, k: int | None = None) -> Contributions:
     """The labels and what each contributes, for reading: printed, a line each. With `k`, the largest (see `top`).
 
@@ -40,6 +42,7 @@ def plot(self: Any) -> Plots:
     return plots_of(self, "tensor")
 
 
+@ends
 def to_shap(self: Any, inputs: Any = None) -> Any:
     """A `shap.Explanation`, which SHAP's own plots take: of a number, of the numbers of rows (n,), or of several for
     each row (n, m). `inputs`, of shape (n, labels), are its data.

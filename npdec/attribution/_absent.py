@@ -10,10 +10,12 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
+from npdec._core.tracebacks import ends
 
 __all__ = ["blurred", "dropped"]
 
 
+@ends
 def blurred(image: Any, sigma: float, axes: Sequence[int] = (-2, -1)) -> Any:
     """An image out of focus, as a baseline: `np.attribute(f, image, baseline=blurred(image, 4.0), groups=patches)`
     leaves patches out by blurring them (R. Fong and A. Vedaldi, "Interpretable explanations of black boxes by

@@ -10,6 +10,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import Labels
 
 __all__ = ["contexts", "correlated", "number_of_coalitions", "orders", "parsed"]
@@ -110,6 +111,7 @@ def orders(tree: Tree, samples: int, source: torch.Generator) -> torch.Tensor:
     return torch.tensor([drawn(tree) for _ in range(samples)])
 
 
+@ends
 def correlated(rows: Any, *, linkage: str = "average", labels: Sequence[Any] | None = None) -> Any:
     """A hierarchy of the columns of a table by how they are correlated, for `np.attribute(..., hierarchy=...)`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import Labels
 from npdec._show.accessor import Plots
 from npdec._show.contributions import Contributions
@@ -80,6 +81,7 @@ class Attribution(_Parts[T]):
         """
         return Plots(self._parts)
 
+    @ends
     def contributions(self, k: int | None = None) -> Contributions:
         """What each label or element contributes, for reading: printed, a line each. With `k`, the largest.
 

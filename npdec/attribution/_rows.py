@@ -202,6 +202,7 @@ class Summary:
         return wrap.wrap_array(made.reshape(*wanted.shape, *self.sample.shape[1:]))
 
 
+@ends
 def summarize(batches: Iterable[Any], *, keep: int = 1000, seed: int = 0) -> Summary:
     """Summarise the attributions of rows, of which `attribute_rows` gives batches, in the memory of a batch and of
     `keep` rows, which are drawn with `seed` (J. Vitter, "Random sampling with a reservoir", ACM TOMS 1985).

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from npdec._core.base import ArrayBase
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.debug._against_jit import compiled_beside
 from npdec.debug._against_numpy import NumPyBeside
@@ -68,6 +69,7 @@ class Report:
     __repr__ = __str__
 
 
+@ends
 def compare(
     f: Callable[..., Any],
     *args: Any,

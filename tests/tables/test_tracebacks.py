@@ -10,12 +10,15 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 import npdec as np
 import samples
 import tiers
+from npdec._core import tracebacks
 
 WRONG = ("shape", "dtype", "axis", "count")
 
@@ -29,6 +32,16 @@ def raised(function, *args, **kwargs):
     except Exception as error:
         return traceback.extract_tb(error.__traceback__)[1:], error
     return None
+
+
+def own_frames(error):
+    """npdec's frames behind the last of the program."""
+    frames, walked = [], error.__traceback__.tb_next
+    while walked is not None:
+        owner = tracebacks.owner_of(walked.tb_frame)
+        frames = [] if owner is tracebacks.THEIRS else [*frames, walked] if owner is tracebacks.OWN else frames
+        walked = walked.tb_next
+    return [SimpleNamespace(name=found.tb_frame.f_code.co_name) for found in frames]
 
 
 def wrongly(name, sample, how):
@@ -92,6 +105,19 @@ OWNERS = {
     "format": lambda: np.lib.format,
     "npdec": lambda: np,
 }
+# Of these, frames of torch, NumPy and Python's library lie between: only npdec's own are counted.
+AMONG_OTHERS = {
+    "tensor": lambda: np.decompose(torch.arange(6.0).reshape(2, 3), axis=1),
+    "functional": lambda: torch.nn.functional,
+    "Attribution": lambda: np.attribute(lambda x: x.sum(), ARRAY),
+    "attribution": lambda: np.attribution,
+    "debug": lambda: np.debug,
+    "plot": lambda: np.decompose(ARRAY).sum().plot,
+    "vectorized": lambda: np.vectorize(lambda a, b: a + b),
+    "ufunc of Python": lambda: np.frompyfunc(lambda a, b: a + b, 2, 1),
+    "np.r_": lambda: np.r_,
+    "np.mgrid": lambda: np.mgrid,
+}
 WRONGLY = (
     (("x",) * 12, {}),
     ((), {"nonsense": 1}),
@@ -124,10 +150,11 @@ def named(owner):
                 yield name, function
 
 
-@pytest.mark.parametrize("owner", OWNERS)
+@pytest.mark.parametrize("owner", [*OWNERS, pytest.param("", marks=pytest.mark.slow)])
 def test_methods_and_functions_built_of_others_end_there_too(owner):
     """In a process of its own: what is called with anything may leave anything behind, in NumPy's memory too."""
-    code = f"import test_tracebacks, json; print('found', json.dumps(test_tracebacks.deep_sites({owner!r})))"
+    owners = [owner] if owner else list(AMONG_OTHERS)
+    code = f"import test_tracebacks, json; print('found', json.dumps(test_tracebacks.deep_sites(*{owners})))"
     here = Path(__file__).parent
     path = os.pathsep.join([str(here), str(here.parent), *sys.path])
     done = subprocess.run(
@@ -135,6 +162,7 @@ def test_methods_and_functions_built_of_others_end_there_too(owner):
         capture_output=True,
         text=True,
         check=False,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": path},
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -143,15 +171,21 @@ def test_methods_and_functions_built_of_others_end_there_too(owner):
     assert not deep
 
 
-def deep_sites(owner):
+def deep_sites(*owners):
     """How many calls raised, and those whose tracebacks are too long."""
     deep, count = [], 0
-    calls = [(name, function, *wrong) for name, function in named(OWNERS[owner]()) for wrong in WRONGLY]
-    for name, function, args, kwargs in tiers.turns(calls, list(OWNERS).index(owner), 23):
+    calls = [
+        (owner, name, function, *wrong)
+        for owner in owners
+        for name, function in named((OWNERS.get(owner) or AMONG_OTHERS[owner])())
+        for wrong in WRONGLY
+    ]
+    for owner, name, function, args, kwargs in tiers.turns(calls, [*OWNERS, *AMONG_OTHERS].index(owners[0]), 23):
         found = raised(function, *args, **kwargs)
         if found is None:
             continue
         frames, error = found
+        frames = own_frames(error) if owner in AMONG_OTHERS else frames
         count += 1
         if len(frames) > 2:
             deep.append((name, args, kwargs, type(error).__name__, [frame.name for frame in frames]))
@@ -244,6 +278,70 @@ def test_functions_of_the_program_that_operations_call_stay_in_it():
     assert names.index("inner") < names.index("helper")
     assert len(names) - names.index("helper") <= 3
     assert isinstance(error, ValueError)
+
+
+def in_program(x):
+    return x + np.ones(7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: np.attribute(lambda x: in_program(x).sum(), A),
+        lambda: np.attribute(lambda x: in_program(x).sum(), A, method="path"),
+        lambda: np.grad(lambda x: in_program(x).sum())(A),
+        lambda: np.value_and_grad(lambda x: in_program(x).sum())(A),
+        lambda: np.jvp(in_program, (A,), (A,)),
+        lambda: np.vmap(in_program)(A),
+        lambda: np.jit(in_program, backend="eager")(A),
+        lambda: np.vectorize(in_program, signature="(n)->(n)")(A),
+        lambda: np.fromfunction(in_program, (3,)),
+        lambda: np.piecewise(A, [A > 1], [in_program, 0]),
+        lambda: np.debug.compare(in_program, A, against="float32"),
+    ],
+)  # fmt: skip
+def test_of_what_lies_between_functions_of_the_program_one_frame_is_left(call):
+    """However deep within npdec and torch a function of the program is called in which the error is raised."""
+    frames, error = raised(call)
+    owners = [tracebacks._owner(frame.filename) for frame in frames]
+    names = [frame.name for frame in frames]
+    assert isinstance(error, ValueError)
+    assert names.index("in_program") >= len(names) - 3
+    between = owners[1 : names.index("in_program")]
+    assert sum(owner is tracebacks.OWN for owner in between) <= 2, names
+    assert sum(owner is tracebacks.PASSED for owner in between) == 0, names
+
+
+T = np.decompose(torch.arange(6.0).reshape(2, 3), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: torch.nn.Linear(4, 2)(T), "2x3 and 4x2"),
+        (lambda: T @ T, "6x3 and 2x3|cannot be multiplied"),
+        (lambda: T + torch.ones(9), r"\(3\).*\(9\)"),
+        (lambda: torch.cat([T, torch.ones(3, 5)]), "size 3 but got size 5"),
+        (lambda: torch.nn.functional.cross_entropy(T, torch.ones(9)), r"\[9, 1\]"),
+        (lambda: torch.nn.functional.embedding(torch.tensor([9]), T), "out of range"),
+        (lambda: torch.einsum("ij,jk", T, T), "subscript j"),
+        (lambda: T.clone().add_(torch.ones(9)), r"\(3\).*\(9\)"),
+        (lambda: T.clone().__setitem__(9, 1), "index 9"),
+        (lambda: torch.linalg.solve(T, T), "square"),
+        (lambda: torch.where(T > 1, np.ones((2, 3, 5, 7)), T), r"\(3\).*\(7\)"),
+    ],
+)
+def test_functions_of_torch_that_meet_decomposed_tensors(call, says):
+    with pytest.raises((RuntimeError, IndexError), match=says) as caught:
+        call()
+    assert len(own_frames(caught.value)) <= 2
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["shape", "dtype", "strides", "real", "imag", "flat"])
+def test_attributes_that_are_set(name):
+    _, error = raised(setattr, np.ones((2, 3)), name, (object(), 4))
+    assert len(own_frames(error)) <= 2
 
 
 def test_all_frames_are_there_if_asked_for():
