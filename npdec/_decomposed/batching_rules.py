@@ -15,8 +15,8 @@ from npdec._decomposed.registry import row_of
 
 __all__ = [
     "adjoint", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered", "indexed",
-    "is_basic", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced", "repeated", "reshaped",
-    "reversed_axes", "rolled", "rotated", "swapped", "taken", "traced", "unsqueezed",
+    "is_basic", "is_of_one_axis", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
+    "repeated", "reshaped", "reversed_axes", "rolled", "rotated", "swapped", "taken", "traced", "unsqueezed",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -41,6 +41,14 @@ def is_basic(key: Any) -> bool:
         if item is not None and item is not Ellipsis and type(item) is not int and type(item) is not slice:
             return False
     return True
+
+
+def is_of_one_axis(key: Any) -> bool:
+    """Whether a key is basic, or has besides slices one plain tensor: that leaves the axis in its place."""
+    if is_basic(key):
+        return True
+    items = key if isinstance(key, tuple) else (key,)
+    return [torch.Tensor] == [type(item) for item in items if item is not None and type(item) is not slice]
 
 
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -110,7 +118,7 @@ def reshaped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
 
 
 def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    if not is_basic(args[0]):
+    if not is_of_one_axis(args[0]):
         return None
     key = (slice(None), *(args[0] if isinstance(args[0], tuple) else (args[0],)))
     return lambda c: c[key]

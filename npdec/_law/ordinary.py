@@ -18,11 +18,13 @@ import torch
 from npdec._decomposed import lazy_products, size_limits
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.batching_rules import is_basic
+from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
+from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.secant import ordinary_slope
 
@@ -34,6 +36,7 @@ __all__ = [
 Function = Callable[..., Any]
 Form = Callable[[Function, Sequence[Any]], Any]
 FACTORS = (torch.Tensor, torch.nn.Parameter)
+_FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
 _as_subclass = torch.Tensor.as_subclass
 
 
@@ -120,29 +123,41 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
 
 
 def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:
-    x = args[0]
+    x, *rest = args
     reverse = not is_ordinary(x)
-    if reverse and not ordinary_reverse.is_ordinary(x):
+    if (reverse and not ordinary_reverse.is_ordinary(x)) or DecomposedTensor in map(type, rest):
         return NotImplemented
-    equal = not traits & Trait.STRIDED and 0 in x.residual.stride()
-    if equal and not traits & Trait.MOVE:
+    if traits & Trait.INDEX and not (is_basic(rest[0]) if reverse else is_of_one_axis(rest[0])):
         return NotImplemented
-    if traits & Trait.INDEX and not is_basic(args[1]):
-        return NotImplemented
-    value = func(x.value, *args[1:])
-    front = batch(func, x.value.ndim, args[1:], {}, value)
+    value = func(x.value, *rest)
+    front = batch(func, x.value.ndim, rest, {}, value)
     if front is None:
         return NotImplemented
     if reverse:
-        return NotImplemented if equal else ordinary_reverse.of_one(func, x, args[1:], value, front)
-    if equal and traits & Trait.RESHAPE:
-        residual = x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
-    else:
-        residual = func(x.residual, *args[1:])
+        equal = not traits & Trait.STRIDED and 0 in x.residual.stride()
+        return NotImplemented if equal else ordinary_reverse.of_one(func, x, rest, value, front)
+    residual = _residual(func, x, rest, value, traits)
+    if residual is None:
+        return NotImplemented
     components = front(x.components)
     if type(value) is torch.Tensor:
         return _linked(made_of(value, residual, components, x), x)
     return tuple(_linked(made_of(*parts, x), x) for parts in zip(value, residual, components, strict=True))
+
+
+def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:
+    """The function of the residual, of which the elements that are one in memory remain so where that is simple; None
+    where that would pay."""
+    strides = x.residual.stride()
+    if 0 not in strides:
+        return func(x.residual, *rest)
+    if traits & Trait.SELECT and not any(strides) and x.residual.numel() and not shares_memory(value, x.value):
+        return x.residual.as_strided((), (), x.residual.storage_offset()).clone().expand(value.shape)
+    if traits & Trait.RESHAPE and not traits & Trait.STRIDED:
+        return x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
+    if traits & (Trait.STRIDED | Trait.MOVE):
+        return func(x.residual, *rest)
+    return func(materialised_residual(x), *rest) if x.residual.numel() <= _FEW else None
 
 
 def _linked(made: Any, x: DecomposedTensor) -> Any:
@@ -166,9 +181,8 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if other.dtype is not x.value.dtype or not is_moderate(other):
         return NotImplemented
-    rows = narrowed(x.residual, x.value.ndim - 1)
-    if rows is not x.residual and other.ndim == 1:  # torch adds up fewer rows in another order
-        return NotImplemented
+    # Of products with a vector torch adds up fewer rows in another order.
+    rows = narrowed(x.residual, x.value.ndim - 1) if other.ndim == 2 else materialised_residual(x)
     return made_of(func(x.value, other), func(rows.contiguous(), other), torch.matmul(x.components, other), x)
 
 

@@ -114,12 +114,10 @@ def _quantile(
     func: Function, x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """quantile, nanquantile: the order is the values', the parts follow it (residual included)."""
-    if not isinstance(x, DecomposedTensor):
-        x = torch.as_tensor(x)
     if isinstance(q, DecomposedTensor):
         raise NotImplementedError(f"{func.__name__}: contributions do not pass through q: compute it from .value")
-    with no_graph(isinstance(x, DecomposedTensor) and x.reverse):
-        value = func(value_of(x), q, dim, keepdim, interpolation=interpolation)
+    with no_graph(x.reverse):
+        value = func(x.value, q, dim, keepdim, interpolation=interpolation)
     row = x.reshape(-1) if dim is None or not x.ndim else x.movedim(dim, -1)
     ordered = torch.sort(row, -1).values
     places = torch.as_tensor(q, dtype=x.dtype, device=x.device)
@@ -133,8 +131,8 @@ def _quantile(
     low, high = at.floor().long(), at.ceil().long()
     share = at - low if interpolation != "midpoint" else torch.full_like(at, 0.5)
     below, above = ordered.gather(-1, low), ordered.gather(-1, high)
-    made = (below + share * (above - below)).movedim(-1, 0).reshape(tuple(value.shape))
-    return with_numbers(value, made.residual, made) if isinstance(made, DecomposedTensor) else value
+    made: Any = (below + share * (above - below)).movedim(-1, 0).reshape(tuple(value.shape))
+    return with_numbers(value, made.residual, made)
 
 
 def _native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, ...]:

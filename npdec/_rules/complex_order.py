@@ -51,7 +51,7 @@ def _beside(known: torch.Tensor, closed: Function, composed: Function) -> Any:
 
 
 @rule(complex_less, traits=Trait.ELEMENTWISE, discrete=True)
-def _less(func: Function, x1: Any, x2: Any, or_equal: bool) -> Any:
+def _less(func: Function, x1: Any, x2: Any, or_equal: bool = False) -> Any:
     value, residual = Call(func, None, (x1, x2, or_equal), {}).ends()
     if conditions_are_frozen():
         return value

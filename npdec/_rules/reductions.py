@@ -302,7 +302,11 @@ def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 
 
-@rule("index_select", traits=Trait.MOVE | Trait.STRIDED, batch=of_axes(0, 1), tags=_INDEXED.tags)
+_CHOSEN = Trait.MOVE | Trait.STRIDED
+_OF_AXIS = of_axes(0, 1)
+
+
+@rule("index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), tags=_INDEXED.tags)
 def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index)), {})
 

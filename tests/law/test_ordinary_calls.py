@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
+from npdec.exceptions import DecompositionWarning
 
 CUTS = {
     "split": lambda t: t.split(2),
@@ -33,6 +34,12 @@ KEYS = {
     "indices": torch.tensor([[3, 0], [1, 1]]),
     "indices of two axes": (torch.tensor([0, 1]), torch.tensor([2, 2])),
     "mask": torch.tensor([True, False, True, True]),
+    "mask of two axes": torch.ones(4, 6, dtype=torch.bool).triu(),
+    "indices of the last axis": (slice(None), torch.tensor([[5, 0], [1, 1]])),
+    "indices between": (slice(1, 3), None, torch.tensor([-1, 2])),
+    "indices and an integer": (1, torch.tensor([-1, 2])),
+    "no indices": torch.tensor([], dtype=torch.int64),
+    "an index": torch.tensor(2),
     "true": True,
 }
 
@@ -126,7 +133,21 @@ def test_pieces_have_their_pieces_of_the_components(name):
 
 @pytest.mark.parametrize("name", KEYS)
 def test_keys_choose_of_each_component(name):
-    assert_linear(lambda t: t[KEYS[name]], decomposed())
+    t = decomposed()
+    equal = np.DecomposedTensor(
+        t.components.sum(0) + 2, torch.tensor(2.0).double().expand(4, 6), t.components, t.labels
+    )
+    for source in (t, equal):
+        assert_linear(lambda x: x[KEYS[name]], source)
+
+
+def test_places_that_are_decomposed_themselves_are_looked_at():
+    t, places = decomposed((5,)), np.decompose(np.array([3.0, 1.0]))._t.long()
+    for function in (lambda x, i: x[i], lambda x, i: x.take(i), lambda x, i: x.gather(0, i)):
+        with pytest.warns(DecompositionWarning):
+            made = function(t, places)
+        assert torch.equal(made.value, function(t.value, places.value))
+        assert torch.equal(made.components, t.components[:, places.value])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of transposes of scalars

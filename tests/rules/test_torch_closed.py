@@ -225,3 +225,13 @@ def test_norms_of_any_order_are_the_exact_integral(order, dim):
         alone = torch.zeros_like(x)
         alone[:, i] = shares[:, i]
         torch.testing.assert_close(component, alone.sum(axes), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "midpoint"])
+@pytest.mark.parametrize("function", [torch.quantile, torch.nanquantile])
+def test_values_of_quantiles_have_their_gradient(function, interpolation):
+    x = torch.tensor([[3.0, -1.0, 2.0, 7.0], [0.5, 4.0, 1.0, -2.0]], dtype=D, requires_grad=True)
+    made = function(np.decompose(x, baseline=0.25), 0.4, 1, interpolation=interpolation)
+    (found,) = torch.autograd.grad(made.value.sum(), x)
+    (wanted,) = torch.autograd.grad(function(x, 0.4, 1, interpolation=interpolation).sum(), x)
+    assert torch.equal(found, wanted)
