@@ -22,7 +22,7 @@ from npdec._impl import _util, random_impl
 from npdec._impl._devices import current_device
 from npdec._torch.functorch import at_level_of, is_gradient_wrapped, unwrapped
 from npdec._torch.tracing import refuse_recording
-from npdec.exceptions import DecompositionWarning, LinAlgError
+from npdec.exceptions import DecompositionWarning
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
 
@@ -150,9 +150,7 @@ class NumpyStream:
             arguments = [to_numpy(name, x) for x in parameters]
             return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
         except Exception as error:
-            from numpy.linalg import LinAlgError as NumpysError
-
-            raise cut(LinAlgError(str(error)) if isinstance(error, NumpysError) else error) from None
+            raise cut(error)  # noqa: B904
 
     def integers(self, name: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
         options = {"endpoint": True} if endpoint else {}
