@@ -98,21 +98,19 @@ def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
 
 
 def read(array: Any, key: Any) -> Any:
-    """What an ordinary key of a plain array says, or NoValue."""
+    """What an ordinary key of arrays, or one that is for all elements, says of a plain array, or NoValue."""
     tensor = array._t
     if type(tensor) is not _Tensor:
         return NoValue
     kind = type(key)
     try:
         if kind is tuple:
-            items, arrays, dots = _items(key)
-            if items is None or len(items) + tensor.dim() > MAX_NDIM:
+            items, arrays, _ = _items(key)
+            if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
-            if arrays:  # an accelerator ends the process over an index that is out of bounds
-                made = _by_arrays(tensor, items) if tensor.is_cpu else None
-                return NoValue if made is None else wrap.wrap_array(made)
-            found = tensor[tuple(items)]
-            return memory.seen(array, found) if dots or found.dim() else wrap.wrap_scalar(found.clone())
+            # An accelerator ends the process over an index that is out of bounds.
+            made = _by_arrays(tensor, items) if tensor.is_cpu else None
+            return NoValue if made is None else wrap.wrap_array(made)
         if kind is wrap.ARRAY or kind is list:
             index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
             return NoValue if index is None or not tensor.is_cpu else wrap.wrap_array(_selected(tensor, index))

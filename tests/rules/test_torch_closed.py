@@ -235,3 +235,12 @@ def test_values_of_quantiles_have_their_gradient(function, interpolation):
     (found,) = torch.autograd.grad(made.value.sum(), x)
     (wanted,) = torch.autograd.grad(function(x, 0.4, 1, interpolation=interpolation).sum(), x)
     assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("function", [torch.cummax, torch.cummin])
+def test_running_extrema_say_what_memory_they_would_take(function):
+    count = 2**15
+    residual, step = torch.linspace(0, 9, count, dtype=D).cos(), torch.linspace(0, 70, count, dtype=D).sin()
+    t = np.DecomposedTensor(residual + step, residual, step[None], ("a",))
+    with pytest.raises(MemoryError, match=f"a matrix of {count:,} x {count:,}: take a baseline of one number"):
+        function(t, 0)
