@@ -375,7 +375,11 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
             return as_tensor(kind(obj), dtype)
     text_or_none = obj is None or isinstance(obj, (str, bytes))
     if not text_or_none and hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys"):
-        return as_tensor(list(obj), dtype)
+        try:
+            items = list(obj)
+        except Exception as error:  # is it a sequence at all? NumPy knows, which raises the error anew if it is
+            raise no_numbers(obj) from error
+        return as_tensor(items, dtype)
     if dtype is None or not (text_or_none or hasattr(type(obj), "__float__")):
         raise no_numbers(obj)
     if dtype is torch.bool:

@@ -19,7 +19,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
-from npdec._array.printing import legacy_text, scalar_text
+from npdec._array.printing import legacy_scalar_text, legacy_text, scalar_text
 from npdec._core.tracebacks import ended
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.described import described
@@ -203,7 +203,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
         return f"np.{type(self).__name__}({text.removeprefix('(').removesuffix(')')}{components})"
 
     def __str__(self) -> str:
-        return scalar_text(self._number(), self._d)
+        return legacy_scalar_text(self._number(), self._d) or scalar_text(self._number(), self._d)
 
     def __format__(self, spec: str) -> str:
         return format(self._number(), spec)

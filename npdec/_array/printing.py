@@ -293,6 +293,14 @@ def legacy_text() -> bool:
     return numpy is not None and numpy.get_printoptions()["legacy"] in ("1.13", "1.21", "1.25")
 
 
+def legacy_scalar_text(number: Any, torch_dtype: torch.dtype) -> str | None:
+    """The text of a scalar where NumPy's print options ask for that of an earlier version: NumPy's."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not numpy.get_printoptions()["legacy"] or torch_dtype is torch.bfloat16:
+        return None
+    return str(numpy.dtype(dtype_name(torch_dtype)).type(number))
+
+
 def scalar_text(number: Any, torch_dtype: torch.dtype) -> str:
     """The number with the fewest digits that give it back in its dtype."""
     if isinstance(number, float):

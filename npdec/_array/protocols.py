@@ -68,6 +68,8 @@ def _own_ufunc(ufunc: Any) -> Any:
         return ufunc
     import numpy
 
+    if not callable(ufunc) or not hasattr(ufunc, "__name__"):
+        raise TypeError(f"__array_ufunc__: the first argument must be a ufunc, not {ufunc!r}")
     name = ufunc.__name__
     theirs = getattr(numpy, name, None) is ufunc or getattr(numpy._core.umath, name, None) is ufunc  # np.clip's own
     return getattr(wrap.NAMESPACE.value, name, None) if theirs else None
@@ -78,9 +80,10 @@ def own_function(func: Any) -> tuple[Any, int | None]:
     """npdec's counterpart of a function of NumPy's, None if it has none, and which positional argument it writes into:
     `out`, or an array that it changes."""
     owner: Any = wrap.NAMESPACE.value
-    for part in func.__module__.split(".")[1:]:
+    library, *parts = func.__module__.split(".")
+    for part in parts:
         owner = getattr(owner, part, None)
-    function = getattr(owner, func.__name__, None)
+    function = getattr(owner, func.__name__, None) if library in ("numpy", "npdec") else None
     kernel = getattr(function, "__kernel__", None)
     if kernel is None:
         return function, None
@@ -223,9 +226,16 @@ class ProtocolMixin(ArrayBase):
     def __array_function__(self, /, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(self, SubclassBase):
             return door.subclasses.value().default_of_function(func, types, args, kwargs)
+        if not isinstance(args, tuple) or not isinstance(kwargs, dict):
+            which, kind = ("args", "tuple") if not isinstance(args, tuple) else ("kwargs", "dict")
+            raise TypeError(f"{which} must be a {kind}.")
         function, place = own_function(func)
         if function is None:
-            return NotImplemented
+            if func.__module__.partition(".")[0] == "numpy":
+                return NotImplemented
+            return getattr(func, "_implementation", func)(
+                *args, **kwargs
+            )  # another library's, which knows the protocol
         written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)
         if _writes_to_numpy(written):
             return func(*_to_numpy(args), **_to_numpy(kwargs))

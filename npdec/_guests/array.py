@@ -35,12 +35,15 @@ def _giving(name: str, plain: Any) -> Any:
     return ends(functools.update_wrapper(method, plain, ("__name__", "__doc__"), ()))
 
 
-def as_guest(array: Any, owner: Any = None) -> Any:
-    """An array of NumPy's as a guest, over the same memory: if that is npdec's, `owner` is an array over it."""
+def as_guest(array: Any, owner: Any = None, source: Any = None) -> Any:
+    """An array of NumPy's as a guest, over the same memory: if that is npdec's, `owner` is an array over it. `source`
+    is the guest of which it is a view."""
     numpy: Any = numpy_or_none()
     made = numpy.ndarray.view(array, guest_class())
     if owner is not None:
         made._owner = owner
+    if type(source) is guest_class():
+        made._source = getattr(source, "_source", source)
     return made
 
 
@@ -79,6 +82,19 @@ def guest_class() -> Any:
     def astype(self: Any, *args: Any, **kwargs: Any) -> Any:
         return methods.value().converted(self, args, kwargs)
 
+    def __eq__(self: Any, other: Any) -> Any:
+        return plain.__eq__(self, other) if self.dtype.names is None else methods.value().compared("eq", self, other)
+
+    def __ne__(self: Any, other: Any) -> Any:
+        return plain.__ne__(self, other) if self.dtype.names is None else methods.value().compared("ne", self, other)
+
+    def base(self: Any) -> Any:
+        source = getattr(self, "_source", None)
+        return plain.base.__get__(self) if source is None else source
+
+    def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+        methods.value().resized(self, shape, refcheck)
+
     def __repr__(self: Any) -> str:
         return repr(plain.view(self, plain))
 
@@ -100,10 +116,17 @@ def guest_class() -> Any:
     body: dict[str, Any] = {
         function.__name__: ends(function)
         for function in (
-            __array_ufunc__, __array_function__, __getitem__, __setitem__, __iter__, __contains__, astype, __repr__,
-            __str__, __copy__, __deepcopy__, __reduce__, __reduce_ex__,
+            __array_ufunc__, __array_function__, __getitem__, __setitem__, __iter__, __contains__, __eq__, __ne__,
+            astype, resize, __repr__, __str__, __copy__, __deepcopy__, __reduce__, __reduce_ex__,
         )
     }  # fmt: skip
     body |= {name: _giving(name, getattr(plain, name)) for name in (*_GIVING, *_CHANGING)}
-    body |= {"__module__": "npdec", "__doc__": plain.__doc__, "__slots__": ("_owner",), "_is_guest": True}
+    body |= {
+        "__module__": "npdec",
+        "__doc__": plain.__doc__,
+        "__hash__": None,
+        "__slots__": ("_owner", "_source"),
+        "_is_guest": True,
+    }
+    body["base"] = property(base, doc=plain.base.__doc__)
     return type("guest", (plain,), body)

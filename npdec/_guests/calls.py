@@ -14,7 +14,9 @@ from npdec._array import fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write_out
 from npdec._core.base import ArrayBase
+from npdec._core.door import subclasses
 from npdec._core.installed_numpy import numpy_or_none
+from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, Values, as_objects, received
@@ -46,7 +48,23 @@ def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Ex
         return _written(name, found, args, kwargs)
     if name in _MAKING:
         return _made(name, found, args, kwargs)
-    return run(name, found, args, kwargs)
+    try:
+        return run(name, found, args, kwargs)
+    except TypeError as refusal:
+        if not str(refusal).startswith("no implementation found for"):
+            raise
+        made = overridden(name, args, kwargs)
+        if made is NoValue:
+            raise
+        return made
+
+
+def overridden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the classes of the arguments give that have refused NumPy's function: their tables may know npdec's."""
+    ours: Any = wrap.NAMESPACE.value
+    for part in name.split("."):
+        ours = getattr(ours, part, None)
+    return NoValue if ours is None else subclasses.value().overridden(ours, args, kwargs)
 
 
 def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:

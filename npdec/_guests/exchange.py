@@ -207,7 +207,7 @@ def _array(x: Any, hosted: Hosted | None) -> Any:
     owner = None if x.base is None else _owner(x, hosted)
     theirs: Any = getattr(owner, "_owner", owner)
     if not holds(x.dtype) or not (x.base is None or _is_addressable(x)):
-        return as_guest(x, alias(theirs, _bytes) if type(theirs) is wrap.ARRAY else None)
+        return as_guest(x, alias(theirs, _bytes) if type(theirs) is wrap.ARRAY else None, owner)
     if type(theirs) is wrap.ARRAY:
         place = x.__array_interface__["data"][0] - theirs._t.data_ptr()
         made = alias(theirs, lambda tensor: seen(tensor, as_dtype(x.dtype), place, x.shape, x.strides))

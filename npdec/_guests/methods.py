@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from npdec._array import fp_state, wrap
@@ -16,7 +17,7 @@ from npdec._guests.exchange import Hosted, as_objects, received
 from npdec._guests.kinds import holds
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["by_function", "by_ufunc", "contains", "converted", "given", "item", "set_item"]
+__all__ = ["by_function", "by_ufunc", "compared", "contains", "converted", "given", "item", "resized", "set_item"]
 
 
 def given(name: str, guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -91,6 +92,31 @@ def _as_elements(guest: Any, place: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)) and holds_ours(value):
         return array_of_objects(value, ndmax=numpy.ndim(as_plain(guest)[place]))
     return value if isinstance(value, (list, tuple)) else Hosted("setitem")(value)
+
+
+def compared(name: str, guest: Any, other: Any) -> Any:
+    """`guest == other` and `guest != other` of records, of which NumPy compares field by field: its own arrays."""
+    numpy: Any = numpy_or_none()
+    return calls.run(f"ndarray.{name}", getattr(numpy.ndarray, f"__{name}__"), (guest, other), {})
+
+
+def resized(guest: Any, shape: tuple[Any, ...], refcheck: bool) -> None:
+    """`guest.resize(shape)`: where the memory is an array of NumPy's that only the guest looks at, the guest takes over
+    what that becomes; else NumPy refuses."""
+    numpy: Any = numpy_or_none()
+    memory = guest.base  # NumPy's array, or another guest
+    whole = type(memory) is numpy.ndarray and memory.base is None and memory.flags.owndata
+    if not whole or memory.size != guest.size or not guest.flags.c_contiguous or (refcheck and _is_shared(guest)):
+        numpy.ndarray.resize(guest, *shape, refcheck=refcheck)
+        return
+    made = numpy.array(as_plain(guest), order="C")
+    made.resize(*shape, refcheck=False)
+    numpy.ndarray.__setstate__(guest, made.__reduce__()[2])
+
+
+def _is_shared(guest: Any) -> bool:
+    """Whether others than a guest look at the array of NumPy's whose memory it shows."""
+    return sys.getrefcount(guest.base) > 3  # that of the guest, of `resized`, and of the call
 
 
 def contains(guest: Any, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import ArrayLike, DTypeLike, NoValue, OutArray, public
+from npdec._core.tags import ArrayLike, DTypeLike, KeepDims, NoValue, OutArray, public
 from npdec._impl._gufunc import Options, Signature, call
 from npdec._impl.products_impl import DIRECT, conjugate, matrix_product
 
@@ -99,7 +99,7 @@ def vecdot(
     *,
     axes: Any = NoValue,
     axis: Any = NoValue,
-    keepdims: bool = False,
+    keepdims: KeepDims = False,
     casting: str = "same_kind",
     order: str = "K",
     dtype: DTypeLike | None = None,

@@ -72,6 +72,13 @@ def as_mask(where: Any) -> torch.Tensor | None:
     return mask
 
 
+def are_known(function: UfuncBase, options: dict[str, Any]) -> bool:
+    """Whether options are such that another class may be asked what they mean: of known names, once each."""
+    out = options.get("out")
+    count = len(out) if isinstance(out, tuple) else 1
+    return {*options} <= {"out", *_OPTIONS} and not {"sig", "signature"} <= {*options} and count == function.nout
+
+
 def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:
     """The options of a call, checked. Raises TypeError and ValueError in NumPy's words."""
     name = function.__name__

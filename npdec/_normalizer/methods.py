@@ -227,8 +227,8 @@ def _reduce(
     where: Any = True,
 ) -> Any:
     _check_binary(self, "reduce")
-    outs = read_out(self, out)
     a = source = as_tensor(array)
+    outs = read_out(self, out)
     axes = _axes(self, "reduction", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)

@@ -13,15 +13,16 @@ import torch
 
 from npdec._array import fp_state, wrap
 from npdec._array.ordinary import is_free
-from npdec._core.base import UfuncBase
+from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.tags import NoValue
 from npdec._impl import dtypes_impl
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 
-__all__ = ["computed", "fits", "written"]
+__all__ = ["computed", "fits", "wrapping", "written"]
 
 _Tensor = torch.Tensor
+_UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
 _NUMBERS = frozenset({bool, int, float, complex})
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
@@ -69,6 +70,14 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def wrapping(inputs: tuple[Any, ...]) -> bool:
+    """Whether an operand of another library's may wrap what is computed of it."""
+    for x in inputs:
+        if type(x) is not wrap.ARRAY and not isinstance(x, _UNWRAPPING) and hasattr(type(x), "__array_wrap__"):
+            return True
+    return False
 
 
 def fits(out: Any, *operands: Any) -> bool:

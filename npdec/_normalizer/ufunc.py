@@ -199,7 +199,10 @@ class ufunc(UfuncBase):
                 fp_state.report(found, self.__name__)
             else:
                 result = self.compute(operands)
-            return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+            made = tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
+            if ordinary_calls.wrapping(inputs):
+                return door.subclasses.value().delivered(self, "__call__", inputs, {}, made)
+            return made
         except AbsentDTypeError as error:
             absent = error
         given = {} if out is NoValue else {"out": (out, *more) if more else out}
@@ -220,7 +223,15 @@ class ufunc(UfuncBase):
         return tuple(map(wrap.wrap, result)) if self.nout > 1 else wrap.wrap(result)
 
     def _with_options(self, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        call = call_options.read(self, inputs, out, more, options)
+        try:
+            call = call_options.read(self, inputs, out, more, options)
+        except (TypeError, ValueError):  # of what may be for a class to read that computes ufuncs itself
+            given = {"out": (out, *more), **options} if out is not NoValue and out is not None else options
+            known = call_options.are_known(self, given)
+            made = door.subclasses.value().asked(self, "__call__", inputs, given) if known else NoValue
+            if made is NoValue:
+                raise
+            return made
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
         found: set[str] | None = set() if fp_state.watching else None
 

@@ -38,6 +38,7 @@ def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 asked = overrides.by_ufunc  # what the classes of the operands give, where one computes ufuncs itself
+overridden = overrides.by_function  # and of a function
 
 
 def ufunc_itself(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -47,7 +48,7 @@ def ufunc_itself(function: Any, method: str, args: tuple[Any, ...], kwargs: dict
     given, options = plain(args), plain(kwargs)
     _check_met(function.__name__, plain)
     result = found(*given, **options)
-    return _delivered(function, method, args, kwargs, result)
+    return delivered(function, method, args, kwargs, result)
 
 
 def _check_met(name: str, plain: Plain) -> None:
@@ -56,7 +57,7 @@ def _check_met(name: str, plain: Plain) -> None:
         raise TypeError(f"{name}: an array of a subclass came up within the call; return np.asarray(x) there")
 
 
-def _delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+def delivered(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     """The results of a ufunc, in the class that they take."""
     if method == "at":
         return None
@@ -95,7 +96,7 @@ def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...
         result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
     else:
         result = bare.__array_ufunc__(ufunc, method, *plain(inputs), **plain(kwargs))
-    return _delivered(ufunc, method, inputs, kwargs, result) if plain.met else result
+    return delivered(ufunc, method, inputs, kwargs, result) if plain.met else result
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -258,7 +259,7 @@ def _operated(name: str, function: Any, kind: str, array: Any, args: tuple[Any, 
     result = getattr(type(bare), name)(bare, *plain(args))
     if result is NotImplemented:
         return NotImplemented
-    return _delivered(function, "__call__", inputs, options, result)
+    return delivered(function, "__call__", inputs, options, result)
 
 
 # --- methods that are of the class ------------------------------------------------------------------------------------

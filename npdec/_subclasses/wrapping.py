@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from typing import Any
+
+import torch
 
 from npdec._array import wrap
 from npdec._array.generic import generic
@@ -29,11 +32,19 @@ def wrapper_among(inputs: Iterable[Any]) -> Any:
             priority = priority_of(x)
         elif isinstance(x, ArrayBase) or type(x) in _NUMBERS:
             priority = generic.__array_priority__
+        elif hasattr(type(x), "__array_wrap__") and not _is_plain(x):
+            own, priority = x, float(getattr(x, "__array_priority__", 0.0))
         else:
             continue
         if priority > highest or (own is not None and found is None and priority == 0.0):
             found, highest = own, priority
     return found
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether what another library has is an array as npdec's are, for which no class has to be kept."""
+    numpy = sys.modules.get("numpy")
+    return isinstance(x, torch.Tensor) or (numpy is not None and isinstance(x, (numpy.ndarray, numpy.generic)))
 
 
 def dominant(inputs: Iterable[Any]) -> Any:
