@@ -7,13 +7,19 @@ from typing import Any
 
 import torch
 
-__all__ = ["is_by_integers", "is_composite", "only_reads"]
+__all__ = ["is_by_integers", "is_composite", "is_view", "only_reads"]
 
 
 @functools.cache
 def only_reads(func: Any) -> bool:
     """Whether an operation looks at the numbers of its arguments, and gives memory of its own."""
     return not any(argument.alias_info for argument in (*func._schema.arguments, *func._schema.returns))
+
+
+@functools.cache
+def is_view(func: Any) -> bool:
+    """Whether an operation looks at the memory of an argument, and computes nothing."""
+    return any(given.alias_info and not given.alias_info.is_write for given in func._schema.returns)
 
 
 @functools.cache

@@ -18,13 +18,13 @@ from torch.utils._pytree import tree_iter, tree_map
 from npdec._core.base import ArrayBase
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
-from npdec._jit.operations import is_by_integers, is_composite, only_reads
+from npdec._jit.operations import is_by_integers, is_composite, is_view, only_reads
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder", "copied", "is_array"]
 
 _aten = torch.ops.aten
-_MOST_OPERATIONS = 4000  # more than that take compilers minutes
+_MOST_OPERATIONS = 4000  # views not counted; more than that take compilers minutes
 _MOST_CONDITIONS = 256
 _MOST_CONSTANT = 4096  # elements of a constant that is computed while recording, for Python to ask for
 _MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python asks
@@ -50,7 +50,7 @@ class Recorder(TorchDispatchMode):
         self._last: Any = None  # the last placeholder
         self._operations: list[torch.fx.Node] = []
         self._numbers: dict[torch.fx.Node, Any] = {}  # what the operations gave, as far as somebody has asked
-        self._answered = self._bytes = 0
+        self._answered = self._bytes = self._computing = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
         self.masks = Masks(self)
@@ -137,7 +137,8 @@ class Recorder(TorchDispatchMode):
             raise Refused("torch draws random numbers: give the function a generator, or what it draws")
         if torch.Tag.data_dependent_output in func.tags:
             raise Refused(f"the result of {func.overloadpacket.__name__} depends on numbers")
-        if len(self._operations) >= _MOST_OPERATIONS:
+        self._computing += not is_view(func)
+        if self._computing > _MOST_OPERATIONS:
             raise Refused(
                 f"it does more than {_MOST_OPERATIONS} operations, loops being unrolled: compile the body of the loop"
             )
