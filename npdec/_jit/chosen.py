@@ -25,7 +25,7 @@ __all__ = ["Chosen", "Masks", "refusal"]
 _REDUCTIONS = frozenset({"sum", "prod", "mean", "any", "all"})
 # What npdec itself reads to find that an array is of a class of its own, and what is as of any other array.
 _READ = frozenset(
-    {"_t", "_d", "_m", "_full", "_mask", "_rest", "_same", "_whole", "_reduced", "_like", "dtype", "astype", "copy"}
+    {"_t", "_d", "_m", "_full", "_mask", "_rest", "_same", "_whole", "_reduced", "_like", "astype", "copy"}
 )
 _BASIC = (int, slice, type(None), type(Ellipsis))
 _FUNCTIONS = frozenset({"where", "clip"})  # that look at one element at a time
@@ -47,8 +47,10 @@ class Chosen(Composition):
     def __getattribute__(self, name: str) -> Any:
         if name in _READ or (name.startswith("__") and name.endswith("__")):
             return super().__getattribute__(name)
+        if name == "dtype":
+            return self._full.dtype
         if name in _REDUCTIONS:
-            return lambda: self._reduced(name)
+            return lambda *args, **kwargs: self._reduced(name, *args, **kwargs)
         raise refusal()
 
     def __array_ufunc__(self, /, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any) -> Any:
@@ -61,11 +63,13 @@ class Chosen(Composition):
         if func.__name__ in _FUNCTIONS:
             made = func(*map(self._whole, args), **{name: self._whole(value) for name, value in kwargs.items()})
             return self._like(made)
-        if not kwargs and func.__name__ in _REDUCTIONS and len(args) == 1:
-            return self._reduced(func.__name__)
+        if func.__name__ in _REDUCTIONS:
+            return self._reduced(func.__name__, *args[1:], **kwargs)
         raise refusal()
 
-    def _reduced(self, name: str) -> Any:
+    def _reduced(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs:
+            raise refusal()
         return getattr(self._full, name)(where=wrap.wrap_array(_over(self._mask, self._rest)))
 
     def _like(self, whole: Any) -> Chosen:
@@ -199,16 +203,18 @@ class Masks:
                 return False
             if other is mask:
                 return True
-            unwritten = not before and not recorder.epoch(other)
-            return unwritten and self._are_alike(recorder.node(mask), recorder.node(other))
+            if before or recorder.epoch(other):
+                return False
+            a, b = recorder.node(mask), recorder.node(other)
+            return a in recorder.after and self._are_alike(a, b, recorder.after[a])
 
         return same
 
-    def _are_alike(self, a: Any, b: Any) -> bool:
-        """Whether two operations are the same, of the same, with no write between them."""
+    def _are_alike(self, a: Any, b: Any, writes: int) -> bool:
+        """Whether two operations are the same, of the same, all done between two writes."""
         if a is b or not isinstance(a, torch.fx.Node) or not isinstance(b, torch.fx.Node):
             return a is b or (type(a) is type(b) and isinstance(a, (bool, int, float)) and repr(a) == repr(b))
         after = self._recorder.after
-        if a.target is not b.target or a not in after or after[a] != after.get(b) or a.kwargs != b.kwargs:
+        if a.target is not b.target or not after.get(a) == after.get(b) == writes or a.kwargs != b.kwargs:
             return False
-        return len(a.args) == len(b.args) and all(self._are_alike(*pair) for pair in zip(a.args, b.args))
+        return len(a.args) == len(b.args) and all(self._are_alike(*pair, writes) for pair in zip(a.args, b.args))

@@ -51,7 +51,7 @@ def _divided(np, x, y):
 
 def _reduced(np, x, y):
     m = x > 0
-    return [x[m].sum(), np.mean(y[m]), (x[m] > 1).any(), np.all(x[m] > 1), x[~m].prod()]
+    return [np.zeros(2, x[m].dtype), x[m].sum(), np.mean(y[m]), (x[m] > 1).any(), np.all(x[m] > 1), x[~m].prod()]
 
 
 def _of_a_view(np, x, y):
@@ -168,13 +168,28 @@ def _in_a_loop(x, m):
     return sum(float(one) for one in x[m])
 
 
+def _along_an_axis(x, m):
+    return x[m].sum(axis=0)
+
+
 def _sorted(x, m):
     return np.sort(x[m])[0]
 
 
 @pytest.mark.parametrize(
     "program",
-    [_length, _shape, _returned, _into_an_array, _joined, _beside_others, _changed_mask, _in_a_loop, _sorted],
+    [
+        _length,
+        _shape,
+        _returned,
+        _into_an_array,
+        _joined,
+        _beside_others,
+        _changed_mask,
+        _in_a_loop,
+        _along_an_axis,
+        _sorted,
+    ],
 )
 def test_what_needs_the_length_runs_uncompiled(program):
     fast = np.jit(lambda x: program(x, x > 1), backend="eager")
@@ -186,6 +201,40 @@ def test_what_needs_the_length_runs_uncompiled(program):
         else:
             got = fast(x.copy())
         assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_masks_are_the_same_only_if_their_numbers_are(seed):
+    def written_between(np, x, y):
+        a, b = x + 1, x + 1
+        a[0] = -5
+        x[a > 0] = y[b > 0]
+
+    def of_others(np, x, y):
+        x[x > 0] = y[y > 0]
+
+    def by_another_number(np, x, y):
+        x[x > 0] = y[x >= 0]
+
+    def written_while(np, x, y):
+        m = x > 0
+        chosen = y[m]
+        m[1] = ~m[1]
+        x[m] = chosen
+
+    for program in (written_between, of_others, by_another_number, written_while):
+        theirs = drawn(seed)
+        mine = tuple(map(np.array, theirs))
+        fast = np.jit(lambda x, y, program=program: program(np, x, y), backend="eager")
+        try:
+            program(numpy, *theirs)
+        except (ValueError, IndexError) as error:
+            with pytest.raises(type(error)):
+                fast(*mine)
+            continue
+        with pytest.warns(UserWarning, match="what a mask chooses"):
+            fast(*mine)
+        assert mine[0].tolist() == theirs[0].tolist()
 
 
 def test_errors_are_those_of_the_function():
