@@ -51,7 +51,7 @@ def _divided(np, x, y):
 
 def _reduced(np, x, y):
     m = x > 0
-    return [np.zeros(2, x[m].dtype), x[m].sum(), np.mean(y[m]), (x[m] > 1).any(), np.all(x[m] > 1), x[~m].prod()]
+    return [np.zeros((), x[m].dtype), x[m].sum(), np.mean(y[m]), (x[m] > 1).any(), np.all(x[m] > 1), x[~m].prod()]
 
 
 def _of_a_view(np, x, y):
