@@ -77,8 +77,13 @@ def _read(
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise InputError(f"{path}: is a zip archive that cannot be read: {one_line(error, 100)}") from None
         if not any(name.startswith("xl/") for name in members):
-            kind = ".npz archive; save one array as .npy" if any(n.endswith(".npy") for n in members) else "zip archive"
-            raise InputError(f"{path}: is a {kind}, not an Excel workbook")
+            arrays = any(name.endswith(".npy") for name in members)
+            kind = (
+                "a .npz archive of arrays; save one of them as .npy"
+                if arrays
+                else "a zip archive, not an Excel workbook"
+            )
+            raise InputError(f"{path}: is {kind}")
     try:
         return read(content, sheet)
     except ImportError as error:
@@ -115,12 +120,15 @@ def _npy(content: bytes, sheet: str | None) -> Cells:
     import numpy
 
     array = numpy.load(io.BytesIO(content), allow_pickle=False)
+    parts = [array.dtype[name] for name in array.dtype.names or ()] or [array.dtype]
+    if any(part.base.kind == "c" for part in parts):
+        raise ValueError("the numbers are complex; save their real parts or magnitudes")
     if array.dtype.names:
         rows = [array[name].tolist() for name in array.dtype.names]
         return list(array.dtype.names), _transposed(rows)
     if array.ndim not in (1, 2):
         raise ValueError(f"the array has {array.ndim} dimensions; a table has two")
-    table = array.reshape(len(array), -1)
+    table = array if array.ndim == 2 else array[:, None]
     return [f"column {i}" for i in range(1, table.shape[1] + 1)], _transposed([c.tolist() for c in table.T])
 
 

@@ -66,18 +66,26 @@ def found_format(rows: Iterable[Iterable[str]]) -> tuple[Format, tuple[int, str]
     for i, row in enumerate(rows):
         for cell in row:
             if "," in cell and not (comma and point):
-                text = cell.strip()
+                text = _without_unit(cell.strip())
                 if _COMMA.fullmatch(text):
                     comma = comma or (i, text)
                 elif _POINT.fullmatch(text):
                     point = grouped = True
-            elif "." in cell and not point and _POINT.fullmatch(cell.strip()):
+            elif "." in cell and not point and _POINT.fullmatch(_without_unit(cell.strip())):
                 point = True
         if point and comma:
             return Format(), None
     if comma:
         return Format(",", True), comma
     return Format(".", grouped), None
+
+
+def _without_unit(text: str) -> str:
+    """The number of a cell that has a unit beside it; any other as it is."""
+    if text[-1:].isdecimal() and text.lstrip("+-.,")[:1].isdecimal():
+        return text
+    found = _AFFIXED.fullmatch(text)
+    return found["sign"] + found["number"].strip() if found else text
 
 
 def is_date(text: str) -> bool:
