@@ -77,13 +77,9 @@ def _read(
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise InputError(f"{path}: is a zip archive that cannot be read: {one_line(error, 100)}") from None
         if not any(name.startswith("xl/") for name in members):
-            arrays = any(name.endswith(".npy") for name in members)
-            kind = (
-                "a .npz archive of arrays; save one of them as .npy"
-                if arrays
-                else "a zip archive, not an Excel workbook"
-            )
-            raise InputError(f"{path}: is {kind}")
+            if any(name.endswith(".npy") for name in members):
+                raise InputError(f"{path}: is a .npz archive of arrays; save one of them as .npy")
+            raise InputError(f"{path}: is a zip archive, not an Excel workbook")
     try:
         return read(content, sheet)
     except ImportError as error:

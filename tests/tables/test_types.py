@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-STUBS = [ROOT / "npdec" / name for name in ("__init__.pyi", "linalg.pyi", "fft.pyi")]
+STUBS = [ROOT / "npdec" / name for name in ("__init__.pyi", "linalg.pyi", "fft.pyi", "typing.pyi")]
 
 RIGHT = """
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import assert_type
 import torch
 
 import npdec as np
+import npdec.typing as npt
 
 
 def shapes(x: np.ndarray) -> tuple[int, ...]:
@@ -53,6 +54,11 @@ def contributions(x: np.ndarray) -> list[float]:
     print(value, residual, attribution, made, d.labels, one.value, np.fft.rfft(two).real, np.pi)
     numbers: list[float] = np.array([1, 2], dtype=np.float32).tolist()
     return numbers
+
+
+def payoff(spot: npt.NDArray[np.float64], strike: npt.ArrayLike, kind: npt.DTypeLike) -> npt.NDArray[np.float64]:
+    paid: np.typing.NDArray[np.floating] = np.maximum(spot - np.asarray(strike, dtype=kind), 0.0)
+    return paid.mean(axis=0) * spot
 
 
 def compared(x: np.ndarray) -> float:
