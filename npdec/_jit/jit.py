@@ -20,7 +20,7 @@ from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment, is_fixed_slice
-from npdec._jit.program import Mismatch, Program, recorded, tensor_of
+from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
 from npdec._jit.recorder import is_array
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
@@ -35,6 +35,7 @@ _MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read e
 _MOST_KEYS = 64
 _FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device)
 _EAGERLY: Any = object()
+_SHARED = "it writes, and two of its arguments lie in one memory"
 _is_grad_enabled, _is_inference = torch.is_grad_enabled, torch.is_inference_mode_enabled
 _default_dtype = torch.get_default_dtype
 # What is used twice and is a longer formula than this is computed once. inductor writes formulas of up to 50 functions
@@ -192,6 +193,8 @@ class Jitted:
                     made = program(given.leaves)
                 except Mismatch:
                     continue
+                except Shared:
+                    return self._eagerly(None, Refused(_SHARED), args, kwargs)
                 if i:  # that which served last is asked first
                     programs.remove(program)
                     programs.insert(0, program)
@@ -215,6 +218,9 @@ class Jitted:
                 return self._eagerly(key, error, args, kwargs)
         try:
             made = program(given.leaves)
+        except Shared:  # others of these kinds may lie apart
+            programs.insert(0, program)
+            return self._eagerly(None, Refused(_SHARED), args, kwargs)
         except Mismatch:
             return self._eagerly(key, Refused("the graph gives other numbers than the function"), args, kwargs)
         programs.insert(0, program)

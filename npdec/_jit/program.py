@@ -21,11 +21,15 @@ from npdec._jit.recorder import Recorder, copied, is_array
 from npdec._random.generator import Generator
 from npdec._torch.tracing import Refused, recording
 
-__all__ = ["Mismatch", "Program", "recorded"]
+__all__ = ["Mismatch", "Program", "Shared", "recorded"]
 
 
 class Mismatch(Exception):
     """The graph is not for these numbers."""
+
+
+class Shared(Exception):
+    """The function writes, and two of its arguments lie in one memory: the graph would not see what it writes."""
 
 
 class _Source(NamedTuple):
@@ -218,13 +222,13 @@ class Program:
         return found
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run it. Raises Mismatch, with nothing written, if the graph is not for these numbers."""
+        """Run it. Raises Mismatch or Shared, with nothing written, if the graph is not for these arguments."""
         owners = self.owners(leaves)
         tensors = [tensor_of(owner) for owner in owners]
         if self.written:
             memories = [one for owner, tensor in zip(owners, tensors) for one in _memories(owner, tensor)]
             if len(set(memories)) < len(memories):
-                raise Mismatch
+                raise Shared
         kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
         try:
             made = self.compiled(*tensors, *self.draws.drawn(leaves))
