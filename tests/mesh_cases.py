@@ -189,6 +189,7 @@ def errors(mesh):
     other = network()
     if last:
         other[0].weight.data[0, 0] += 1e-3
+    plane = torch.distributed.device_mesh.init_device_mesh("cpu", (mesh.size(), 1), mesh_dim_names=("rows", "others"))
     options = {"mode": "forward", "chunk_size": 2}
     calls = {
         "fails": lambda: np.attribute(failing, x, mesh=mesh, **options),
@@ -200,10 +201,8 @@ def errors(mesh):
         "noise": lambda: np.attribute(
             lambda a: net(torch.dropout(a, 0.5, True)).sum(), x, mesh=mesh, method="occlusion"
         ),
-        "one piece": lambda: np.attribute(net, x, mesh=mesh, output=0),
-        "graph": lambda: np.attribute(net, x, mesh=mesh, method="occlusion", output=0, create_graph=True),
-        "memory": lambda: np.attribute(net, x, mesh=mesh, mode="forward", max_memory=10**9),
-        "no mesh": lambda: np.attribute(net, x, mesh=2, mode="forward"),
+        "two dimensions": lambda: np.attribute(net, x, mesh=plane, **options),
+        "one of two": lambda: np.attribute(net, x, mesh=plane["rows"], **options),
         "works": lambda: np.attribute(net, x, mesh=mesh, **options),
     }
     return {name: error_of(call) for name, call in calls.items()}

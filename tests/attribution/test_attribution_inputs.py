@@ -29,6 +29,27 @@ def weights(*shape, seed=0):
     return np.array(numpy.random.default_rng(seed).normal(size=shape))
 
 
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "method 'local' runs in one piece, of which a mesh can share nothing"),
+        ({"method": "path"}, "method 'path' runs in one piece"),
+        ({"mode": "forward", "max_memory": 10**9}, "say chunk_size=, not max_memory="),
+        ({"method": "occlusion", "create_graph": True}, "has no graph"),
+        (
+            {"mode": "forward"},
+            "mesh is a DeviceMesh, which torch.distributed.device_mesh.init_device_mesh makes, not object",
+        ),
+    ],
+)
+def test_what_a_mesh_does_not_share(options, said):
+    with pytest.raises(TypeError, match=said):
+        np.attribute(lambda x: x.sum(), np.ones(2), mesh=object(), **options)
+
+
 # -- inputs ------------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy
 import pytest
 import torch
@@ -136,3 +139,17 @@ def test_of_an_array_on_disk_or_of_dask_no_more_than_a_batch_is_made(tmp_path):
     computed.clear()
     next(attribute_rows(squares, blocks, batch_size=4))
     assert computed == [4]
+
+
+@pytest.mark.slow
+def test_blocks_of_dask_are_attributed_by_its_workers():
+    """As the guide shows; in threads of their own, which have the same law."""
+    dask = pytest.importorskip("dask.array")
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text("utf-8")
+    (shown,) = (block for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if "map_blocks" in block)
+    names: dict = {}
+    exec(shown, names)
+    x = rows(40).numpy()
+    shares = names["shares_of"](lambda a: np.tanh(a * a).sum(1), dask.from_array(x, chunks=(7, 3)))
+    found = shares.compute(scheduler="threads", num_workers=4)
+    numpy.testing.assert_allclose(found, numpy.tanh(x * x), rtol=1e-14)
