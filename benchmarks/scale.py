@@ -1,10 +1,10 @@
 """What a decomposition costs on several processes: a model of time, memory and traffic, checked against runs here, and
 what it says of 70 billion parameters on GPUs. Writes the tables of docs/scale.md.
 
-    python benchmarks/scale.py [--repeats 3]
+    python benchmarks/scale.py [--repeats 7]
 
-Counts (operations, bytes) are exact. Times are of processors, the least of the repeats: ranks that share a core, or a
-machine with other work, take longer by the clock.
+Counts (operations, bytes) are exact. Times are of processors: ranks that share a core, or a machine with other work,
+take longer by the clock. A rank's is beside that of the whole work on the same rank at the same time.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import torch
@@ -101,7 +102,7 @@ class Block(torch.nn.Module):
 SMALL = Shape(layers=2, width=192, inner=672, heads=4, tokens=64, keys=192)
 
 
-RUN = SMALL._replace(tokens=128)  # for times
+RUN = SMALL._replace(tokens=96)  # for times
 
 
 def network(s: Shape) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -134,7 +135,8 @@ def peak_elements(s: Shape, chunk: int) -> float:
 
 
 def on_rank(rank: int, ranks: int, folder: Path, chunk: int, repeats: int) -> dict[str, Any]:
-    """Seconds of the processor and of the clock for an attribution on a mesh, and the bytes that this rank is sent."""
+    """Seconds of the processor for an attribution alone, while the other ranks do the same, and on the mesh, in turns;
+    those of the clock there; the bytes that all ranks send."""
     from torch import distributed
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -149,15 +151,19 @@ def on_rank(rank: int, ranks: int, folder: Path, chunk: int, repeats: int) -> di
         return broadcast(tensor, *args, **kwargs)
 
     net, x = network(RUN), embedded(RUN)
-    processor, clock = [], []
+    found: dict[str, Any] = {"alone": [], "shared": [], "clock": []}
     for turn in range(repeats + 1):
-        distributed.barrier()
-        began, wall = time.process_time(), time.perf_counter()
-        distributed.broadcast = counting if turn == repeats else broadcast
-        found = np.attribute(net, x, axis=0, mode="forward", chunk_size=chunk, mesh=mesh)
-        processor.append(time.process_time() - began)
-        clock.append(time.perf_counter() - wall)
-    return {"processor": processor[1:], "clock": clock[1:], "moved": moved[0], "shares": found.attribution.tolist()}
+        for name, on in (("alone", None), ("shared", mesh)):
+            distributed.barrier()
+            distributed.broadcast = counting if turn == repeats else broadcast
+            began, wall = time.process_time(), time.perf_counter()
+            made = np.attribute(net, x, axis=0, mode="forward", chunk_size=chunk, mesh=on)
+            found[name].append(time.process_time() - began)
+        found["clock"].append(time.perf_counter() - wall)
+    return {name: seconds[1:] for name, seconds in found.items()} | {
+        "moved": moved[0],
+        "shares": made.attribution.tolist(),
+    }
 
 
 def run(ranks: int, chunk: int, repeats: int) -> list[dict[str, Any]]:
@@ -229,35 +235,34 @@ def check_memory() -> tuple[float, float]:
 
 
 def check_time(repeats: int) -> None:
-    found: dict[tuple[int, int], list[list[dict[str, Any]]]] = {}
-    for _ in range(repeats):  # in turns, so that a slow spell of the machine hits all alike
-        for ranks, chunk in ((1, 4), (1, 16), (1, 8), (2, 8), (4, 8)):
-            found.setdefault((ranks, chunk), []).append(run(ranks, chunk, 1))
-
-    def least(ranks: int, chunk: int, name: str) -> float:
-        """Of all repeats the fastest, where that is the slowest of its ranks."""
-        return min(max(min(one[name]) for one in each) for each in found[ranks, chunk])
-
-    few, many = (least(1, chunk, "processor") / passes(RUN.tokens, chunk, 1) for chunk in (4, 16))
-    each = (many - few) / 12
-    fixed = few - 4 * each
-    print(f"a pass: {fixed * 1e3:.1f} ms, and {each * 1e3:.2f} ms for each component (from chunks of 4 and of 16)\n")
     lines = []
-    shares = found[1, 8][0][0]["shares"]
+    shares: Any = None
     for ranks in (1, 2, 4):
-        assert all(one["shares"] == shares for turn in found[ranks, 8] for one in turn), "not the bits of one process"
-        slowest, said = least(ranks, 8, "processor"), passes(RUN.tokens, 8, ranks) * (fixed + 8 * each)
+        found = run(ranks, 8, repeats)
+        shares = shares or found[0]["shares"]
+        assert all(one["shares"] == shares for one in found), "not the bits of one process"
+        alone, there, clock = (max(median(one[name]) for one in found) for name in ("alone", "shared", "clock"))
+        ideal = max(median(b * ranks / a for a, b in zip(one["alone"], one["shared"], strict=True)) for one in found)
         results = 4 * (RUN.tokens + 2 * passes(RUN.tokens, 8, 1)) + 2 * len(torch.random.get_rng_state())
         lines.append([
-            str(ranks), f"{slowest * 1e3:.0f}", f"{said * 1e3:.0f}", f"{slowest / said:.2f}",
-            f"{slowest / (least(1, 8, 'processor') / ranks):.2f}", f"{least(ranks, 8, 'clock') * 1e3:.0f}",
-            f"{max(one['moved'] for one in found[ranks, 8][0])}", f"{results}",
+            str(ranks), f"{alone * 1e3:.0f}", f"{there * 1e3:.0f}", f"{ideal:.2f}", f"{clock * 1e3:.0f}",
+            str(found[0]["moved"]), str(results),
         ])  # fmt: skip
     table(
-        "ranks | slowest, processor (ms) | model (ms) | measured / model | over ideal, 1/n of one | clock (ms) | "
-        "bytes of results | model",
+        "ranks | whole work, processor (ms) | slowest rank (ms) | over ideal, 1/n | clock (ms) | bytes moved | model",
         lines,
     )
+    seconds: dict[int, list[float]] = {4: [], 8: [], 16: []}
+    for turn in range(repeats + 1):
+        for chunk, times in seconds.items():
+            began = time.process_time()
+            attributed(RUN, chunk)
+            times.extend([time.process_time() - began] * (turn > 0))
+    few, some, many = (median(seconds[chunk]) / passes(RUN.tokens, chunk, 1) for chunk in (4, 8, 16))
+    each = (many - few) / 12
+    fixed = few - 4 * each
+    print(f"A pass: {fixed * 1e3:.1f} ms, and {each * 1e3:.2f} ms for each component, from chunks of 4 and of 16.")
+    print(f"With chunks of 8 it takes {some / (fixed + 8 * each):.2f} of what that says.\n")
 
 
 # -- what it says of GPUs ----------------------------------------------------------------------------------------------
@@ -291,7 +296,7 @@ def extrapolate(of_scores: float, of_rows: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=7)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 import npdec as np
+from npdec.attribution import attribute_rows
 
 F64 = torch.float64
 
@@ -66,15 +67,11 @@ def rows(mesh):
     net, x, found = network(), numbers(23, 9), {}
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, x), batch_size=5)
     for name, data in {"tensor": x, "array": np.array(x), "loader": loader, "list": [x[:3]], "nothing": []}.items():
-        streams = [
-            list(np.attribution.attribute_rows(net, data, output=1, batch_size=4, **on)) for on in ({"mesh": mesh}, {})
-        ]
+        streams = [list(attribute_rows(net, data, output=1, batch_size=4, **on)) for on in ({"mesh": mesh}, {})]
         found[name] = same(*([everything(one) for one in stream] for stream in streams))
         found[f"{name} is"] = [type(a.value) for a in streams[0]] == [type(b.value) for b in streams[1]]
     drawn = []
-    stream = np.attribution.attribute_rows(
-        net, (drawn.append(i) or x[i : i + 1] for i in range(9)), output=0, mesh=mesh
-    )
+    stream = attribute_rows(net, (drawn.append(i) or x[i : i + 1] for i in range(9)), output=0, mesh=mesh)
     next(stream)
     found["no more is drawn than the ranks work on"] = len(drawn) == mesh.size()
     return found
@@ -98,7 +95,7 @@ def stored(mesh, folder):
     if word == "writing":
         os.fsync = killed
     options = {"batch_size": 3, "out": folder / "out", "resume": True, "mesh": mesh}
-    return {"rows": error_of(lambda: [*np.attribution.attribute_rows(f, numbers(40, 9), **options)])}
+    return {"rows": error_of(lambda: [*attribute_rows(f, numbers(40, 9), **options)])}
 
 
 def sharded(mesh):
@@ -127,7 +124,7 @@ def sharded(mesh):
             made = np.attribute(net, x, **options)
             options = {key: value for key, value in options.items() if key != "mesh"}
             found[f"{name} {freed}"] = same(everything(made), everything(np.attribute(whole, x, **options)))
-        streams = [list(np.attribution.attribute_rows(a, numbers(5, 9), output=0, batch_size=2, **on)) for a, on in (
+        streams = [list(attribute_rows(a, numbers(5, 9), output=0, batch_size=2, **on)) for a, on in (
             (whole, {}), (net, {"mesh": mesh})
         )] if not freed else []  # fmt: skip
         found[f"rows {freed}"] = same(*([everything(one) for one in stream] for stream in streams)) if streams else True
@@ -201,6 +198,10 @@ def errors(mesh):
         "noise": lambda: np.attribute(
             lambda a: net(torch.dropout(a, 0.5, True)).sum(), x, mesh=mesh, method="occlusion"
         ),
+        "rows": lambda: [*attribute_rows(net, x[None] + last, output=0, mesh=mesh)],
+        "weights of rows": lambda: [*attribute_rows(other, x[None], output=0, mesh=mesh)],
+        "later rows": lambda: [*attribute_rows(net, [x[None], x[None] + last], output=0, mesh=mesh)],
+        "more rows": lambda: [*attribute_rows(net, [x[None]] * (3 + last), output=0, mesh=mesh)],
         "two dimensions": lambda: np.attribute(net, x, mesh=plane, **options),
         "one of two": lambda: np.attribute(net, x, mesh=plane["rows"], **options),
         "works": lambda: np.attribute(net, x, mesh=mesh, **options),

@@ -29,12 +29,13 @@ def shared(
     at_once: bool = True,
     seeded: bool = False,
     spare: Callable[[T], Result] | None = None,
+    seen: Callable[[T], Any] | None = None,
 ) -> Iterator[Result]:
     """`run` of each item, in order. On a mesh the ranks share the items, and give each other the results when
     all are done, or with `at_once` false after each has run one. `seeded`: each run begins with the same random
     numbers, by itself. `spare`: what a rank does for which no item is left, in place of `run`, whose effects are
-    wanted once."""
-    return map(run, items) if ranks is None else ranks.shared(items, run, at_once, seeded, spare or run)
+    wanted once. `seen`: what has to be the same of each item on all ranks."""
+    return map(run, items) if ranks is None else ranks.shared(items, run, at_once, seeded, spare or run, seen)
 
 
 class Ranks:
@@ -68,7 +69,13 @@ class Ranks:
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device(mesh.device_type)
 
     def shared(
-        self, items: Iterable[T], run: Callable[[T], Result], at_once: bool, seeded: bool, spare: Callable[[T], Result]
+        self,
+        items: Iterable[T],
+        run: Callable[[T], Result],
+        at_once: bool,
+        seeded: bool,
+        spare: Callable[[T], Result],
+        seen: Callable[[T], Any] | None,
     ) -> Iterator[Result]:
         """As the function `shared`. All ranks work equally often, on another's item where there is none of their own:
         a network that is sharded itself (FSDP) is called on all ranks or on none. Raises what `run` raises, and
@@ -78,11 +85,14 @@ class Ranks:
         while more:
             drawn, made, failed = 0, [], None
             common: list[T] = []  # the first item of those on which the ranks work now
+            signs: list[Any] = []
             try:
                 for item in left if at_once else itertools.islice(left, self.count):
                     place = drawn % self.count
                     if not place:
                         common = [item]
+                    if seen is not None:
+                        signs.append(seen(item))
                     if place == self.rank:
                         made.append(run(item) if seeded else self._undrawn(run, item))
                     drawn += 1
@@ -90,7 +100,7 @@ class Ranks:
                     spare(common[0]) if seeded else self._undrawn(spare, common[0])
             except Exception as error:  # all ranks are told, and raise
                 failed = error
-            yield from self._exchanged(drawn, made, failed)
+            yield from self._exchanged((drawn, signs), made, failed)
             more = not at_once and drawn == self.count
 
     def _undrawn(self, run: Callable[[T], Result], item: T) -> Result:
@@ -103,23 +113,23 @@ class Ranks:
             )
         return found
 
-    def _exchanged(self, drawn: int, made: list[Result], failed: Exception | None) -> Iterator[Result]:
+    def _exchanged(self, work: tuple[int, list[Any]], made: list[Result], failed: Exception | None) -> Iterator[Result]:
         own = [part for row in made for part in row if isinstance(part, torch.Tensor)]
         self._place = own[0].device if own else self._place
         layouts = [[layout_of(part) if isinstance(part, torch.Tensor) else part for part in row] for row in made]
         said = None if failed is None else f"{type(failed).__name__}: {failed}"
-        headers: list[tuple[int, str | None, list[list[Any]]]] = self._all((drawn, said, layouts))
+        headers: list[tuple[Any, str | None, list[list[Any]]]] = self._all((work, said, layouts))
         if failed is not None:
             raise failed
         for rank, (_, error, _) in enumerate(headers):
             if error is not None:
                 raise RuntimeError(f"{self.what}: rank {rank} failed, and no rank returns anything: {error}")
-        counts = {count for count, _, _ in headers}
-        if len(counts) > 1:
-            raise ValueError(
-                f"{self.what}: the ranks have different numbers of pieces of work, {sorted(counts)}: call it with the "
-                "same arguments on all of them"
-            )
+        for rank, (theirs, _, _) in enumerate(headers):
+            if theirs != headers[0][0]:
+                raise ValueError(
+                    f"{self.what}: rank {rank} has other work than rank 0: call it with the same arguments, and the "
+                    "same weights, on all ranks of the mesh (a loader that shuffles needs the same seed)"
+                )
         found = []
         for rank, (_, _, rows) in enumerate(headers):
             flat = [layout for row in rows for layout in row if isinstance(layout, Layout)]
@@ -132,7 +142,7 @@ class Ranks:
                 self._told(functools.partial(torch.distributed.broadcast, raw, group=self._group, group_src=rank))
             parts = iter(parted(raw, flat, self._place))
             found.append([[next(parts) if isinstance(part, Layout) else part for part in row] for row in rows])
-        for k in range(drawn):
+        for k in range(work[0]):
             yield found[k % self.count][k // self.count]
 
     def agree(self, name: str, *given: Any) -> None:

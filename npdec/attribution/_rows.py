@@ -16,6 +16,7 @@ from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._attribute import attribute
+from npdec.attribution._bits import digest
 from npdec.attribution._ranks import shared
 from npdec.attribution._result import Attribution
 
@@ -56,8 +57,8 @@ def attribute_rows(
     `value`, `residual`, `error`, and `attribution`, a list for each row). A file is there as a whole or not at all,
     whatever ends the process. With `resume=True` batches that are there are read, not computed: run again what was
     killed, and it goes on. `mesh`: a `torch.distributed` DeviceMesh of one dimension, whose ranks all make this call
-    with the same data: each attributes every n-th batch (and writes it, to a folder that all of them see), and is given
-    all of them, bit for bit those of one process.
+    with the same data and weights (ValueError otherwise): each attributes every n-th batch (and writes it, to a folder
+    that all of them see), and is given all of them, bit for bit those of one process.
 
     Each item is an `Attribution` with `value`, `residual` and `error` of shape (m,), and `attribution` of shape
     (m, *S). Raises ValueError for what f returns in another shape, TypeError for other methods, which leave components
@@ -104,9 +105,18 @@ def attribute_rows(
         made = compute() if parts is None else parts.made(number, as_tensor(x), compute)
         return *made, isinstance(x, torch.Tensor)
 
+    def seen(numbered: tuple[int, Callable[[], Any]]) -> str | None:
+        """What is compared between ranks: the batches that all of them draw, and what f makes of the first."""
+        number, rows = numbered
+        if number and hasattr(data, "shape"):
+            return None
+        x = rows()
+        with torch.no_grad():
+            return digest([as_tensor(x)] if number else [as_tensor(x), as_tensor(f(x))])
+
     one = functools.partial(computed, parts=parts)
     batches = enumerate(_batches(data, batch_size))
-    return _attributed(shared(ranks, batches, one, at_once=False, spare=computed), parts)
+    return _attributed(shared(ranks, batches, one, at_once=False, spare=computed, seen=seen), parts)
 
 
 def _attributed(batches: Iterator[Sequence[Any]], parts: PartFiles | None) -> Iterator[Attribution[Any]]:

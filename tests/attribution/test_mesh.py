@@ -57,6 +57,10 @@ def test_what_goes_wrong_on_one_rank_ends_the_call_on_all(tmp_path):
         "weights of a game": "ValueError: attribute: the outputs of rank 1 are not those of rank 0",
         "weights over baselines": "ValueError: attribute: the outputs of rank 1 are not those of rank 0",
         "noise": "ValueError: attribute: the function draws random numbers",
+        "rows": "ValueError: attribute_rows: rank 1 has other work than rank 0",
+        "weights of rows": "ValueError: attribute_rows: rank 1 has other work than rank 0",
+        "later rows": "ValueError: attribute_rows: rank 1 has other work than rank 0",
+        "more rows": "ValueError: attribute_rows: rank 1 has other work than rank 0",
         "two dimensions": "ValueError: attribute: work is shared over a mesh of one dimension, not of 2: choose",
     }.items():
         assert part in first.pop(name), name
