@@ -175,6 +175,8 @@ class iinfo:
             self.dtype = dtype_class(_dtype_of(int_type))
         except AbsentDTypeError as error:
             absent = error
+        except TypeError:  # no dtype: an object, of whose type none is of integers
+            raise ValueError(f"Invalid integer data type {'U' if isinstance(int_type, str) else 'O'!r}.") from None
         if absent is not None:  # of the other byte order; NumPy refuses all others
             theirs = hand_over("iinfo", (int_type,), {}, absent)
             self.dtype = dtype_class(f"{theirs.kind}{theirs.bits // 8}")

@@ -15,6 +15,7 @@ from npdec._array.arguments import as_value
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import write
 from npdec._array.shapes import as_axis
+from npdec._core import door
 from npdec._core.base import UfuncBase
 from npdec._core.door import open_ufunc_method
 from npdec._core.tags import NoValue
@@ -23,6 +24,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, read_out
+from npdec._normalizer.ordinary_calls import wrapping
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
@@ -203,14 +205,17 @@ def reduce(
     """
     try:
         plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
-        if plain and type(array) is not wrap.ARRAY and hasattr(type(array), "__array_finalize__"):
-            plain = False  # NumPy's classes have sums of their own
+        if plain and type(array) is not wrap.ARRAY:  # NumPy's classes have sums of their own
+            plain = not (hasattr(type(array), "__array_finalize__") or wrapping((array,)))
         if plain and self.reduction is not None and (type(axis) is int or axis is None):
             return self.reduction(array, axis)
         more: dict[str, Any] = {} if initial is NoValue else {"initial": initial}
         if where is not True:
             more["where"] = where
-        return _reduce(self, array, axis, dtype, out, keepdims, **more)
+        made = _reduce(self, array, axis, dtype, out, keepdims, **more)
+        if out is None and wrapping((array,)):
+            return door.subclasses.value().delivered(self, "reduce", (array,), {}, made)
+        return made
     except Exception as error:
         raise ended(error)  # noqa: B904
 

@@ -62,6 +62,21 @@ def test_a_unary_function_is_wrapped_and_one_of_a_tensor_is_not(lib):
         assert type(np.add(np.ones(2), numpy.ones(2, dtype=numpy.float32))) is np.ndarray
 
 
+@LIBRARIES
+def test_reductions_are_wrapped(lib):
+    made = lib.add.reduce(Wrapping(lib))
+    assert type(made) is Wrapping
+    assert float(made.made) == 5.0
+    assert float(lib.maximum.reduce(lib.array([1.0, 4.0]))) == 4.0
+
+
+@LIBRARIES
+@pytest.mark.parametrize("given", ["hi", "f4", 10.0, None, [1, 2], object()])
+def test_limits_of_what_is_no_integer(lib, given):
+    with pytest.raises(ValueError, match="Invalid integer data type"):
+        lib.iinfo(given)
+
+
 class Asked:
     """It computes ufuncs itself, and tells what it was asked."""
 
