@@ -57,10 +57,11 @@ def with_numbers(value: Any, residual: Any, made: Any) -> Any:
         if numbers and not (tracing() or residuals_are_of_the_baseline()):
             residual = made.residual.reshape(value.shape)
         shape = (len(made.labels), *value.shape)
-        dtype = value.dtype if numbers else dtype_of_steps(value.dtype, made.value.dtype)
+        given = made.value.dtype if carries(made.value.dtype) else made.components.dtype
+        dtype = value.dtype if numbers else dtype_of_steps(value.dtype, given)
         if not value.numel():
             return DecomposedTensor(value, residual, value.new_zeros(shape, dtype=dtype), made.labels, made.reverse)
-        wide: Any = made if made.value.dtype is dtype else made.to(dtype)
+        wide: Any = made if given is dtype else made.to(dtype)
         components: Any = handed_on(wide)
         if components.shape[1:] != value.shape:
             components = made.components.reshape(shape).to(dtype)

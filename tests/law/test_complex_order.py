@@ -140,3 +140,14 @@ def test_what_is_not_finite_is_beside_what_is(name):
     for i in (0, 2, 4):
         wanted = integrals(x[:, i], r[:, i], parts[..., i], EXTREMA[name])[0]
         numpy.testing.assert_allclose(found(made)[:, i], wanted, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("compare", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float64", "float32"])
+def test_comparisons_of_nothing_count_nothing(dtype, compare):
+    x = np.decompose(np.zeros((2, 0), dtype), labels=[])
+    mask = getattr(np, compare)(x, np.ones((2, 1), dtype))
+    assert mask.components.dtype == np.zeros(0, dtype).real.dtype
+    for made in (np.any(mask), np.all(mask), np.sum(mask), mask.any(1), mask | mask):
+        assert numpy.asarray(made.value).tolist() == numpy.asarray(made.residual).tolist()
+        assert not numpy.asarray(made.components).any()
