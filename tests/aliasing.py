@@ -263,9 +263,11 @@ def builtin(error):
 
 
 def owner(part):
-    """The array that owns the memory."""
-    while isinstance(part.base, numpy.ndarray):
-        part = part.base
+    """The array that owns the memory. (What NumPy makes with other strides has it behind an object that is no array.)"""
+    base = part.base
+    while base is not None:
+        part = base if isinstance(base, numpy.ndarray) else part
+        base = getattr(base, "base", None)
     return part
 
 

@@ -30,6 +30,14 @@ DTYPES = (torch.float64, torch.float64, torch.float32, torch.complex128, torch.i
 MOST, LARGE = 7, 2**10
 
 
+class Views:
+    """Arrays that know of each other, as one is a view of the other. They are read-only if they were made over a tensor
+    of which several elements are one in memory."""
+
+    def __init__(self, tensor):
+        self.frozen = once(tensor) is not tensor
+
+
 class Pair:
     """A tensor (or a number), plain tensors for its parts, and an array that wraps it, if there is one."""
 
@@ -37,7 +45,7 @@ class Pair:
         self.tensor = tensor
         self.parts = parts
         self.array = array
-        self.views = views  # which arrays know of each other
+        self.views = views
 
     @property
     def value(self):
@@ -211,7 +219,8 @@ class Tensors(RuleBasedStateMachine):
         expanded = (
             found is not None and "single memory location" in str(found) and once(target.value) is not target.value
         )
-        if wanted is not None or refused or expanded:
+        frozen = wrapped and target.views.frozen
+        if wanted is not None or refused or expanded or frozen:
             for pair, old in before:
                 for name in PARTS:
                     once(pair.parts[name]).copy_(once(old[name], pair.parts[name]))
@@ -223,6 +232,8 @@ class Tensors(RuleBasedStateMachine):
                 alone = all(pair.labels for pair in relatives) and target.value._base is None
                 assert not alone, (text, [pair.labels for pair in relatives])
                 assert not wrapped or any(pair.views is not target.views for pair in relatives), text
+            elif frozen and wanted is None:
+                assert "read-only" in str(found), f"{text}: {found!r}"
             elif not expanded:
                 assert type(found).__mro__[-3] is type(wanted).__mro__[-3], f"{text}: {found!r}, torch {wanted!r}"
             return self.compare(exact=True)
@@ -514,9 +525,9 @@ class Tensors(RuleBasedStateMachine):
         array = np.asarray(pair.tensor)
         assert array.tensor is pair.tensor
         if pair.array is None:
-            pair.array, pair.views = array, object()
+            pair.array, pair.views = array, Views(pair.value)
         else:
-            self.keep(Pair(pair.tensor, pair.parts, array, object()))
+            self.keep(Pair(pair.tensor, pair.parts, array, Views(pair.value)))
 
     @rule(seed=SEEDS, kind=st.integers(0, 7))
     def look_at_array(self, seed, kind):
