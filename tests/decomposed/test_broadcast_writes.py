@@ -212,3 +212,13 @@ def test_a_view_that_does_not_know_its_expanded_source():
     row[1] = 5.0
     assert row.value.tolist() == [1, 5, 3]
     assert (row.value - row.residual - row.components.sum(0)).abs().max() == 0
+
+
+@pytest.mark.parametrize("make", [alike, of_a_row])
+def test_arrays_over_expanded_tensors_are_read_only_and_so_are_their_views(make):
+    array = np.asarray(make())
+    for seen in (array, array[:1], array[0], array.T):
+        assert not seen.flags.writeable
+        with pytest.raises(ValueError, match="read-only: several of its elements are one in memory"):
+            seen[0] = 5.0
+    array.copy()[0] = 5.0
