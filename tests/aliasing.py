@@ -263,7 +263,7 @@ def builtin(error):
 
 
 def owner(part):
-    """The array that owns the memory. (What NumPy makes with other strides has it behind an object that is no array.)"""
+    """The array that owns the memory. (NumPy has it behind an object that is no array, where it sets strides.)"""
     base = part.base
     while base is not None:
         part = base if isinstance(base, numpy.ndarray) else part

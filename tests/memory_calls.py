@@ -86,19 +86,16 @@ BEYOND: dict[str, str] = {
     **dict.fromkeys("torch.cosine_similarity torch.nn.functional.cosine_similarity torch.nn.functional.normalize "
                     "torch.norm_except_dim torch.nn.functional.local_response_norm".split(), _NEAR),
     "torch.nn.functional.gumbel_softmax": _HARD,
-    "torch.nn.functional.cross_entropy": _ONE_MORE,
     **dict.fromkeys("np.histogram np.histogram2d np.histogramdd".split(), _EDGES),
     **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),
     **dict.fromkeys("torch.pow torch.float_power torch.xlogy torch.Tensor.pow torch.Tensor.float_power "
                     "torch.Tensor.xlogy torch.special.special_xlogy".split(), _STEPS),
-    **dict.fromkeys("np.cumprod np.nancumprod np.trapezoid np.unwrap np.gradient np.percentile np.nanpercentile "
-                    "torch.gradient torch.polar torch.quantile torch.nanquantile torch.Tensor.quantile "
-                    "torch.Tensor.nanquantile".split(), _ONE_MORE),
+    "np.nancumprod": _ONE_MORE,
 }  # fmt: skip
 # The same of single calls: by name and arguments.
 CALLS_BEYOND: dict[tuple[str, str], str] = dict.fromkeys(
     [(name, "x.reshape(2, 2, 50, -1), 2") for name in ("torch.cumprod", "torch.Tensor.cumprod")], _PRODUCTS
-)
+) | {("np.gradient", "p, x"): _ONE_MORE}
 
 
 class Function(NamedTuple):

@@ -177,9 +177,11 @@ class Entries(Sparse):
             made = zeros(self.elements, self.shape)
             if not self.count:
                 return made
-            elements = torch.where(self.owners == 0, 0, self.elements)
-            index = (self.owners - 1).clamp_(min=0)
-            return made.scatter_(0, index, elements) if len(index) == 1 else made.scatter_add_(0, index, elements)
+            rows, put = len(self.owners), made.scatter_ if len(self.owners) == 1 else made.scatter_add_
+            some = max(1, rows if self.elements.numel() <= _TOGETHER else -(-rows // _FEW))
+            for elements, owners in zip(self.elements.split(some), self.owners.split(some), strict=True):
+                put(0, (owners - 1).clamp_(min=0), torch.where(owners == 0, 0, elements))
+            return made
 
     def sum(self) -> torch.Tensor:
         """The sum over the components, (*S)."""
@@ -192,7 +194,7 @@ class Entries(Sparse):
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
         nothing, of an infinite number either."""
-        return self._by_owner(torch.where(weights == 0, 0, self.elements * weights))
+        return self._by_owner((self.elements * weights).masked_fill_(weights == 0, 0))
 
     def part(self, chosen: torch.Tensor) -> torch.Tensor:
         """The sum (*S) of the chosen ones of the components."""

@@ -104,18 +104,17 @@ def unwrap(
         period = scalar_tensor(period, dtype, p.device)
     # Whole periods to go back, or forward, until a step is at most half a period long; one of exactly half stays.
     if dtype.is_floating_point:
-        steps, period = steps.to(dtype), period.to(dtype)
-        shift = by_elements(_whole_periods, steps, period)
+        bounds = [] if discont is None else [torch.as_tensor(discont, device=p.device)]
+        shift = by_elements(_whole_periods, steps.to(dtype), period.to(dtype), *bounds)
     else:
         steps, whole = _util.to_int64(steps), _util.to_int64(period)
         period = torch.where(whole == 0, 1, whole)
         half = torch.div(period, 2, rounding_mode="floor")
-        back = -torch.div(half - steps, period, rounding_mode="floor")
-        forward = torch.div(steps + half, period, rounding_mode="floor")
-        shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
+        back, forward = (torch.div(n, period, rounding_mode="floor") for n in (half - steps, steps + half))
+        shift = -(torch.clamp(-back, min=0) + torch.clamp(forward, max=0)) * period
         shift = torch.where(whole == 0, -steps, shift)  # in a circle without length all numbers are one
-    if discont is not None:
-        shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
+        if discont is not None:
+            shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
     del steps
     axis = _util.normalize_axis(axis, p.ndim)
     start = torch.zeros_like(p.narrow(axis, 0, min(p.shape[axis], 1)), dtype=shift.dtype)
@@ -126,10 +125,11 @@ def unwrap(
     return _util.from_int64(_util.to_int64(p) + shift, dtype)
 
 
-def _whole_periods(steps: torch.Tensor, period: torch.Tensor) -> torch.Tensor:
-    """What makes each step at most half a period long."""
+def _whole_periods(steps: torch.Tensor, period: torch.Tensor, discont: torch.Tensor | None = None) -> torch.Tensor:
+    """What makes each step at most half a period long, where it is not shorter than `discont`."""
     back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
-    return -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
+    shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
+    return shift if discont is None else torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
 
 
 @public(errors="subtract", direct=Direct(lambda a: _steps(a, 0) if a.dim() == 1 else None, _SUBTRACTED))
@@ -187,8 +187,7 @@ def _weighted(parts: Any, weights: Any) -> torch.Tensor:
     total: Any = None
     for weight, part in zip(weights, parts):
         weight, part = _together(weight, part)
-        term = weight * part
-        total = term if total is None else total + term
+        total = weight * part if total is None else total + weight * part
     return total
 
 
@@ -302,7 +301,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 
         d = scalar_tensor(d, common, pairs.device)
     _util.broadcast_shapes(d.shape, pairs.shape)
     if common in _INEXACT:
-        areas = d.to(common) * pairs.to(common) / 2.0
+        areas = d.to(common) * pairs.to(common)
+        del d, pairs  # of arrays of many components all that is kept is large
+        areas = areas / 2.0
     else:  # integers are multiplied as such, and may wrap around
         products = _util.to_int64(d.to(common)) * _util.to_int64(pairs.to(common))
         areas = _util.from_int64(products, common).to(torch.float64) / 2.0

@@ -124,11 +124,12 @@ def _sorted_numbers(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 # --- quantiles of sorted rows -----------------------------------------------------------------------------------------
 
 
-def _quantiles(sorted: list[torch.Tensor], n: Any, q: torch.Tensor, method: str, weak: bool) -> torch.Tensor:
-    """The quantiles `q` (1-d) of sorted rows, along a new last axis; n is an int, or has one entry for each row.
+def _quantiles(given: list[torch.Tensor], n: Any, method: str, weak: bool) -> torch.Tensor:
+    """Of sorted rows and q (1-d) the quantiles, along a new last axis; n is an int, or has one entry for each row.
 
-    The rows are taken out of their list, so that they are kept no longer than they are needed."""
-    rows = sorted.pop()
+    The rows and q are taken out of their list, so that they are kept no longer than they are needed."""
+    rows, q = given
+    given.clear()
     if method not in DEFINITIONS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(map(repr, DEFINITIONS))}")
     if not q.is_floating_point() and method != "linear" and method not in WHOLE:
@@ -147,7 +148,7 @@ def _quantiles(sorted: list[torch.Tensor], n: Any, q: torch.Tensor, method: str,
     if rows.dtype not in _INEXACT:
         rows = rows.to(computed)  # whose differences may exceed their own dtype
     low, high = _order.pick(rows, left, -1), _order.pick(rows, right, -1)
-    del rows, left, right, places  # of arrays of many components all that is kept is large
+    del rows, q, left, right, places  # of arrays of many components all that is kept is large
     return by_elements(_interpolated, low, high, part.to(computed))
 
 
@@ -238,7 +239,7 @@ def _quantile(
     rows, axes = _rows(a, axis)
     if not rows.shape[-1]:
         raise IndexError(f"quantiles need at least one element along the axis; the shape is {tuple(a.shape)}")
-    flat = q.reshape(-1)
+    flat, shape = q.reshape(-1), tuple(q.shape)
     n: Any
     missing: Any
     if skip_nan:
@@ -250,9 +251,9 @@ def _quantile(
     if skip_nan and _util.is_known_true(torch.all(missing)):
         r = ordered[..., :1].expand(*ordered.shape[:-1], flat.numel())  # of no numbers, by whatever method
     elif weights is None:
-        held = [ordered]
-        del ordered, rows
-        r = _quantiles(held, n, flat, method, weak)
+        held = [ordered, flat]
+        del ordered, rows, q, flat
+        r = _quantiles(held, n, method, weak)
     else:
         weights = _rows(weights, axis)[0]
         if skip_nan:
@@ -261,7 +262,7 @@ def _quantile(
         r = _weighted(rows, weights, flat)
     if missing is not None:
         r = torch.where(missing.unsqueeze(-1), math.nan, r)
-    r = r.movedim(-1, 0).contiguous().reshape(tuple(q.shape) + tuple(r.shape[:-1]))
+    r = r.movedim(-1, 0).contiguous().reshape(shape + tuple(r.shape[:-1]))
     return _restore(r, a, axes, keepdims)
 
 

@@ -106,10 +106,12 @@ def cov(
         w = aweights if w is None else w * aweights
     if x.dtype not in _reduce.INEXACT:
         raise TypeError(f"cov: deviations from a mean are no numbers of {str(x.dtype)[6:]}; give an inexact dtype")
-    mean, w_sum = average(x, 1, w, True)
+    (mean, w_sum), count = average(x, 1, w, True), x.shape[1]
     centred = x - mean.unsqueeze(1)
+    del x, mean  # of variables of many components all that is kept is large
     c = torch.matmul(centred, (centred if w is None else centred * w).mT.conj())
-    return (c * _inverse(_freedom(x.shape[1], ddof, w, w_sum[0], aweights), c)).squeeze()
+    del centred
+    return (c * _inverse(_freedom(count, ddof, w, w_sum[0], aweights), c)).squeeze()
 
 
 def _variables(m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torch.dtype | None) -> torch.Tensor:

@@ -96,22 +96,25 @@ def _in_reverse(
             made[id(leaf)] = in_reverse(leaf, labels)
     sources = {id(source.sum): source for _, its in made.values() for source in its}
 
-    def replaced(arg: Any) -> Any:
-        if type(arg) is DecomposedTensor:
-            return made[id(arg)][0]
-        if type(arg) is tuple or type(arg) is list:
-            return type(arg)([replaced(item) for item in arg])
-        return arg
-
     token = derived_twice.set(True)
     try:
         with torch.enable_grad():
-            given = [replaced(arg) for arg in args], {key: replaced(arg) for key, arg in kwargs.items()}
+            given = [_replaced(arg, made) for arg in args], {key: _replaced(arg, made) for key, arg in kwargs.items()}
             result = in_pieces(rule, func, *given)
             result = rule(func, *given) if result is None else result
     finally:
         derived_twice.reset(token)
     return _restored(result, list(sources.values()), labels)
+
+
+def _replaced(arg: Any, made: dict[int, tuple[DecomposedTensor, list[Source]]]) -> Any:
+    """An argument in reverse mode. (A function within another one that calls itself would keep all that it sees until
+    the collector of cycles runs.)"""
+    if type(arg) is DecomposedTensor:
+        return made[id(arg)][0]
+    if type(arg) is tuple or type(arg) is list:
+        return type(arg)([_replaced(item, made) for item in arg])
+    return arg
 
 
 def _restored(result: Any, sources: Sequence[Source], labels: Labels) -> Any:

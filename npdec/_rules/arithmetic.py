@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._by_elements import by_elements
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, value_of, with_numbers
 from npdec._rules.rule import rule
@@ -131,7 +132,8 @@ def _quantile(
     low, high = at.floor().long(), at.ceil().long()
     share = at - low if interpolation != "midpoint" else torch.full_like(at, 0.5)
     below, above = ordered.gather(-1, low), ordered.gather(-1, high)
-    made: Any = (below + share * (above - below)).movedim(-1, 0).reshape(tuple(value.shape))
+    del row, ordered, places, at, low, high  # of many components all that is kept is large
+    made: Any = by_elements(_lerp, below, above, share).movedim(-1, 0).reshape(tuple(value.shape))
     return with_numbers(value, made.residual, made)
 
 

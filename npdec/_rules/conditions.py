@@ -210,9 +210,9 @@ def _searched(call: Call, x: Any, bounds: Any, right: bool) -> Any:
     if not isinstance(bounds, DecomposedTensor):
         return stepped(name, value, residual, as_numbers(x), _magnitude(as_numbers(x)))
     x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
-    rows = bounds if bounds.ndim == 1 else bounds.unsqueeze(-2)
-    below = rows <= x.unsqueeze(-1) if right else rows < x.unsqueeze(-1)
-    made = torch.sum(as_numbers(below), -1)
+    # Bounds lie along the first axis, over which entries are summed where they are.
+    rows = bounds.reshape(-1, *[1] * x.ndim) if bounds.ndim == 1 else bounds.movedim(-1, 0).unsqueeze(-1)
+    made = torch.sum(as_numbers(rows <= x if right else rows < x), 0)
     counted = (made.value, made.residual) if isinstance(made, DecomposedTensor) else (made, made)
     ends = zip(counted, (value, residual), strict=True)
     if not tracing() and not all(torch.equal(count, end.to(count.dtype)) for count, end in ends):  # unordered bounds

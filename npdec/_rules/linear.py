@@ -34,6 +34,7 @@ _linear("mean", Trait.MEAN | Trait.STRIDED, batch.reduced)
 _linear("cumsum", 0, batch.of_axes(0, 1))
 _linear("trace", Trait.STRIDED, batch.traced)
 _linear("sum_to_size")
+_linear("gradient")  # distances that are decomposed go by quadrature, and all else with them
 
 # Views, and copies that could be.
 _linear("reshape flatten squeeze", _RESHAPE, batch.reshaped)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy
 import pytest
 import torch
@@ -126,3 +129,26 @@ def test_losses_called_without_a_reduction(name: str):
     made = function(np.decompose(a), target)
     torch.testing.assert_close(made.value, function(a, target), rtol=0, atol=0)
     torch.testing.assert_close(made.residual + made.components.sum(0), function(a, target))
+
+
+def test_nothing_is_kept_of_what_is_not_needed_until_cycles_are_collected():
+    """Components that are found backwards keep their graph, and no argument's value."""
+    plain = torch.rand(N, dtype=torch.float64)
+    running = torch.cumsum(np.decompose(plain), 0)
+    seen = weakref.ref(running.value)
+    gc.disable()
+    try:
+        made = torch.cat([running, running * 2])
+        del running
+        assert seen() is None
+    finally:
+        gc.enable()
+    torch.testing.assert_close(made[3].components.sum(), plain[:4].sum())
+
+
+def test_entries_become_dense_a_few_rows_at_a_time():
+    source = torch.Generator().manual_seed(0)
+    numbers = torch.rand((20, 2000), generator=source, dtype=torch.float64)
+    owners = torch.randint(0, 8, (20, 2000), generator=source)
+    wanted = torch.stack([torch.where(owners == i, numbers, 0).sum(0) for i in range(1, 8)])
+    torch.testing.assert_close(Entries(numbers, owners, 7).dense(), wanted)
