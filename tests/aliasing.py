@@ -445,3 +445,5 @@ class Arrays(RuleBasedStateMachine):
             for name, part in pair.parts.items():
                 if name in found and part.flags.writeable:
                     part[...] = numpy.asarray(found[name])
+                elif name in LABELS and pair.carries and part.flags.writeable:  # what is not there, and no 0 · nan
+                    part[numpy.isnan(part)] = 0

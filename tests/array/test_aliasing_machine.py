@@ -42,10 +42,16 @@ def negate(lib, x, **options):
 
 
 def no_nan(x):
-    """The law for nan_to_num: what takes the place of a NaN is a constant."""
-    missing = numpy.isnan(x["value"]) | numpy.isnan(x["residual"])
-    made = {label: numpy.where(missing, 0, x[label]) for label in LABELS}
-    return {"residual": numpy.nan_to_num(x["residual"])} | made
+    """The law for nan_to_num. Where the numbers at both ends are none, zero takes their place, a constant; where one of
+    them is none, that is a jump, which those components share that are no numbers themselves."""
+    ends = [x["residual"], x["value"]]
+    missing = [numpy.isnan(end) for end in ends]
+    low, high = map(numpy.nan_to_num, ends)
+    wild = {label: ~numpy.isfinite(x[label]) for label in LABELS}
+    share = (high - low) / numpy.maximum(sum(its.astype(int) for its in wild.values()), 1)
+    made = {label: numpy.where(missing[0] | missing[1], 0, x[label]) for label in LABELS}
+    jump = missing[0] ^ missing[1]
+    return {"residual": low} | {label: numpy.where(jump & wild[label], share, made[label]) for label in LABELS}
 
 
 def chosen(bound, measure):
