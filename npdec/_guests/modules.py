@@ -44,21 +44,16 @@ def published(module: str, name: str) -> Any:
     if not isinstance(found, functions) and not hasattr(found, "__wrapped__"):
         return found  # an object that can be called, with methods of its own
     where = f"{module}.{name}" if module else name
+    binds = hasattr(type(found), "__get__")
+    first = int(not binds)  # before it stands the namespace
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return calls.run(where, found, args, kwargs)
+            return calls.run(where, found, args[first:], kwargs)
         except Exception as error:
             raise cut(error)  # noqa: B904
 
-    def unbound(_: Any, /, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return calls.run(where, found, args, kwargs)
-        except Exception as error:
-            raise cut(error)  # noqa: B904
-
-    binds = hasattr(type(found), "__get__")
-    made: Any = functools.update_wrapper(call if binds else unbound, found)
+    made: Any = functools.update_wrapper(call, found)
     made.__name__ = made.__qualname__ = name
     made.__module__ = f"npdec.{module}" if module else "npdec"
     made.__doc__ = f"numpy.{where}, which documents it, on the host: what torch can hold comes back as npdec's."
