@@ -137,8 +137,7 @@ class Recorder(TorchDispatchMode):
             raise Refused("torch draws random numbers: give the function a generator, or what it draws")
         if torch.Tag.data_dependent_output in func.tags:
             raise Refused(f"the result of {func.overloadpacket.__name__} depends on numbers")
-        self._computing += not is_view(func)
-        if self._computing > _MOST_OPERATIONS:
+        if self._computing >= _MOST_OPERATIONS:
             raise Refused(
                 f"it does more than {_MOST_OPERATIONS} operations, loops being unrolled: compile the body of the loop"
             )
@@ -160,6 +159,7 @@ class Recorder(TorchDispatchMode):
             self._forwarded.append((node, args, kwargs, known))
         self._operations.append(node)
         self.after[node] = self._writes
+        self._computing += not is_view(func)
         real = None
         if constants is not None:
             real = self._computed(func, args, kwargs, tensors, constants)
