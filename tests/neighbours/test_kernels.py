@@ -60,20 +60,12 @@ def test_a_program_gives_what_it_gives_under_numpy(name):
     compare(name, OURS[name][0])
 
 
-# What np.jit runs uncompiled, and why.
-UNCOMPILED = {
-    "ising": "nonzero",  # the elements that a mask chooses
-    "julia": "nonzero",
-}
 QUICK = list(THEIRS)[::8]
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in THEIRS])
 def test_a_graph_of_a_program_gives_what_it_gives_under_numpy(name):
-    fast = np.jit(OURS[name][0], backend="eager", fullgraph=name not in UNCOMPILED)
-    if name in UNCOMPILED:
-        with pytest.warns(UserWarning, match=f"np.jit runs {name} uncompiled: .*{UNCOMPILED[name]}"):
-            compare(name, fast)
+    fast = np.jit(OURS[name][0], backend="eager", fullgraph=True)
     for _ in range(2):
         compare(name, fast)
 
