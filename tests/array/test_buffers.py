@@ -691,6 +691,7 @@ for writeable in (True, False):
 """
 
 
+@pytest.mark.slow
 def test_buffers_of_pickles_can_be_collected_in_a_cycle():
     subprocess.run([sys.executable, "-c", COLLECTED], check=True)
 

@@ -150,7 +150,10 @@ def named(owner):
                 yield name, function
 
 
-@pytest.mark.parametrize("owner", [*OWNERS, pytest.param("", marks=pytest.mark.slow)])
+QUICK = list(OWNERS)[::8]  # a process takes seconds to import what it tries
+
+
+@pytest.mark.parametrize("owner", [o if o in QUICK else pytest.param(o, marks=pytest.mark.slow) for o in (*OWNERS, "")])
 def test_methods_and_functions_built_of_others_end_there_too(owner):
     """In a process of its own: what is called with anything may leave anything behind, in NumPy's memory too."""
     owners = [owner] if owner else list(AMONG_OTHERS)
