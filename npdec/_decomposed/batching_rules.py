@@ -100,7 +100,7 @@ def flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
 
 def taken(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     index = kwargs.get("index", args[0] if args else None)  # of which torch.vmap warns that it is slow
-    return lambda c: c.reshape(len(c), -1)[:, index]
+    return lambda c: c.reshape(len(c), c.shape[1:].numel())[:, index]
 
 
 def unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -206,7 +206,7 @@ def rolled(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
     if not ndim:
         return torch.clone
     if not dims:
-        return lambda c: c.reshape(len(c), -1).roll(shifts, 1).reshape(c.shape)
+        return lambda c: c.reshape(len(c), c.shape[1:].numel()).roll(shifts, 1).reshape(c.shape)
     axes = [dim if dim < 0 else dim - ndim for dim in dims]
     return lambda c: c.roll(shifts, axes)
 

@@ -24,6 +24,8 @@ from npdec._torch.tracing import Refused
 __all__ = ["Recorder", "copied", "is_array"]
 
 _aten = torch.ops.aten
+# What torch's products of vectors call to give what they made another shape.
+_OF_AXES = {_aten.squeeze_.default, _aten.squeeze_.dim, _aten.squeeze_.dims}
 _MOST_OPERATIONS = 4000  # views not counted; more than that take compilers minutes
 _MOST_CONDITIONS = 256
 _MOST_CONSTANT = 4096  # elements of a constant that is computed while recording, for Python to ask for
@@ -168,6 +170,8 @@ class Recorder(TorchDispatchMode):
         if func._schema.is_mutable:
             self._writes += 1
             self._note_writes(func, *used)
+        if func in _OF_AXES and self._nodes[id(made)].op != "placeholder":
+            self._layouts[id(made)] = _layout(made)
         if isinstance(made, torch.Tensor):
             self._memories.made(func, args, made)
             self._keep(made, node, real)

@@ -332,7 +332,9 @@ def check_cells(text: str) -> None:
             assert (key == "share" and not cell) or repr(float(cell)) == cell or str(int(cell)) == cell
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize(
+    "name", [n if not i % 3 else pytest.param(n, marks=pytest.mark.slow) for i, n in enumerate(NASTY)]
+)
 def test_names(name, folder):
     turn = NASTY.index(name)
     for header in turns([[name, "b"], ["b", name]], turn, 2):

@@ -333,3 +333,18 @@ def test_arguments_in_one_memory_do_not_spoil_the_graph_of_others():
     assert fast(np.zeros(3), np.zeros(3)) == 0
     assert len(graphs) == 3
     assert graphs.count("ran") == 2
+
+
+def products(lib, x, a):
+    """torch gives what it makes of a vector another shape in place."""
+    made = x @ a
+    made[0] = 9.0
+    return made, a @ x, x @ a @ x, x @ x, lib.dot(x, a) * 2, (made * 2)[1:]
+
+
+def test_products_of_vectors_are_operations_of_a_graph():
+    x, a = numpy.arange(3.0), numpy.arange(9.0).reshape(3, 3)
+    fast = np.jit(lambda x, a: products(np, x, a), backend="eager", fullgraph=True)
+    for _ in range(2):
+        for made, wanted in zip(fast(np.array(x), np.array(a)), products(numpy, x, a), strict=True):
+            assert numpy.array_equal(numpy.asarray(made), wanted)
