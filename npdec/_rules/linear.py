@@ -56,7 +56,8 @@ _linear("chunk", _VIEW, batch.of_axes(1, 2, (0,)))
 _linear("split", _CUT, batch.of_axes(1, 2, (0,)))
 _linear("split_with_sizes", _CUT)
 _linear("expand broadcast_to", Trait.MOVE | Trait.STRIDED, batch.expanded)
-_linear("diagonal", Trait.MOVE | Trait.STRIDED, batch.diagonal)
+rule(torch.diagonal, torch.Tensor.diagonal, traits=Trait.MOVE | Trait.STRIDED, batch=batch.diagonal)(_OF_THE_FIRST)
+rule(torch.linalg.diagonal, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_last_axes(2, 0))(_OF_THE_FIRST)
 _linear("ravel", Trait.MOVE | Trait.STRIDED, batch.reshaped)
 
 # Elements elsewhere.
