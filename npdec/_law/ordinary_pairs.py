@@ -146,7 +146,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     x, weight = args[:2]
     bias: Any = args[2] if len(args) == 3 else None
     carried = is_ordinary(bias)
-    if x.value.ndim != 2 or weight.value.ndim != 2 or (carried and bias.labels != x.labels):
+    if x.value.ndim != 2 or weight.value.ndim != 2 or (carried and (bias.value.ndim != 1 or bias.labels != x.labels)):
         return NotImplemented
     if not (carried or bias is None or (type(bias) in FACTORS and has_numbers(bias))):
         return NotImplemented

@@ -245,6 +245,21 @@ def test_rows_and_a_decomposed_weight_meet_at_their_midpoints(biased):
         torch.testing.assert_close(made.components[i], wanted)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (5, 3), (1, 3)])
+def test_a_bias_of_another_shape_is_added_as_torch_adds_it(shape):
+    x, weight, bias = decomposed((5, 4)), decomposed((3, 4)), decomposed(shape)
+    try:
+        wanted = F.linear(x.value, weight.value, bias.value)
+    except RuntimeError:
+        with pytest.raises(RuntimeError):
+            F.linear(x, weight, bias)
+        return
+    made, apart = F.linear(x, weight, bias), F.linear(x, weight)
+    assert torch.equal(made.value, wanted)
+    for i in range(3):
+        torch.testing.assert_close(made.components[i], apart.components[i] + bias.components[i])
+
+
 MEANS = {
     "hypot": (torch.hypot, lambda x, y: (x / numpy.hypot(x, y), y / numpy.hypot(x, y))),
     "logaddexp": (torch.logaddexp, lambda x, y: (1 / (1 + numpy.exp(y - x)), 1 / (1 + numpy.exp(x - y)))),
