@@ -17,7 +17,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
-from npdec._decomposed.tensor import DecomposedTensor
+from npdec._decomposed.tensor import is_reverse
 from npdec._impl.elementwise_extrema_impl import complex_extreme, leads
 from npdec._impl.elementwise_logic_impl import complex_less, composed_less
 from npdec._law.discrete import residual_of, value_of, with_numbers
@@ -55,7 +55,7 @@ def _less(func: Function, x1: Any, x2: Any, or_equal: bool = False) -> Any:
     value, residual = Call(func, None, (x1, x2, or_equal), {}).ends()
     if conditions_are_frozen():
         return value
-    with no_graph(_whole(x1, x2)):
+    with no_graph(is_reverse((x1, x2))):
         gap = _Gap(x1, x2)
 
     def closed() -> Any:
@@ -74,7 +74,7 @@ def _extreme(func: Function, x1: Any, x2: Any, greater: bool, keep_nan: bool) ->
 
     if conditions_are_frozen():
         return composed()
-    with no_graph(_whole(x1, x2)):
+    with no_graph(is_reverse((x1, x2))):
         gap = _Gap(x1, x2)
         at, before = (leads(of(x1), of(x2), greater, keep_nan) for of in (value_of, residual_of))
         late, early = (end.abs() for end in gap.ends)
@@ -100,7 +100,3 @@ def _extreme(func: Function, x1: Any, x2: Any, greater: bool, keep_nan: bool) ->
 def _sizes(x1: Any, x2: Any) -> Any:
     """The magnitudes of the numbers whose rounding errors are in the parts of a difference."""
     return sum(of(x).abs() for x in (x1, x2) for of in (value_of, residual_of))
-
-
-def _whole(*tensors: Any) -> bool:
-    return any(isinstance(t, DecomposedTensor) and t.reverse for t in tensors)

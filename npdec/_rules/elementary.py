@@ -25,7 +25,7 @@ from npdec._decomposed.size_warnings import (
     warn_of_digits,
     warn_of_size,
 )
-from npdec._decomposed.tensor import DecomposedTensor, align, carries
+from npdec._decomposed.tensor import DecomposedTensor, align, carries, is_reverse
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
@@ -198,7 +198,7 @@ def _pairwise(sign: int) -> Function:
         """maximum, minimum, fmax, fmin: two lines, and the part of the path on which each one leads."""
         b = other
         plain = [t.value if isinstance(t, DecomposedTensor) else t for t in (a, b)]
-        with no_graph(_whole(a, b)):
+        with no_graph(is_reverse((a, b))):
             value = func(*plain)
             base = func(*[t.residual if isinstance(t, DecomposedTensor) else t for t in (a, b)])
         pair = cast(DecomposedTensor, torch.stack([_spread(a, value), _spread(b, value)]))
@@ -207,10 +207,6 @@ def _pairwise(sign: int) -> Function:
         return result
 
     return pairwise
-
-
-def _whole(*tensors: Any) -> bool:
-    return any(isinstance(t, DecomposedTensor) and t.reverse for t in tensors)
 
 
 def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
