@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -51,6 +51,11 @@ def is_of_one_axis(key: Any) -> bool:
     return [torch.Tensor] == [type(item) for item in items if item is not None and type(item) is not slice]
 
 
+def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
+    """Axes counted from the end, which one more in front does not move."""
+    return [dim if dim < 0 else dim - ndim for dim in dims]
+
+
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     """sum, mean: over an axis, axes, or all."""
     if not set(kwargs) <= {"dim", "keepdim", "dtype"} or not ndim:
@@ -62,7 +67,7 @@ def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
         dims = range(ndim)
     elif not isinstance(dims, (tuple, list, torch.Size)) or not all(type(dim) is int for dim in dims):
         return None
-    axes = [dim if dim < 0 else dim - ndim for dim in dims] or list(range(-ndim, 0))
+    axes = _from_the_end(dims, ndim) or list(range(-ndim, 0))
     rest, named = args[1:], {key: item for key, item in kwargs.items() if key != "dim"}
     return lambda c: func(c, axes, *rest, **named)
 
@@ -74,7 +79,7 @@ def of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
         given = (*args, *default[len(args) - first :]) if len(args) < last else args
         if not ndim or kwargs or len(given) < last or not all(type(dim) is int for dim in given[first:last]):
             return None
-        axes = [dim if dim < 0 else dim - ndim for dim in given[first:last]]
+        axes = _from_the_end(given[first:last], ndim)
         before, after = given[:first], given[last:]
         return lambda c: func(c, *before, *axes, *after)
 
@@ -94,7 +99,7 @@ def flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
     if not isinstance(dims, (tuple, list)) or not all(type(dim) is int for dim in dims):
         return None
     # A tensor of no axes is its own mirror image: torch.vmap does not know that (torch.flip takes dims=(0,) of it).
-    axes = [dim if dim < 0 else dim - ndim for dim in dims] if ndim else []
+    axes = _from_the_end(dims, ndim) if ndim else []
     return lambda c: c.flip(axes)
 
 
@@ -140,7 +145,7 @@ def moved(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: A
     places = [[dims] if type(dims) is int else dims for dims in args]
     if not all(isinstance(dims, (tuple, list)) and all(type(dim) is int for dim in dims) for dims in places):
         return None
-    source, destination = ([dim if dim < 0 else dim - ndim for dim in dims] for dims in places)
+    source, destination = (_from_the_end(dims, ndim) for dims in places)
     return lambda c: c.movedim(source, destination)
 
 
@@ -177,7 +182,7 @@ def diagonal(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
     offset, first, second = list(args) + [0, 0, 1][len(args) :]
     if kwargs or ndim < 2:
         return None
-    axes = [dim if dim < 0 else dim - ndim for dim in (first, second)]
+    axes = _from_the_end((first, second), ndim)
     return lambda c: c.diagonal(offset, *axes)
 
 
@@ -207,7 +212,7 @@ def rolled(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
         return torch.clone
     if not dims:
         return lambda c: c.reshape(len(c), c.shape[1:].numel()).roll(shifts, 1).reshape(c.shape)
-    axes = [dim if dim < 0 else dim - ndim for dim in dims]
+    axes = _from_the_end(dims, ndim)
     return lambda c: c.roll(shifts, axes)
 
 
@@ -216,7 +221,7 @@ def rotated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
         return None
     turns = args[0] if args else 1
     dims = args[1] if len(args) > 1 else (0, 1)
-    axes = [dim if dim < 0 else dim - ndim for dim in dims]
+    axes = _from_the_end(dims, ndim)
     return lambda c: torch.rot90(c, turns, axes)
 
 
