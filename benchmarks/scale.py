@@ -16,7 +16,6 @@ import os
 import sys
 import tempfile
 import time
-import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import npdec as np
 from npdec._core.memory_meter import Meter
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from forked import forked
 
 # -- the model of the cost ---------------------------------------------------------------------------------------------
 
@@ -170,21 +172,11 @@ def run(ranks: int, chunk: int, repeats: int) -> list[dict[str, Any]]:
     """`on_rank` in as many processes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        children = []
-        for rank in range(ranks):
-            child = os.fork()
-            if not child:
-                code = 1
-                try:
-                    (folder / f"{rank}.json").write_text(json.dumps(on_rank(rank, ranks, folder, chunk, repeats)))
-                    code = 0
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    sys.stderr.flush()
-                    os._exit(code)
-            children.append(child)
-        if any(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children):
+
+        def one(rank: int) -> None:
+            (folder / f"{rank}.json").write_text(json.dumps(on_rank(rank, ranks, folder, chunk, repeats)))
+
+        if any(forked(ranks, one)):
             raise RuntimeError(f"scale: a rank of {ranks} failed")
         return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(ranks)]
 

@@ -9,13 +9,13 @@ import json
 import os
 import signal
 import sys
-import traceback
 import warnings
 from pathlib import Path
 
 import torch
 
 import npdec as np
+from forked import forked
 from npdec.attribution import attribute_rows
 
 F64 = torch.float64
@@ -241,21 +241,7 @@ def rank_of(case, rank, ranks, folder):
 def main():
     case, ranks, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     warnings.simplefilter("ignore")
-    children = []
-    for rank in range(ranks):
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                rank_of(case, rank, ranks, folder)
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    codes = forked(ranks, lambda rank: rank_of(case, rank, ranks, folder))
     (folder / "codes.json").write_text(json.dumps(codes))
 
 
