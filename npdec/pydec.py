@@ -28,6 +28,7 @@ import torch
 from torch import nn
 
 from npdec import overrides
+from npdec._core.tracebacks import ends
 from npdec._decomposed.settings import Settings, current
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._law import named_rules
@@ -94,6 +95,7 @@ class Composition(metaclass=_Compositions):
         return as_composition(components.detach().clone(), None if residual is None else residual.detach().clone())
 
 
+@ends
 def zeros(*size: Any, c_num: int | None = None, dtype: Any = None, device: Any = None, **options: Any) -> Any:
     """A composition of zeros: `zeros(size, c_num)`, `zeros(2, 3, c_num=4)`. `options` are those of torch.zeros.
 

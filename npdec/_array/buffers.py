@@ -365,12 +365,9 @@ def set_dtype(array: NDArrayBase, dtype: Any) -> None:
 
 def set_strides(array: NDArrayBase, strides: Any) -> None:
     """Assign to `x.strides`, which NumPy 2.4 deprecates."""
-    import warnings
-
-    warnings.warn(
+    warn(
         "Setting the strides on an array is deprecated; make a view with np.lib.stride_tricks.as_strided",
         DeprecationWarning,
-        stacklevel=3,
     )
     tensor, size = array._t, array._d.itemsize
     strides = as_shape(strides)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 import torch
 
 from npdec._array.convert import asks_array, from_exporter, produced
 from npdec._core.base import ArrayBase, Poly1dBase
+from npdec._impl._util import warn
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_copy", "copy_modes", "exports_memory", "given"]
@@ -67,11 +67,10 @@ def given(obj: Any, copy: bool | None, cast: bool = False) -> tuple[Any, bool | 
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
-    warnings.warn(
+    warn(
         "__array__ takes no 'copy' here: an implementation must implement the arguments 'dtype' and 'copy'; see "
         + _GUIDE,
         DeprecationWarning,
-        stacklevel=3,
     )
     if not copy:
         raise ValueError(f"Unable to avoid copy while creating an array as requested.\nSee {_GUIDE}")

@@ -17,7 +17,7 @@ from npdec._core import door
 from npdec._core.base import ArrayBase, SubclassBase, UfuncBase
 from npdec._core.containers import refilled
 from npdec._core.signatures import read_parameters
-from npdec._core.tracebacks import met
+from npdec._core.tracebacks import ended, met
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import numpy_dtype
 from npdec._impl import _util
@@ -200,52 +200,57 @@ class ProtocolMixin(ArrayBase):
         return numpy.array(array, copy=True) if copy else array
 
     def __array_ufunc__(self, /, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        function = _own_ufunc(ufunc)
-        if function is ufunc or isinstance(self, SubclassBase):  # called by a class of a program's own
-            known = ufunc if function is None else function
-            return door.subclasses.value().default_of_ufunc(self, known, method, inputs, kwargs)
-        if not kwargs and method == "__call__" and function is not None:  # the shortest way for the commonest call
-            try:
-                return function(*inputs)
-            except AbsentDTypeError:
-                return ufunc(*_to_numpy(inputs))
-        out = kwargs.get("out")
-        if function is None or not hasattr(function, method):
-            return _by_numpy(ufunc, method, inputs, kwargs)
-        if _writes_to_numpy(inputs[0] if method == "at" else out):
-            return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
-        if isinstance(out, tuple) and len(out) == 1:
-            kwargs["out"] = out[0]
         try:
-            return getattr(function, method)(*inputs, **kwargs)
-        except AbsentDTypeError:
-            if out is not None:
-                raise
-            return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
+            function = _own_ufunc(ufunc)
+            if function is ufunc or isinstance(self, SubclassBase):  # called by a class of a program's own
+                known = ufunc if function is None else function
+                return door.subclasses.value().default_of_ufunc(self, known, method, inputs, kwargs)
+            if not kwargs and method == "__call__" and function is not None:  # the shortest way for the commonest call
+                try:
+                    return function(*inputs)
+                except AbsentDTypeError:
+                    return ufunc(*_to_numpy(inputs))
+            out = kwargs.get("out")
+            if function is None or not hasattr(function, method):
+                return _by_numpy(ufunc, method, inputs, kwargs)
+            if _writes_to_numpy(inputs[0] if method == "at" else out):
+                return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
+            if isinstance(out, tuple) and len(out) == 1:
+                kwargs["out"] = out[0]
+            try:
+                return getattr(function, method)(*inputs, **kwargs)
+            except AbsentDTypeError:
+                if out is not None:
+                    raise
+                return getattr(ufunc, method)(*_to_numpy(inputs), **_to_numpy(kwargs))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __array_function__(self, /, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if isinstance(self, SubclassBase):
-            return door.subclasses.value().default_of_function(func, types, args, kwargs)
-        if not isinstance(args, tuple) or not isinstance(kwargs, dict):
-            which, kind = ("args", "tuple") if not isinstance(args, tuple) else ("kwargs", "dict")
-            raise TypeError(f"{which} must be a {kind}.")
-        function, place = own_function(func)
-        if function is None:
-            if func.__module__.partition(".")[0] == "numpy":
-                return NotImplemented
-            return getattr(func, "_implementation", func)(
-                *args, **kwargs
-            )  # another library's, which knows the protocol
-        written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)
-        if _writes_to_numpy(written):
-            return func(*_to_numpy(args), **_to_numpy(kwargs))
         try:
-            return function(*args, **kwargs)
-        except AbsentDTypeError:
-            # A caller of NumPy itself may mix in what torch cannot hold (matplotlib broadcasts None): NumPy can.
-            if "out" in kwargs:
-                raise
-            return func(*_to_numpy(args), **_to_numpy(kwargs))
+            if isinstance(self, SubclassBase):
+                return door.subclasses.value().default_of_function(func, types, args, kwargs)
+            if not isinstance(args, tuple) or not isinstance(kwargs, dict):
+                which, kind = ("args", "tuple") if not isinstance(args, tuple) else ("kwargs", "dict")
+                raise TypeError(f"{which} must be a {kind}.")
+            function, place = own_function(func)
+            if function is None:
+                if func.__module__.partition(".")[0] == "numpy":
+                    return NotImplemented
+                # Another library's, which knows the protocol.
+                return getattr(func, "_implementation", func)(*args, **kwargs)
+            written = kwargs.get("out", args[place] if place is not None and place < len(args) else None)
+            if _writes_to_numpy(written):
+                return func(*_to_numpy(args), **_to_numpy(kwargs))
+            try:
+                return function(*args, **kwargs)
+            except AbsentDTypeError:
+                # A caller of NumPy itself may mix in what torch cannot hold (matplotlib broadcasts None): NumPy can.
+                if "out" in kwargs:
+                    raise
+                return func(*_to_numpy(args), **_to_numpy(kwargs))
+        except Exception as error:
+            raise ended(error)  # noqa: B904
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
         """The module whose functions take this array: npdec. Raises ValueError for a version that NumPy 2.4 has not."""

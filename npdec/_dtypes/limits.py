@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import math
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._dtypes.spelling import as_dtype
-from npdec._impl import dtypes_impl
+from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["finfo", "iinfo"]
@@ -98,7 +97,7 @@ class finfo:
     @ends
     def __new__(cls, dtype: Any) -> Any:
         if dtype is None:
-            warnings.warn("finfo() of None is that of float64: name the dtype", DeprecationWarning, stacklevel=2)
+            _util.warn("finfo() of None is that of float64: name the dtype", DeprecationWarning)
         absent = None
         try:
             torch_dtype = dtypes_impl.real_dtype(_dtype_of(dtype))

@@ -98,6 +98,7 @@ def broadcast_shapes(*given: Iterable[int]) -> tuple[int, ...]:
 
 # What was said of a call that is computed in pieces; its numbers are those of the first piece that it holds for.
 _said: ContextVar[set[str] | None] = ContextVar("npdec.said", default=None)
+_BETWEEN = frozenset({"npdec", "torch", "numpy"})
 _NUMBER = re.compile(r"[0-9.]+(e[+-][0-9]+)?")
 
 
@@ -112,7 +113,7 @@ def saying_once() -> Iterator[None]:
 
 
 def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Warn at the line of the caller's own code, however many frames of this package and of torch's lie between."""
+    """Warn at the line of the caller's own code, however many frames of this package, torch and NumPy lie between."""
     said = _said.get()
     if said is not None:
         kind = _NUMBER.sub("", message)
@@ -125,7 +126,7 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
             module = sys._getframe(level).f_globals.get("__name__", "")
         except ValueError:
             break
-        if module and module.partition(".")[0] not in ("npdec", "torch"):  # compiled wrappers stand in no module
+        if module and module.partition(".")[0] not in _BETWEEN:  # compiled wrappers stand in no module
             break
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)

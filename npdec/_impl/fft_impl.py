@@ -8,7 +8,6 @@ first, so that an axis may be named twice.
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from npdec._core.direct import Direct
 from npdec._core.tags import Array, AxisLike, Linear, OutArray, out_casting, public
 from npdec._impl import dtypes_impl
 from npdec._impl._storage import in_order_of
-from npdec._impl._util import normalize_axes, normalize_axis
+from npdec._impl._util import normalize_axes, normalize_axis, warn
 
 Transform = Callable[..., torch.Tensor]
 
@@ -98,17 +97,15 @@ def _lengths(
         return lengths, axes
     s = tuple(s)
     if axes is None:
-        warnings.warn(
+        warn(
             "`axes` should not be `None` if `s` is not `None`: name the axes, which are the last ones now.",
             DeprecationWarning,
-            stacklevel=4,
         )
         axes = tuple(range(-len(s), 0))
     if None in s:
-        warnings.warn(
+        warn(
             "Passing an array containing `None` values to `s` is deprecated: -1 stands for the length of the axis.",
             DeprecationWarning,
-            stacklevel=4,
         )
     axes = normalize_axes(axes, x.ndim, allow_duplicate=True)
     if len(s) != len(axes):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -99,10 +98,9 @@ def qr(a: ArrayLike, mode: str = "reduced"):
     (True, True)
     """
     if mode in ("full", "f", "economic", "e"):
-        warnings.warn(
+        _util.warn(
             f"The '{mode}' option is deprecated in favor of '{'reduced' if mode[0] == 'f' else 'r'}'.",
             DeprecationWarning,
-            stacklevel=3,
         )
         if mode[0] == "e":
             check_matrices(a)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ import torch
 from npdec._core.tags import Array, ArrayLike, Coefficients, Inexact, public
 from npdec._impl import _convolve, creation_matrices_impl, linalg_decompositions_impl, linalg_impl
 from npdec._impl._gufunc import widened
+from npdec._impl._util import warn
 from npdec._impl.dtypes_impl import promote, real_dtype
 from npdec._impl.products_impl import multiply
 from npdec.exceptions import RankWarning
@@ -314,7 +314,7 @@ def polyfit(
     if full:
         return p, residuals, rank, singular, threshold
     if int(rank) != order:
-        warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=3)
+        warn("Polyfit may be poorly conditioned", RankWarning)
     if not cov:
         return p
     base = linalg_impl.inv(torch.matmul(matrix.mT, matrix)) / torch.outer(scale, scale)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +13,7 @@ from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, OutArray, out_casting, public
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._gufunc import shape_text, widened
-from npdec._impl._util import are_numbers, broadcast_shapes, normalize_axes, normalize_axis
+from npdec._impl._util import are_numbers, broadcast_shapes, normalize_axes, normalize_axis, warn
 
 DIRECT = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16})
 
@@ -242,10 +241,9 @@ def cross(
     if a.dtype is torch.bool:
         raise TypeError("cross: the elements of a vector product are differences, which bool does not have; use int8")
     if 2 in sizes:
-        warnings.warn(
+        warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead.",
             DeprecationWarning,
-            stacklevel=3,
         )
     try:
         stack = broadcast_shapes(a.shape[:-1], b.shape[:-1])

@@ -8,7 +8,6 @@ import os
 import threading
 import traceback
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from npdec._array import fp_state, wrap
 from npdec._core.base import ArrayBase
 from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
 from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment, is_fixed_slice
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
@@ -247,7 +247,7 @@ class Jitted:
                 if key in self.programs:
                     return made
                 self.programs[key] = _EAGERLY
-            warnings.warn(self._said(why), UserWarning, stacklevel=4)
+            _util.warn(self._said(why), UserWarning)
         return made
 
     def _said(self, why: BaseException) -> str:

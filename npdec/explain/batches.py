@@ -7,10 +7,11 @@ compared with what it makes of one at a time, and of other sets of rows: only wh
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ import npdec as np
 from npdec.explain.errors import InputError
 from npdec.explain.explanation import Explanation
 from npdec.explain.runner import Model, Start, Task, noting
+from npdec.explain.work import Counting
 
 __all__ = ["explain_all"]
 
 _FEWEST = 8  # rows for which one call is tried
 _CHUNK = 1000  # rows in one call
 _CLOSE = 1e-9  # how far results of one call and of many may differ, relative to the largest number
-_SMALL = 0.01  # seconds of a call, below which torch's threads wait for one another longer than they work
+_SMALL = 1e8  # multiplications (10 ms) of a call, below which torch's threads wait for one another more than work
 _WORTH = 6.0  # seconds of work, below which processes of their own take longer to start
 
 
@@ -50,15 +52,16 @@ def explain_all(
         else:
             return made
     cores = jobs or os.cpu_count() or 1
-    if again is None or cores < 2 or len(tasks) < _FEWEST:
+    if again is None or cores < 2 or len(tasks) < _FEWEST or importlib.util.find_spec("joblib") is None:
         return [model.explain(task, start) for task in shown(tasks)]
-    first = [model.explain(task, start) for task in tasks[:2]]
-    began = time.perf_counter()
-    first.append(model.explain(tasks[2], start))
-    rest = tasks[3:]
-    if (time.perf_counter() - began) * len(rest) < _WORTH:
-        return first + [model.explain(task, start) for task in shown(rest)]
-    return first + _over_cores(model, rest, start, cores, again, shown)
+    with _one_thread():  # as in processes of their own, of which the time decides
+        first = [model.explain(task, start) for task in tasks[:2]]
+        began = time.perf_counter()
+        first.append(model.explain(tasks[2], start))
+        rest = tasks[3:]
+        if (time.perf_counter() - began) * len(rest) < _WORTH:
+            return first + [model.explain(task, start) for task in shown(rest)]
+        return first + _over_cores(model, rest, start, cores, again)
 
 
 # One call.
@@ -69,10 +72,18 @@ def in_one_call(model: Model, tasks: Sequence[Task], start: Start) -> list[Expla
 
     torch's threads are as many as before where a call is worth them; on a busy machine they multiply a short one.
     """
+    with _one_thread() as threads:
+        return _in_one_call(model, tasks, start, threads)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[int]:
+    """Context manager: torch computes in one thread. What sums come to in the last digit goes by how many there are, so
+    that it is never the time of a call that decides. Gives how many there were."""
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
-        return _in_one_call(model, tasks, start, threads)
+        yield threads
     finally:
         torch.set_num_threads(threads)
 
@@ -82,9 +93,9 @@ def _in_one_call(model: Model, tasks: Sequence[Task], start: Start, threads: int
     x = np.array([task.point.features for task in tasks])
     try:
         with noting(warned), start.named_rule():
-            began = time.thread_time()
-            values = _values(model, x)
-            if time.thread_time() - began > _SMALL:
+            with Counting() as counted:
+                values = _values(model, x)
+            if counted.multiplications > _SMALL:
                 torch.set_num_threads(threads)
             if values is None or not _same_by_halves(model, x, values):
                 return None
@@ -172,12 +183,9 @@ def _over_cores(
     start: Start,
     cores: int,
     again: Callable[[], contextlib.AbstractContextManager[Model]],
-    shown: Callable[[Sequence[Task]], Any],
 ) -> list[Explanation]:
-    try:
-        from joblib import Parallel, delayed
-    except ImportError:
-        return [model.explain(task, start) for task in shown(tasks)]
+    from joblib import Parallel, delayed
+
     size = max(1, -(-len(tasks) // (4 * cores)))
     parts = [tasks[i : i + size] for i in range(0, len(tasks), size)]
     made: list[Explanation] = []
@@ -196,7 +204,7 @@ def _work(
 ) -> tuple[list[Explanation], str | None, dict[str, None]]:
     """What one process does: it loads the model, whose output was shown once already."""
     os.chdir(folder)
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), _one_thread():
         try:
             with again() as model:
                 return [model.explain(task, start) for task in tasks], None, model.warned

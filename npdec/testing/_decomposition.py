@@ -15,6 +15,7 @@ from npdec._array.convert import dtype_name
 from npdec._array.decompose import decompose, split_input
 from npdec._core.base import ArrayBase
 from npdec._core.signatures import read_parameters
+from npdec._core.tracebacks import ends
 from npdec._decomposed.completeness import default_rtol, relative_error
 from npdec._decomposed.registry import rows
 from npdec._decomposed.tensor import DecomposedTensor, carries
@@ -44,6 +45,7 @@ class DecompositionReport:
     linearity: float | None
 
 
+@ends
 def check_decomposition(
     f: Function,
     *args: Any,

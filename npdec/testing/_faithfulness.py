@@ -11,6 +11,7 @@ from typing import Any, overload
 import torch
 
 from npdec._array import wrap
+from npdec._core.tracebacks import ends
 from npdec.attribution._games import shapley_of_worths
 from npdec.testing._game import Game, correlation
 
@@ -117,6 +118,7 @@ def faithfulness(
     samples: int = 100,
     seed: int = 0,
 ) -> Faithfulness: ...
+@ends
 def faithfulness(
     f: Callable[[Any], Any],
     x: Any,

@@ -12,12 +12,14 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_tensor
+from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.testing._game import Game, correlation, ranks
 
 __all__ = ["Agreement", "Randomization", "agreement", "infidelity", "max_sensitivity", "randomization"]
 
 
+@ends
 def infidelity(
     f: Callable[[Any], Any],
     x: Any,
@@ -61,6 +63,7 @@ def infidelity(
     return float(((taken * shares).sum(1) - (full - game.without(taken))).square().mean())
 
 
+@ends
 def max_sensitivity(
     attribute: Callable[[Any], Any],
     x: Any,
@@ -127,6 +130,7 @@ class Randomization:
         )
 
 
+@ends
 def randomization(
     net: torch.nn.Module,
     attribute: Callable[[torch.nn.Module], Any],
@@ -194,6 +198,7 @@ class Agreement:
         return "\n".join("  ".join(word.rjust(n) for word, n in zip(line, widths, strict=True)) for line in lines)
 
 
+@ends
 def agreement(
     attributions: Mapping[str, Any],
     *,

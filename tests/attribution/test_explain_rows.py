@@ -15,11 +15,14 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
+import npdec as np
 from explain_cases import DIABETES, EXAMPLES, explain, make_folder, results
 from npdec.__main__ import main
 from npdec.explain import batches
 from npdec.explain.runner import Model
+from npdec.explain.work import Counting
 from tiers import turns
 
 MODELS = """
@@ -55,7 +58,7 @@ def constant(x):
 
 
 _SEEN = """
-import time, torch
+import torch
 import numpy as np
 
 def threads(x):
@@ -64,7 +67,7 @@ def threads(x):
     {work}
     return np.tanh(x[..., 0]) * x[..., 1]
 """
-_BUSY = "end = time.thread_time() + 0.02\n    while time.thread_time() < end: pass"
+_BUSY = "np.ones((480, 480)) @ np.ones((480, 480))"
 THREADS = {"small": _SEEN.replace("{work}", "pass"), "large": _SEEN.replace("{work}", _BUSY)}
 
 
@@ -149,6 +152,26 @@ def test_threads_of_torch_are_left_out_where_calls_are_short(folder, work):
     seen = [int(line) for line in (folder / "seen").read_text().split()]
     assert seen[1] == 1  # the first call of all rows, after that of the baseline
     assert set(seen[2:5]) == {1 if work == "small" else 2}  # both halves, and what carries contributions
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda: np.ones((30, 20)) @ np.ones((20, 50)),
+        lambda: np.dot(np.ones(300), np.ones(300)),
+        lambda: np.tensordot(np.ones((30, 4, 5)), np.ones((4, 5, 7))),
+        lambda: torch.nn.functional.linear(torch.ones(40, 30), torch.ones(20, 30)),
+        lambda: torch.nn.functional.conv1d(torch.ones(3, 4, 50), torch.ones(6, 4, 1)),
+    ],
+)
+def test_multiplications_are_counted_as_torch_counts_them(product):
+    with FlopCounterMode(display=False) as flops:
+        product()
+    with Counting() as counted:
+        made = np.asarray(product())
+    added = flops.get_total_flops() / 2
+    assert added <= counted.multiplications
+    assert counted.multiplications <= added + 30 * (made.size + 2000)  # what is made and read
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ import torch
 import npdec as np
 import samples
 import tiers
+from npdec import pydec
 from npdec._core import tracebacks
 
 WRONG = ("shape", "dtype", "axis", "count")
@@ -36,12 +37,27 @@ def raised(function, *args, **kwargs):
 
 def own_frames(error):
     """npdec's frames behind the last of the program."""
-    frames, walked = [], error.__traceback__.tb_next
-    while walked is not None:
-        owner = tracebacks.owner_of(walked.tb_frame)
-        frames = [] if owner is tracebacks.THEIRS else [*frames, walked] if owner is tracebacks.OWN else frames
-        walked = walked.tb_next
+    frames = []
+    for found in walked(error.__traceback__.tb_next):
+        owner = tracebacks.owner_of(found.tb_frame)
+        frames = [] if owner is tracebacks.THEIRS else [*frames, found] if owner is tracebacks.OWN else frames
     return [SimpleNamespace(name=found.tb_frame.f_code.co_name) for found in frames]
+
+
+def shows_another(error, among_others):
+    """Whether a traceback begins with that of another error; among others' frames with one that npdec has a part in,
+    and that is not the same error, when NumPy has tried again."""
+    other = error.__context__
+    if other is None or error.__suppress_context__ or (among_others and repr(other) == repr(error)):
+        return False
+    frames = [found.tb_frame for found in walked(other.__traceback__)]
+    return not among_others or any(tracebacks.owner_of(frame) is tracebacks.OWN for frame in frames)
+
+
+def walked(entry):
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
 
 
 def wrongly(name, sample, how):
@@ -72,7 +88,7 @@ def test_errors_end_at_the_line_of_the_program(how):
         count += 1
         if len(frames) > 2:
             deep.append((name, type(error).__name__, [frame.name for frame in frames]))
-        elif error.__context__ is not None and not error.__suppress_context__:
+        elif shows_another(error, among_others=False):
             deep.append((name, "shows torch's error first", repr(error.__context__)))
     assert count > 30
     assert not deep
@@ -105,7 +121,8 @@ OWNERS = {
     "format": lambda: np.lib.format,
     "npdec": lambda: np,
 }
-# Of these, frames of torch, NumPy and Python's library lie between: only npdec's own are counted.
+# Of these, frames of torch, NumPy and Python's library lie between: only npdec's own are counted, and an error that
+# NumPy shows another one before, without npdec's part in it, is NumPy's.
 AMONG_OTHERS = {
     "tensor": lambda: np.decompose(torch.arange(6.0).reshape(2, 3), axis=1),
     "functional": lambda: torch.nn.functional,
@@ -117,6 +134,10 @@ AMONG_OTHERS = {
     "ufunc of Python": lambda: np.frompyfunc(lambda a, b: a + b, 2, 1),
     "np.r_": lambda: np.r_,
     "np.mgrid": lambda: np.mgrid,
+    "ma": lambda: np.ma,
+    "masked array": lambda: np.ma.array(ARRAY, mask=ARRAY > 4),
+    "testing": lambda: np.testing,
+    "pydec": lambda: pydec,
 }
 WRONGLY = (
     (("x",) * 12, {}),
@@ -192,7 +213,7 @@ def deep_sites(*owners):
         count += 1
         if len(frames) > 2:
             deep.append((name, args, kwargs, type(error).__name__, [frame.name for frame in frames]))
-        elif error.__context__ is not None and not error.__suppress_context__:
+        elif shows_another(error, owner in AMONG_OTHERS):
             deep.append((name, args, kwargs, "shows another error first", repr(error.__context__)))
     return [count, *map(repr, deep)]
 
@@ -236,6 +257,42 @@ def test_operators_methods_and_indices(call, kind, says):
     frames, error = raised(call)
     assert len(frames) - 1 <= 2, [frame.name for frame in frames]
     assert error.__context__ is None or error.__suppress_context__
+
+
+class Old:
+    def __array__(self, dtype=None):
+        return np.ones(2).__array__(dtype)
+
+
+def branching(x):
+    return x if float(x[0]) > 0 else -x
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: np.array(Old(), copy=True),
+        lambda: setattr(np.ones(3), "strides", (8,)),
+        lambda: np.fft.fftn(A, s=(2, 2)),
+        lambda: np.fft.irfftn(A, s=(None, 2), axes=(0, 1)),
+        lambda: np.polyfit([1.0, 1, 1], [1.0, 2, 3], 2),
+        lambda: np.linalg.qr(A, mode="full"),
+        lambda: np.cross(np.ones(2), np.ones(2)),
+        lambda: np.finfo(None),
+        lambda: np.ma.exp(D),
+        lambda: np.asarray(D).__array__(),
+        lambda: np.nanmean(np.array([np.nan])),
+        lambda: np.mean(np.array([])),
+        lambda: np.chararray,
+        lambda: np.jit(branching)(A[0]),
+    ],
+)
+def test_warnings_name_the_line_of_the_program(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert caught
+    assert {Path(warning.filename).name for warning in caught} == {Path(__file__).name}
 
 
 WORDS, DAYS = np.array(["a", "b"]), np.array(["2024-01-01"], "M8[D]")
