@@ -124,10 +124,13 @@ class Check:
         if only is None:
             return inputs
         tensors = [x.tensor for x in inputs]
-        labels = tensors[0].labels[only : only + 1]
-        alone = [
-            np.DecomposedTensor(t.value, t.residual, t.components[only : only + 1].clone(), labels) for t in tensors
-        ]
+        labels = (tensors[0].labels[only], *[f"others {i}" for i in range(self.count)])
+        alone = []
+        for t in tensors:
+            one = t.components[only]
+            others = (t.components.sum(0) - one) / self.count
+            components = torch.stack([one, *[others] * self.count])
+            alone.append(np.DecomposedTensor(t.value, t.residual, components, labels))
         return [np.asarray(t) if x.shape or isinstance(x, np.ndarray) else x for t, x in zip(alone, inputs)]
 
     # -- how large an error may be ------------------------------------------------------------------------------------
@@ -314,7 +317,7 @@ class Check:
             raise Broken(promise, "+".join(self.summed), f"{other} instead of {forward}")
 
     def alone(self) -> None:
-        """One component by itself is what it is among the others."""
+        """One component is what it is whatever the others are: here they share what they add up to, one more of them."""
         which = self.program.weights % self.count
         made, _ = heard(lambda: self.program.run(self.decomposed(which)))
         for name, parts in self.made.items():

@@ -19,6 +19,7 @@ from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite, warn_missing
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.all_components import need_all
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
@@ -44,10 +45,15 @@ def share_of_jump(
 
     `step` is x − r (of a comparison, the change of the difference of its sides), `size` the magnitude of the numbers
     whose rounding errors are in that, |x| + |r|; `components` (C, ...) are those of the step, as a tensor or what
-    stands for it. They need not be all of them: it may be a chunk, or the one that stands for all in reverse mode.
+    stands for it. They are all that there are: what they miss of the step is rounding, of whatever it was made of. A
+    graph of torch.compile may be called with a chunk: there it is that of other chunks, if it is more than rounding of
+    numbers of this size.
     `slope` makes that of the function beside its jumps. Warns (DecompositionWarning), naming the operation, where
     components cancel.
     """
+    traced = tracing()
+    if not traced:
+        need_all()
     if not isinstance(components, torch.Tensor):  # what is left out is zero, and takes no share
         if slope is None:
             shape = difference.shape
@@ -60,11 +66,12 @@ def share_of_jump(
         if alone is not None:
             return alone
     total, gross = moved(components)
-    rest = step.detach() - total
     info = torch.finfo(gross.dtype)
-    # What the components miss of the step by more than rounding is that of other chunks.
-    others = torch.where(rest.abs() > _noise(info) * (size.detach() + gross), rest, 0)
-    total, gross = total + others, gross + others.abs()
+    others = None
+    if traced:
+        rest = step.detach() - total
+        others = torch.where(rest.abs() > _noise(info) * (size.detach() + gross), rest, 0)
+        total, gross = total + others, gross + others.abs()
     jumps, bounded = difference != 0, torch.isfinite(gross)
     apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
     # The graph is that of the step: the components may be constants of it.
@@ -73,12 +80,12 @@ def share_of_jump(
     length = multiplier.detach().abs()
     usual = jumps & apart & (length >= info.tiny / info.eps) & (length <= info.max * info.eps)
     multiplier = torch.where(usual, multiplier, 0)
-    if slope is not None and len(components) == 1 and not tracing() and not mapped():
+    if slope is not None and len(components) == 1 and not traced and not mapped():
         multiplier = _of_rounding(multiplier, difference, total, size, bounded, slope)
     rare = jumps & ~usual
     if slope is not None:  # components that cancel have it, though the function has not moved
         rare = rare | (bounded & ~apart & (gross > 0))
-    known = not tracing() and not mapped()
+    known = not traced and not mapped()
     if known and not bool(rare.any()):
         return _times(components, multiplier, bool(bounded.all()))
     dense = components if isinstance(components, torch.Tensor) else components.dense()
@@ -161,12 +168,16 @@ def _times(components: Any, multiplier: torch.Tensor, finite: bool) -> Any:
     return made if finite else torch.where(multiplier == 0, 0, made)
 
 
-def _shares(dense: torch.Tensor, others: torch.Tensor, step: torch.Tensor, bounded: torch.Tensor) -> torch.Tensor:
+def _shares(
+    dense: torch.Tensor, others: torch.Tensor | None, step: torch.Tensor, bounded: torch.Tensor
+) -> torch.Tensor:
     """Of components that cancel, the share of each: of those that move in the direction of the step. Infinite ones
     share with each other alone."""
     towards = _forward(dense.detach(), step)
     towards = torch.where(bounded, towards, (~torch.isfinite(dense)).to(towards.dtype))
-    among = towards.sum(0) + torch.where(bounded, _forward(others, step), 0)
+    among = towards.sum(0)
+    if others is not None:
+        among = among + torch.where(bounded, _forward(others, step), 0)
     return torch.where(towards == 0, 0, towards / torch.where(among == 0, 1, among))
 
 

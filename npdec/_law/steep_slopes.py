@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
+from npdec._law.all_components import need_all
 from npdec._law.jumps import moved, share_of_jump
 from npdec._law.secant import derivative
 from npdec._law.slope import Slope
@@ -35,6 +36,7 @@ def tempered(
 ) -> Any:
     """What a steep slope makes of components. Warns (DecompositionWarning) where it is not finite, and where the change
     of the function is shared out instead, as it would be too large."""
+    need_all()
     if not isinstance(components, torch.Tensor):  # what is left out is zero, and stays so
         alone = components.each_column(lambda numbers: tempered(name, f, x, r, fx, fr, numbers, slope))
         if alone is not None:

@@ -15,6 +15,7 @@ from npdec._decomposed.reverse_graph import freed, overwritten
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._impl import _util
+from npdec._law.all_components import with_chunk
 from npdec._law.named_rules import current_rule
 from npdec.attribution._problem import Found, Problem, choose, plain
 from npdec.attribution._ranks import shared
@@ -233,9 +234,24 @@ def _measured(problem: Problem, labels: Labels, max_memory: int) -> Iterator[Fou
 
 
 def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
-    """The outputs with components first to stop: shape O, and shares (*O, stop − first)."""
-    rest = completeness.current.get() is not None and stop - first < problem.count
-    names = labels[first:stop] + ((_ALL,) if rest else ())  # what a check of completeness would miss
+    """The outputs with components first to stop: shape O, and shares (*O, stop − first). A check of completeness, and
+    functions that have to know all components, are given the others as one more; other passes do without."""
+    if stop - first == problem.count:
+        return _with(problem, labels[first:stop], first, stop)
+    if completeness.current.get() is None and not problem.needs_all:
+        state = torch.random.get_rng_state()
+        with with_chunk() as chunk:
+            found = _with(problem, labels[first:stop], first, stop)
+        if not chunk.needs_all:
+            return found
+        problem.needs_all = True
+        torch.random.set_rng_state(state)
+    return _with(problem, labels[first:stop] + _ALL, first, stop)
+
+
+def _with(problem: Problem, names: Labels, first: int, stop: int) -> Found:
+    """A pass with these components; with one name more than there are, that is of all others."""
+    rest = len(names) > stop - first
     marked = []
     members: Sequence[torch.Tensor | None] = problem.member or [None] * len(problem.values)
     start = 0
@@ -254,7 +270,7 @@ def _pass(problem: Problem, labels: Labels, first: int, stop: int) -> Found:
             components = block_sparse.scattered(own, member.clamp(min=0), len(names))
         marked.append(DecomposedTensor(copy_of(value), _own(residual), components, names))
     chosen, several = choose(problem.call(marked), problem.output, whole=True)
-    found = [_of_output(one, labels[first:stop]) for one in chosen]
+    found = [_of_output(one, names[: stop - first]) for one in chosen]
     if not several:
         return found[0]
     return Found(*[torch.stack(parts) for parts in zip(*[(f.value, f.residual, f.shares) for f in found], strict=True)])

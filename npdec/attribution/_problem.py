@@ -58,6 +58,7 @@ class Problem:
     output: Any
     batched: bool | str = False
     chunk_size: int | None = None
+    needs_all: bool = False  # whether a chunk of components was found to need all others as one more
     ranks: Ranks | None = None  # of a mesh, among which the work is shared
     graph: bool = False  # whether what is found is to be differentiated
     split: Split = split_input  # how an input and its baseline are read
