@@ -317,7 +317,7 @@ class Check:
             raise Broken(promise, "+".join(self.summed), f"{other} instead of {forward}")
 
     def alone(self) -> None:
-        """One component is what it is whatever the others are: here they share what they add up to, one more of them."""
+        """One component is what it is whatever the others are: here their sum, shared evenly among one more."""
         which = self.program.weights % self.count
         made, _ = heard(lambda: self.program.run(self.decomposed(which)))
         for name, parts in self.made.items():
