@@ -34,7 +34,7 @@ from npdec._decomposed.completeness import check_completeness
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype
 from npdec._dtypes.limits import *
-from npdec._functions.complex_parts import imag, real
+from npdec._functions.complex_parts import imag, iscomplexobj, isrealobj, real
 from npdec._functions.creation import *
 from npdec._functions.creation_from import *
 from npdec._functions.dlpack import from_dlpack

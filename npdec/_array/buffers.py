@@ -39,14 +39,21 @@ DELEGATES_TO_NUMPY = frozenset({"ctypes", "data", "tofile"})
 def reduced(array: NDArrayBase, protocol: int) -> tuple[Any, ...]:
     """How an array is pickled: by its own elements, without those of the memory around them.
 
-    From protocol 5 on the memory of plain numbers on the host is a buffer, which the pickler may take out of band.
+    From protocol 5 on the memory of plain numbers on the host, if they lie without gaps, is a buffer, which the pickler
+    may take out of band.
     """
     tensor = array._t
-    if protocol < 5 or not pickling.has_bytes(tensor):
+    if protocol < 5 or not pickling.has_bytes(tensor) or not _is_dense(tensor):
         return wrap.reduced(wrap.wrap_array, tensor)
     memory, about = pickling.memory_of(tensor)
     frozen = getattr(array, "_ro", None) is not None
     return restored, (pickle.PickleBuffer(bytes(memory) if frozen else memory), *about)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill their memory, in some order of the axes: a buffer of others would be a copy."""
+    axes = sorted(range(tensor.ndim), key=tensor.stride, reverse=True)
+    return tensor.permute(axes).is_contiguous()
 
 
 def restored(buffer: Any, *about: Any) -> Any:

@@ -8,6 +8,7 @@ them turns the checks on (`npdec._array.fp_state`).
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -145,6 +146,9 @@ class errstate:
 
     The arguments are those of `seterr`, and `call` is that of `seterrcall`. As a context it serves once (TypeError).
 
+    What is given holds for the installed NumPy too, if it has been imported: its own numbers (dates, long doubles) are
+    computed by it alone, and libraries by which the statement goes on use it.
+
     >>> with np.errstate(invalid="raise"):
     ...     np.sqrt(np.array([-1.0]))
     Traceback (most recent call last):
@@ -152,7 +156,7 @@ class errstate:
     """
 
     __module__ = "npdec"
-    __slots__ = ("_call", "_modes", "_tokens")
+    __slots__ = ("_call", "_entered", "_modes", "_theirs", "_tokens")
 
     def __init__(
         self,
@@ -165,6 +169,7 @@ class errstate:
         invalid: str | None = None,
     ) -> None:
         self._tokens: list[Token[State]] = []
+        self._entered: list[None] = []
         self._call = call
         self._modes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
 
@@ -172,16 +177,29 @@ class errstate:
         state = current()
         return _state(state, dict(self._modes), state.call if self._call is _unspecified else self._call)
 
+    def _numpys(self) -> Any:
+        """The same of NumPy's own state; None where nothing has imported it."""
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is None:
+            return None
+        call = {} if self._call is _unspecified else {"call": self._call}
+        return numpy.errstate(**self._modes, **call)
+
     def __enter__(self) -> None:
         if self._tokens:
             raise TypeError("Cannot enter `np.errstate` twice.")
         try:
             self._tokens.extend(map(STATE.set, (self._chosen(),)))  # in one: an interrupt would lose the token
+            self._theirs = self._numpys()
+            if self._theirs is not None:
+                self._entered.extend(map(type(self._theirs).__enter__, (self._theirs,)))
         except BaseException:
             self.__exit__()
             raise
 
     def __exit__(self, *exc_info: object) -> None:
+        for _ in self._entered:
+            self._theirs.__exit__(*exc_info)
         for token in self._tokens:
             STATE.reset(token)
 

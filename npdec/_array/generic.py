@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -200,7 +200,11 @@ class generic(ArrayMethods, metaclass=ScalarType):
         components = "" if decomposed is None else f", {', '.join(described(decomposed))}"
         if self._d is torch.bool and not components:
             return f"np.{text}_"
-        return f"np.{type(self).__name__}({text.removeprefix('(').removesuffix(')')}{components})"
+        name = f"np.{type(self).__name__}"
+        if type(self).__module__ != "npdec":  # a class that a program derives, of which NumPy names those of integers
+            inexact = self._d.is_floating_point or self._d.is_complex
+            name = f"np.{SCALARS[self._d].__name__}" if inexact else type(self).__name__
+        return f"{name}({text.removeprefix('(').removesuffix(')')}{components})"
 
     def __str__(self) -> str:
         return legacy_scalar_text(self._number(), self._d) or scalar_text(self._number(), self._d)
@@ -239,7 +243,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
         """Nothing: a scalar has no shape."""
         del new_shape, refcheck
 
-    def setflags(self, /, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    def setflags(self, /, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Nothing: the flags of a scalar are what they are."""
         del write, align, uic
 
@@ -248,7 +252,9 @@ class generic(ArrayMethods, metaclass=ScalarType):
         del val, dtype, offset
         raise TypeError("Can't set fields in a non-void array scalar.")
 
-    def sort(self, /, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    def sort(
+        self, /, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+    ) -> None:
         """Raises AxisError: a scalar has no axis to sort along."""
         del kind, order, stable
         raise AxisError(axis, 0)
@@ -261,10 +267,10 @@ class generic(ArrayMethods, metaclass=ScalarType):
             raise ValueError("a scalar cannot become a NumPy array without a copy")
         return super().__array__(dtype, True)
 
-    def __copy__(self, /) -> generic:
+    def __copy__(self, /) -> Self:
         return self
 
-    def __deepcopy__(self, /, memo: dict[int, Any]) -> generic:
+    def __deepcopy__(self, /, memo: dict[int, Any]) -> Self:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

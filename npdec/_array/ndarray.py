@@ -11,7 +11,7 @@ import inspect
 import math
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 from weakref import ref
 
 import torch
@@ -255,10 +255,10 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
 
     # -- copies and memory ----------------------------------------------------------------------------------------
 
-    def __copy__(self, /) -> Composition:
+    def __copy__(self, /) -> Self:
         return wrap.wrap_array(self._t.clone())
 
-    def __deepcopy__(self, /, memo: dict[int, Any]) -> Composition:
+    def __deepcopy__(self, /, memo: dict[int, Any]) -> Self:
         return wrap.wrap_array(self._t.clone())
 
     def __reduce_ex__(self, /, protocol: Any) -> tuple[Any, ...]:

@@ -122,6 +122,8 @@ def write(
     check_writeable(name, array)
     if casting != "unsafe" and value.dtype is not array._d and not dtypes_impl.can_cast(value.dtype, array._d, casting):
         raise _cannot_cast(name, value.dtype, array._d, casting)
+    if value.dtype.is_complex and not array._d.is_complex:
+        value = _util.cast(value, torch.bool) if array._d is torch.bool else _util.real_part(value)
     if tuple(value.shape) != tuple(array._t.shape):
         value = _broadcast_into(name, value, tuple(array._t.shape))
     if type(mask) is DecomposedTensor:  # what is there contributes as well

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -233,6 +234,10 @@ class ProtocolMixin(ArrayBase):
             if not isinstance(args, tuple) or not isinstance(kwargs, dict):
                 which, kind = ("args", "tuple") if not isinstance(args, tuple) else ("kwargs", "dict")
                 raise TypeError(f"{which} must be a {kind}.")
+            numpy: Any = sys.modules.get("numpy")
+            arrays = (ArrayBase,) if numpy is None else (ArrayBase, numpy.ndarray)
+            if not all(issubclass(kind, arrays) for kind in types):
+                return NotImplemented
             function, place = own_function(func)
             if function is None:
                 if func.__module__.partition(".")[0] == "numpy":

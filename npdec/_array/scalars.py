@@ -79,7 +79,7 @@ class integer(_Real):
         """1."""
         return 1
 
-    def is_integer(self) -> bool:
+    def is_integer(self, /) -> bool:
         """True."""
         return True
 
@@ -115,7 +115,7 @@ class floating(_Real, inexact):
 
     __slots__ = ()
 
-    def is_integer(self) -> bool:
+    def is_integer(self, /) -> bool:
         """Whether the number is integral.
 
         >>> np.float32(2.0).is_integer(), np.float32(2.5).is_integer()

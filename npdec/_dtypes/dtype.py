@@ -14,8 +14,8 @@ from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._decomposed.pickling import safe
 from npdec._dtypes.spelling import SPELLINGS, as_dtype, dtype_name
-from npdec._impl import dtypes_impl
-from npdec.exceptions import AbsentDTypeError
+from npdec._impl import _util, dtypes_impl
+from npdec.exceptions import AbsentDTypeError, VisibleDeprecationWarning
 
 __all__ = ["dtype", "is_own"]
 
@@ -65,6 +65,19 @@ def _refuse(options: dict[_Text, Any]) -> None:
         if not isinstance(value, dict):
             what = "None" if value is None else type(value).__name__
             raise TypeError(f"dtype() argument 4 must be dict, not {what}")
+
+
+def _aligned(align: Any, copy: Any) -> bool:
+    """The truth of `align`, where other than booleans are deprecated: a number may be meant for a shape. Those of old
+    pickles, beside a copy of 1, are not."""
+    pickled = type(align) is int and type(copy) is int and copy == 1
+    if not pickled and not isinstance(align, (bool, SCALARS[torch.bool])):
+        _util.warn(
+            f"dtype(): align should be passed as Python or NumPy boolean but got `align={align!r}`. Did you mean to "
+            "pass a tuple to create a subarray type? (Deprecated NumPy 2.4)",
+            VisibleDeprecationWarning,
+        )
+    return bool(align)
 
 
 def subscripted(cls: Any, item: Any, most: int) -> Any:
@@ -129,6 +142,8 @@ class dtype(metaclass=_DType):
 
     def __new__(cls, dtype: Any, align: bool = False, copy: bool = False, **kwargs: Any) -> Any:
         try:
+            if align is not False:
+                align = _aligned(align, copy)
             if kwargs:
                 _refuse(kwargs)
             else:
@@ -279,7 +294,8 @@ def _class_of(torch_dtype: torch.dtype) -> type[dtype]:
 
     name = dtype_name(torch_dtype).title().replace("Uint", "UInt").replace("Bf", "BF") + "DType"
     signature = inspect.Signature()
-    body = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes", "__signature__": signature}
+    body: dict[_Text, Any] = {"__new__": __new__, "__slots__": (), "__module__": "npdec.dtypes"}
+    body |= {"__signature__": signature, "_is_numeric": True}
     DTYPE_CLASSES[name] = _DType(name, (dtype,), body)  # type: ignore[assignment]
     return DTYPE_CLASSES[name]
 

@@ -76,6 +76,8 @@ def as_dtype(obj: Any) -> torch.dtype:
         raise AbsentDTypeError(
             f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no records"
         ) from None
+    if found is None and getattr(obj, "metadata", obj) is None:
+        found = SPELLINGS.get(getattr(obj, "str", None))  # NumPy's dtype is no key: one with metadata equals it
     if found is None:
         if word := _REFUSED_NAMES.get(obj):
             raise AbsentDTypeError(
@@ -86,7 +88,10 @@ def as_dtype(obj: Any) -> torch.dtype:
             if other is not None:
                 return as_dtype(other)
         found = _dtype_of_text(obj) if isinstance(obj, str) else _dtype_of_object(obj)
-        SPELLINGS[obj] = found
+        if not hasattr(obj, "metadata"):
+            SPELLINGS[obj] = found
+        elif obj.kind in "biufc":
+            SPELLINGS[obj.str] = found
     return found
 
 
@@ -147,6 +152,11 @@ def _dtype_of_object(obj: Any) -> torch.dtype:
 
 
 def _dtype_of_numpy(dtype: Any) -> torch.dtype:
+    if dtype.metadata is not None:
+        raise AbsentDTypeError(
+            f"Cannot interpret '{dtype!r}' as a data type: torch's dtypes have no metadata; leave them with "
+            "np.dtype(dtype.str)"
+        )
     if dtype.kind in "biufc" and dtype.isnative:
         found = SPELLINGS.get(f"{dtype.kind}{dtype.itemsize}")
     else:

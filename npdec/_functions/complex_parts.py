@@ -1,14 +1,16 @@
-"""Real and imaginary parts: arrays and scalars are asked for them, and so are Python numbers."""
+"""Real and imaginary parts, and whether there are any: arrays, scalars and Python numbers are asked for them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from npdec._array.ndarray import Composition
+from npdec._array.scalars import complexfloating
 from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ended
 from npdec._functions.creation import asanyarray
 
-__all__ = ["imag", "real"]
+__all__ = ["imag", "iscomplexobj", "isrealobj", "real"]
 
 _WITH_PARTS: Any = (ArrayBase, int, float, complex)
 
@@ -35,3 +37,30 @@ def imag(val: Any) -> Any:
         return val.imag if isinstance(val, _WITH_PARTS) else asanyarray(val).imag
     except Exception as error:
         raise ended(error)  # noqa: B904
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex, whatever the values: a Python bool. Objects that say their dtype are asked for it.
+
+    >>> np.iscomplexobj(np.array([1 + 0j])), np.iscomplexobj([1, 2j]), np.iscomplexobj(1.5)
+    (True, True, False)
+    """
+    try:
+        if type(x) is Composition:
+            return x._d.is_complex
+        try:
+            kind = x.dtype.type
+        except AttributeError:
+            kind = asanyarray(x).dtype.type
+        return issubclass(kind, complexfloating)
+    except Exception as error:
+        raise ended(error)  # noqa: B904
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex, whatever the values: a Python bool. See `iscomplexobj`.
+
+    >>> np.isrealobj(np.array([1 + 0j]))
+    False
+    """
+    return not iscomplexobj(x)

@@ -85,6 +85,10 @@ class PythonUfunc(ufunc):
             given = args[self.nin :]
             out = given[0] if self.nout == 1 else given + (None,) * (self.nargs - len(args))
         operands = [operand(x) for x in args[: self.nin]]
+        if any(hasattr(type(x), "__array_ufunc__") for x in operands if not isinstance(x, torch.Tensor)):
+            made = subclasses.value().asked(self, "__call__", args, {**options, "out": out})
+            if made is not NoValue:
+                return made
         if not options and (out is NoValue or out is None) and not any(_dims(x) for x in operands):
             return self._function(*[_python(x) for x in operands]) if self.nout else self._nothing(operands)
         call = call_options.read(self, args[: self.nin], out, (), options)

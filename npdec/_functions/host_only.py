@@ -137,14 +137,23 @@ def datetime_as_string(arr: Any, unit: str | None = None, timezone: Any = "naive
     return received(numpy.datetime_as_string(arguments("datetime_as_string", arr), unit, timezone, casting))
 
 
-_WEEK = "1111100"
+class _Week(str):
+    """The days of a week, where the caller has named none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+
+_WEEK = _Week("1111100")
 
 
 def _worked(name: str, *arguments_: Any, weekmask: Any, holidays: Any, busdaycal: Any, out: Any) -> Any:
     """NumPy's function of working days, which tells a calendar that was not given from every value for it."""
     function = getattr(numpy_for(name), name)
     options: dict[str, Any] = {}
-    if not (isinstance(weekmask, str) and weekmask == _WEEK):
+    if weekmask is not _WEEK:
         options["weekmask"] = arguments(name, weekmask)
     if holidays is not None and not (isinstance(holidays, tuple) and not holidays):
         options["holidays"] = arguments(name, holidays)

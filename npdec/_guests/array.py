@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from npdec._core.installed_numpy import numpy_or_none
@@ -53,6 +54,22 @@ def as_plain(guest: Any) -> Any:
     return numpy.ndarray.view(guest, numpy.ndarray)
 
 
+_showing: ContextVar[frozenset[int]] = ContextVar("npdec.showing", default=frozenset())
+
+
+def _shown(guest: Any, show: Callable[[Any], str], within: str) -> str:
+    """The text of a guest; `within` itself, which an array of objects may hold. NumPy knows the array by its identity,
+    and here each look at it is another array."""
+    around = _showing.get()
+    if id(guest) in around:
+        return within
+    token = _showing.set(around | {id(guest)})
+    try:
+        return show(as_plain(guest))
+    finally:
+        _showing.reset(token)
+
+
 @functools.cache
 def guest_class() -> Any:
     """The class of guests."""
@@ -96,10 +113,10 @@ def guest_class() -> Any:
         methods.value().resized(self, shape, refcheck)
 
     def __repr__(self: Any) -> str:
-        return repr(plain.view(self, plain))
+        return _shown(self, repr, "array(..., dtype=object)")
 
     def __str__(self: Any) -> str:
-        return str(plain.view(self, plain))
+        return _shown(self, str, "...")
 
     def __copy__(self: Any) -> Any:
         return as_guest(plain.view(self, plain).__copy__())

@@ -199,11 +199,16 @@ def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if x.dtype is dtype:
         return x
     if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
-        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
-        x = torch.real(x)
+        x = real_part(x)
         if x.dtype is dtype:  # a view, which a cast is not
             x = torch.clone(x)
     return watched_cast(x, dtype)
+
+
+def real_part(x: torch.Tensor) -> torch.Tensor:
+    """What a cast leaves of complex numbers, with the ComplexWarning that says so."""
+    warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+    return torch.real(x)
 
 
 def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -13,6 +13,7 @@ from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Lik
 from npdec._impl import _devices, _promotion, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.setitem_impl import broadcast_input
+from npdec.exceptions import AbsentDTypeError
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -158,6 +159,8 @@ def _fill_tensor(fill_value: Any, dtype: torch.dtype | None, device: Any) -> tor
         return filled if device is None else filled.to(device)
     if dtype is None:
         big = isinstance(fill_value, int) and fill_value > torch.iinfo(torch.int64).max
+        if isinstance(fill_value, int) and not -(2**63) <= fill_value < 2**64:
+            raise AbsentDTypeError(f"full: torch holds no integer as large as {fill_value}")
         dtype = torch.uint64 if big else dtypes_impl.result_type(fill_value)
     elif not isinstance(fill_value, int):  # a cast of 1.5 or of 1j to an integer is the array's, not the number's
         return _util.cast(dtypes_impl.scalar_tensor(fill_value, dtypes_impl.result_type(fill_value), device), dtype)

@@ -88,8 +88,12 @@ def fmin(x1: ArrayLike, x2: ArrayLike):
 
 
 def _clamped(a: torch.Tensor, low: Any, high: Any) -> torch.Tensor | None:
+    """The elements between two plain numbers; None where torch does not take these, or not in the dtype."""
     if _bounds_plainly(low) and _bounds_plainly(high):
-        return torch.clamp(a, low, high)
+        try:
+            return torch.clamp(a, low, high)
+        except RuntimeError:
+            pass
     return None
 
 
@@ -118,8 +122,9 @@ def clip(
     """
     del out
     plain = min is max is NoValue and not kwargs and a.dtype in _CLAMPED
-    if plain and _bounds_plainly(a_min) and _bounds_plainly(a_max) and not a_min is a_max is None:
-        return torch.clamp(a, a_min, a_max)
+    made = _clamped(a, a_min, a_max) if plain and not a_min is a_max is None else None
+    if made is not None:
+        return made
     if not kwargs.keys() <= {"casting"}:
         raise TypeError(
             f"clip: unsupported keyword arguments {', '.join(sorted(kwargs))}; use minimum and maximum for them"
@@ -136,8 +141,9 @@ def clip(
         low = None if type(low) is int and low <= lowest else low
         high = None if type(high) is int and high >= highest else high
     bounds = [bound for bound in (low, high) if bound is not None]
-    if bounds and a.dtype in (torch.float32, torch.float64) and all(map(_is_plain_number, bounds)):
-        return torch.clamp(a, low, high)
+    made = _clamped(a, low, high) if bounds and a.dtype in _CLAMPED else None
+    if made is not None:
+        return made
     a, *bounds = dtypes_impl.promote(a, *bounds)
     broadcast_shapes(*[x.shape for x in (a, *bounds)])
     if not bounds:

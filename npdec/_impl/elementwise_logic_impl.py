@@ -290,23 +290,3 @@ def iscomplex(x: ArrayLike):
     array([ True, False])
     """
     return torch.imag(x) != 0 if x.is_complex() else torch.zeros_like(x, dtype=torch.bool)
-
-
-@public
-def isrealobj(x: ArrayLike) -> bool:
-    """Whether the dtype is not complex, whatever the values: a Python bool.
-
-    >>> np.isrealobj(np.array([1 + 0j]))
-    False
-    """
-    return not x.is_complex()
-
-
-@public
-def iscomplexobj(x: ArrayLike) -> bool:
-    """Whether the dtype is complex, whatever the values: a Python bool.
-
-    >>> np.iscomplexobj(np.array([1 + 0j]))
-    True
-    """
-    return bool(x.is_complex())

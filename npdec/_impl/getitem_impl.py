@@ -167,10 +167,14 @@ class Plan:
         try:
             self.index = list(torch.broadcast_tensors(*self.index))
         except RuntimeError:
-            shapes = " ".join(shape_text(index.shape) for index in self.index)
-            raise IndexError(
-                f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes} "
-            ) from None
+            try:
+                shape = _util.broadcast_shapes(*(index.shape for index in self.index))
+            except ValueError:
+                shapes = " ".join(shape_text(index.shape) for index in self.index)
+                raise IndexError(
+                    f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes} "
+                ) from None
+            raise ValueError(f"array is too big: the indices choose elements in an array of shape {shape}") from None
 
     def view(self, x: torch.Tensor) -> torch.Tensor:
         """The part of `x` that slices, ints and None select, with the axes that arrays index in front."""

@@ -24,6 +24,8 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A tensor or Python scalar in the dtype; an int wraps around."""
     if isinstance(x, torch.Tensor):
         return _util.cast(x, dtype)
+    if type(x) in (float, complex):
+        return scalar_tensor(x, dtype, device)  # one that is too large for the dtype is infinite
     if type(x) is int and not dtype.is_floating_point and not dtype.is_complex:
         if not -(2**63) <= x < 2**63:
             raise OverflowError("Python int too large to convert to C long")

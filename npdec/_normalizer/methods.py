@@ -12,7 +12,7 @@ import torch
 
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.arguments import as_value
-from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
 from npdec._array.output import write
 from npdec._array.shapes import as_axis
 from npdec._core import door
@@ -371,6 +371,8 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
     if not kwargs and type(A) is type(B) is wrap.ARRAY and len(B._t.shape) == 1:
         return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
     left, right = as_tensor(A), as_tensor(B)
+    if left.ndim + right.ndim > MAX_NDIM:
+        raise ValueError(f"outer: arrays have at most {MAX_NDIM} axes, not {left.ndim} and {right.ndim} together")
     out = kwargs.pop("out", NoValue)
     rows = wrap.wrap_array(left.reshape(tuple(left.shape) + (1,) * right.ndim))
     return self._general((rows, wrap.wrap_array(right)), out, (), kwargs)

@@ -192,7 +192,10 @@ class ufunc(UfuncBase):
             result = ordinary_calls.computed(self, inputs)
             if result is not NoValue:
                 return result
-            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            if self.nin == 1:  # a number by itself is of its own dtype
+                operands: tuple[Any, ...] = (as_tensor(inputs[0]),)
+            else:
+                operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
             if fp_state.watching:
                 found: set[str] = set()
                 result = self.compute(operands, found=found)

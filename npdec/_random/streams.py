@@ -15,7 +15,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.shapes import as_shape
-from npdec._core.base import ArrayBase, plain_of
+from npdec._core.base import ArrayBase, SubclassBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, random_impl
@@ -147,7 +147,7 @@ class NumpyStream:
         try:
             if "dtype" in options:
                 options["dtype"] = numpy_dtype(options["dtype"])
-            arguments = [to_numpy(name, x) for x in parameters]
+            arguments = [x if _converts_itself(x) else to_numpy(name, x) for x in parameters]
             return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
         except Exception as error:
             raise cut(error)  # noqa: B904
@@ -171,6 +171,11 @@ class NumpyStream:
     @cuts
     def bytes(self, length: int) -> bytes:
         return bytes(self.source.bytes(length))
+
+
+def _converts_itself(x: Any) -> bool:
+    """Whether a parameter is a single number of a program's own class, which says itself what number that is."""
+    return isinstance(x, SubclassBase) and not x.ndim  # type: ignore[attr-defined]
 
 
 class TorchStream:

@@ -268,6 +268,8 @@ def _operated(name: str, function: Any, kind: str, array: Any, args: tuple[Any, 
 def _item(array: Any, key: Any) -> Any:
     plain = Plain()
     found = plain(array)[plain(key)]
+    if type(found) is wrap.ARRAY and found.base is None and isinstance(array, SubclassBase):
+        return adopt(type(array), found, array, found)  # a view of the plain array of what indices have chosen
     return results.keep(found, results.Call((array, key), {}, (array,), plain))
 
 

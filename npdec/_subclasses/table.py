@@ -158,7 +158,7 @@ FUNCTIONS: dict[str, Give] = {
     "take_along_axis": when(lambda result, call: call.option(2, "axis", -1) is None, drop, keep),
     "iscomplex": when(lambda result, call: call.first.dtype.kind == "c", wraps, drop),
     "diff": when(lambda result, call: {"prepend", "append"} & {*call.kwargs}, joined, wraps),
-    "average": parts(wraps, when(lambda result, call: type(result) is wrap.ARRAY, drop, wraps)),
+    "average": parts(wraps, of(2, "weights", wraps)),
     **_named(
         when(lambda result, call: call.kwargs.get("include_initial"), joined, wraps), "cumulative_sum cumulative_prod"
     ),

@@ -12,6 +12,7 @@ from npdec._array.ndarray import Composition
 from npdec._core import absent
 from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._dtypes.dtype import is_own
 from npdec._guests.exchange import arguments, received
 from npdec.exceptions import MissingNameError
 
@@ -116,12 +117,14 @@ def descr_to_dtype(descr: Any) -> dtype_class:
 
 @ends
 def drop_metadata(dtype: Any, /) -> dtype_class:
-    """The dtype without metadata, of which npdec's dtypes have none: itself.
+    """The dtype without metadata, of which npdec's own dtypes have none: those are given back.
 
     >>> np.lib.format.drop_metadata(np.dtype("int8"))
     dtype('int8')
     """
-    return dtype_class(dtype)
+    if is_own(dtype):
+        return dtype
+    return received(numpy_for("lib.format.drop_metadata").lib.format.drop_metadata(dtype))
 
 
 @ends

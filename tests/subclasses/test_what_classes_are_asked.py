@@ -1,0 +1,146 @@
+"""What classes below ndarray, and those of other libraries, are asked for before their numbers are taken."""
+
+import itertools
+
+import numpy
+import pytest
+
+import npdec
+
+BOTH = pytest.mark.parametrize("lib", [numpy, npdec], ids=["numpy", "npdec"])
+
+
+def _of(lib):
+    return type("S", (lib.ndarray,), {}), type("T", (lib.ndarray,), {})
+
+
+def test_average_gives_the_sums_of_weights_in_the_class_of_the_weights():
+    seen = []
+    for lib in (numpy, npdec):
+        S, T = _of(lib)
+        plain = lib.array([[1.0, 2], [3, 4]])
+        kinds = (plain, plain.view(S), plain.view(T))
+        names = []
+        for x, weights, axis in itertools.product(kinds, (None, *kinds, *(k[0] for k in kinds)), (None, 0, 1)):
+            if weights is None or weights.ndim == 2 or axis is not None:
+                made = lib.average(x, axis=axis, weights=weights, returned=True)
+                names.append([type(part).__name__ for part in made])
+        seen.append(names)
+    assert seen[0] == seen[1]
+
+
+@BOTH
+def test_what_indices_choose_is_a_view_of_a_plain_array(lib):
+    S, _ = _of(lib)
+    s = lib.arange(6.0).reshape(2, 3).view(S)
+    for key in ([0, 1], s > 1, (slice(None), [2, 0])):
+        chosen = s[key]
+        assert type(chosen) is S
+        assert type(chosen.base) is lib.ndarray
+        assert lib.shares_memory(chosen, chosen.base)
+        assert not lib.shares_memory(chosen, s)
+    assert s[1:].base is s
+    assert type(lib.arange(3.0)[lib.arange(3).view(S)]) is lib.ndarray
+
+
+@BOTH
+@pytest.mark.parametrize("random", ["random", "random.RandomState(0)", "random.default_rng(0)"])
+def test_random_functions_ask_a_number_for_itself(lib, random):
+    class Refusing(lib.ndarray):
+        def __float__(self):
+            raise LookupError
+
+        __int__ = __index__ = __float__
+
+    source = eval(f"lib.{random}", {"lib": lib})
+    number, whole = lib.array(1.0).view(Refusing), lib.array(1).view(Refusing)
+    for call in (
+        lambda: source.uniform(number, 2.0),
+        lambda: source.normal(0.0, number),
+        lambda: source.hypergeometric(whole, 1, 1),
+    ):
+        with pytest.raises(LookupError):
+            call()
+    S, _ = _of(lib)
+    assert 1 <= source.uniform(lib.array(1.0).view(S), 2.0) < 2
+
+
+@BOTH
+def test_ufuncs_of_python_functions_ask_classes(lib):
+    class Asked:
+        def __array_ufunc__(self, function, method, *inputs, **kwargs):
+            return method, len(inputs), function.nin, kwargs
+
+    class Refusing:
+        def __array_ufunc__(self, *args, **kwargs):
+            return NotImplemented
+
+    function = lib.frompyfunc(lambda a, b, c: a, 3, 1)
+    for place in range(3):
+        given = [1, 2.0, lib.ones(2)]
+        given[place] = Asked()
+        assert function(*given) == ("__call__", 3, 3, {})
+        given[place - 1] = Refusing()
+        assert function(*given) == ("__call__", 3, 3, {})
+    with pytest.raises(TypeError, match="NotImplemented"):
+        function(1, Refusing(), 2)
+    assert function(1, 2, 3) == 1
+
+
+@BOTH
+def test_arrays_know_no_functions_of_others(lib):
+    class Other:
+        def __array_function__(self, *args):
+            return NotImplemented
+
+    x = lib.ones(2)
+    call = lambda *args: "called"  # noqa: E731
+    call.__module__ = __name__
+    assert x.__array_function__(lib.concatenate, (lib.ndarray, Other), ((x, Other()),), {}) is NotImplemented
+    assert x.__array_function__(lib.concatenate, (lib.ndarray,), ((x, x),), {}).tolist() == [1, 1, 1, 1]
+    with pytest.raises(TypeError, match="no implementation found"):
+        lib.concatenate((x, Other()))
+
+
+@BOTH
+def test_dlpack_of_a_class_of_its_own(lib):
+    class Old(lib.ndarray):
+        def __dlpack__(self, stream=None):
+            return super().__dlpack__(stream=None)
+
+    x = lib.arange(3.0)
+    assert lib.from_dlpack(x.view(_of(lib)[0])).flags.writeable
+    old = lib.from_dlpack(x.view(Old))
+    assert not old.flags.writeable
+    x[0] = 7
+    assert old.tolist() == [7, 1, 2]
+
+
+@BOTH
+def test_numbers_of_a_class_of_its_own_say_its_name(lib):
+    for name in ("int16", "float32", "float64", "uint8", "complex64"):
+        made = type("Length", (getattr(lib, name),), {})(3)
+        assert repr(made).startswith("Length(" if "int" in name else f"np.{name}(")
+        assert repr(getattr(lib, name)(3)).startswith(f"np.{name}(")
+
+
+@BOTH
+def test_objects_say_themselves_whether_they_are_complex(lib):
+    class Column:
+        def __init__(self, dtype):
+            self.dtype = dtype
+
+    class Extension:
+        type = type("Own", (lib.complex64,), {})
+
+    for dtype, expected in ((lib.dtype("c8"), True), (lib.dtype("f4"), False), (Extension, True)):
+        assert lib.iscomplexobj(Column(dtype)) is expected
+        assert lib.isrealobj(Column(dtype)) is not expected
+    for x, expected in (
+        (lib.ones(2, "c16"), True),
+        (1j, True),
+        ([1.0], False),
+        (lib.clongdouble(1), True),
+        ("a", False),
+    ):
+        assert lib.iscomplexobj(x) is expected
