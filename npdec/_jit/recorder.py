@@ -19,6 +19,7 @@ from npdec._core.base import ArrayBase
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
 from npdec._jit.operations import is_by_integers, is_composite, is_view, only_reads
+from npdec._jit.rolls import Rolls
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder", "copied", "is_array"]
@@ -56,6 +57,7 @@ class Recorder(TorchDispatchMode):
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
         self.masks = Masks(self)
+        self._rolls = Rolls()
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
         self._writes = 0
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
@@ -86,6 +88,10 @@ class Recorder(TorchDispatchMode):
         """How often the memory of a tensor has been written."""
         return self._memories.epoch(self._known(tensor))
 
+    def _numbers_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        how = tensor.dtype, tensor.is_conj(), tensor.is_neg()
+        return _memory(tensor), tensor.storage_offset(), self._memories.epoch(tensor), how
+
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
         shares its memory with nothing outside."""
@@ -98,6 +104,7 @@ class Recorder(TorchDispatchMode):
             together = self.graph.call_function(_aten.stack.default, (hold,))
             nodes.append(self.graph.call_function(_aten.all.default, (together,)))
         self.graph.output(tuple(nodes))
+        self._rolls.sliced(self.graph)
         return torch.fx.GraphModule(self.root, self.graph)
 
     def close(self) -> None:
@@ -159,6 +166,8 @@ class Recorder(TorchDispatchMode):
         node = self.graph.call_function(func, *tree_map(to_nodes, used))
         if known:
             self._forwarded.append((node, args, kwargs, known))
+        if func is _aten.roll.default:
+            self._rolls.made(node, args, {self._nodes[id(one)]: self._numbers_of(one) for one in (args[0], used[0][0])})
         self._operations.append(node)
         self.after[node] = self._writes
         self._computing += not is_view(func)

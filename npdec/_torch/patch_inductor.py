@@ -91,13 +91,14 @@ def _loaded(compiler: Any, kernels: list[_Later]) -> Any:
                  for i, kernel in enumerate(kernels)]  # fmt: skip
     rows = "".join(f'{{"kernel_{i}", kernel_{i}_py, METH_VARARGS, ""}}, ' for i in range(len(kernels)))
     table = _TABLE.format(rows=rows, count=len(kernels))
+    prefix = _MASKS if any("VecMask" in source for source in sources) else ""
     # inductor formats this text, and puts it where its functions for the arguments of kernels are known.
     text = "\n".join([*functions, table]).replace("{", "{{").replace("}", "}}")
     # `kernel` is the name of a file's one function: here it gives all that the file has.
     made = {"extra_parse_arg": text, "call_entry_function": "return kernels();"}
     cache: Any = type("JoinedBindings", (CppPythonBindingsCodeCache,), made)
     submit = compiler.submit if get_compile_threads() > 1 else None
-    return cache.load_pybinding_async([], "\n".join(sources), submit_fn=submit)
+    return cache.load_pybinding_async([], prefix + "\n".join(sources), submit_fn=submit)
 
 
 def _arguments(types: list[str]) -> str:
@@ -135,4 +136,58 @@ static PyObject* kernels() {{
     }}
     return made;
 }}
+"""
+
+# How inductor's vectors of booleans are loaded and stored. The headers of torch go through an array, element by element,
+# which gcc makes no vectors of: https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/cpu/vec/vec_mask.h
+_MASKS = """
+#include <torch/csrc/inductor/cpp_prefix.h>
+#if INDUCTOR_USE_VECTOR_TYPES() && defined(__GNUC__)
+#include <cstring>
+namespace at::vec {
+inline namespace CPU_CAPABILITY {
+
+template <int count>
+using bytes_of __attribute__((vector_size(count))) = int8_t;
+template <typename T, int count>
+using lanes_of __attribute__((vector_size(count * sizeof(T)))) = int_same_size_t<T>;
+
+template <>
+template <>
+inline VecMask<float, 1> VecMask<float, 1>::from<const bool>(const bool* b, int count) {
+  constexpr int lanes = size();
+  bytes_of<lanes> read = {};
+  if (count == lanes) {
+    std::memcpy(&read, b, lanes);
+  } else {
+    std::memcpy(&read, b, count);
+  }
+  lanes_of<float, lanes> mask = __builtin_convertvector(read != 0, lanes_of<float, lanes>);
+  return VectorizedN<float, 1>(Vectorized<float>::loadu(&mask));
+}
+
+template <>
+template <>
+inline VecMask<float, 1> VecMask<float, 1>::from<bool>(bool* b, int count) {
+  return from(static_cast<const bool*>(b), count);
+}
+
+template <typename T, int N>
+struct VecMaskTo<bool, 1, T, N, std::enable_if_t<!std::is_same_v<T, bool> && VecMask<T, N>::size() <= Vectorized<bool>::size()>> {
+  static inline VecMask<bool, 1> apply(const VecMask<T, N>& mask) {
+    constexpr int lanes = Vectorized<T>::size();
+    __at_align__ bool made[Vectorized<bool>::size()] = {};
+    for (int i = 0; i < N; i++) {
+      lanes_of<T, lanes> wide;
+      mask[i].store(&wide);
+      bytes_of<lanes> narrow = __builtin_convertvector(wide, bytes_of<lanes>) & 1;
+      std::memcpy(made + i * lanes, &narrow, lanes);
+    }
+    return VectorizedN<bool, 1>(Vectorized<bool>::loadu(made));
+  }
+};
+
+}  // namespace CPU_CAPABILITY
+}  // namespace at::vec
+#endif
 """

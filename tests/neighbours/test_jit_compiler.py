@@ -102,3 +102,23 @@ def test_options_of_inductor_are_the_callers():
     assert fast(np.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match="Unexpected optimization option"):
         np.jit(lambda x: x * 2, options={"nothing": 1}, fullgraph=True)(np.ones(2))
+
+
+def test_booleans_beside_all_kinds_of_numbers():
+    """Vectors of booleans are loaded, stored and made numbers of by code of npdec's own, whole ones and the ends."""
+    kinds = ["float64", "float32", "int64", "uint8"]
+
+    def masked(np, m, n, *xs):
+        made = [m & ~n, m ^ n, m | (n > m), (m == n).sum()]
+        for x in xs:
+            less, more = x < 3, (x > 1) | m
+            made += [less, more & n, np.where(more, x, x * m), less.astype(x.dtype), np.where(m, less, n), less.sum()]
+        return made
+
+    rng = numpy.random.default_rng(0)
+    fast = np.jit(lambda *args: masked(np, *args), fullgraph=True)
+    given = [rng.integers(0, 5, 83).astype(kind) for kind in ["bool", "bool", *kinds]]
+    made = fast(*map(np.array, given))
+    for i, (one, want) in enumerate(zip(made, masked(numpy, *given), strict=True)):
+        assert one.dtype == want.dtype, i
+        numpy.testing.assert_array_equal(numpy.asarray(one), want, err_msg=str(i))
