@@ -22,6 +22,7 @@ from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment, is_fixed_slice
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
 from npdec._jit.recorder import is_array
+from npdec._jit.rewording import reworded
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
 from npdec._torch.patch_inductor import joined
@@ -303,7 +304,8 @@ def compiler(backend: Any, mode: str | None, options: dict[str, Any] | None) -> 
             return graph.forward
         if backend == "inductor":
             with joined():
-                return torch._TorchCompileInductorWrapper(mode, {**_INDUCTOR, **(options or {})}, None)(graph, tensors)
+                inductor = torch._TorchCompileInductorWrapper(mode, {**_INDUCTOR, **(options or {})}, None)
+                return inductor(reworded(graph), tensors)
         from torch._dynamo.backends.registry import lookup_backend
 
         made = lookup_backend(backend) if isinstance(backend, str) else backend

@@ -36,8 +36,7 @@ class Rolls:
         self._rolls: list[_Roll] = []
 
     def made(self, node: torch.fx.Node, args: Any, sources: dict[torch.fx.Node, Any]) -> None:
-        """Note a roll: its node, its arguments, and by the nodes of what it may look at which numbers are there: memory,
-        and how often that had been written."""
+        """Note a roll, its arguments, and by the nodes of what it may look at which numbers are there."""
         tensor, shifts = args[:2]
         dims = args[2] if len(args) > 2 else ()
         if not dims and tensor.dim() == 1:

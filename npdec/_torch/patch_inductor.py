@@ -138,8 +138,8 @@ static PyObject* kernels() {{
 }}
 """
 
-# How inductor's vectors of booleans are loaded and stored. The headers of torch go through an array, element by element,
-# which gcc makes no vectors of: https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/cpu/vec/vec_mask.h
+# How inductor's vectors of booleans are loaded and stored. torch's headers go through an array, element by element, of
+# which gcc makes no vectors: https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/cpu/vec/vec_mask.h
 _MASKS = """
 #include <torch/csrc/inductor/cpp_prefix.h>
 #if INDUCTOR_USE_VECTOR_TYPES() && defined(__GNUC__)
@@ -173,7 +173,10 @@ inline VecMask<float, 1> VecMask<float, 1>::from<bool>(bool* b, int count) {
 }
 
 template <typename T, int N>
-struct VecMaskTo<bool, 1, T, N, std::enable_if_t<!std::is_same_v<T, bool> && VecMask<T, N>::size() <= Vectorized<bool>::size()>> {
+constexpr bool is_wide = !std::is_same_v<T, bool> && VecMask<T, N>::size() <= Vectorized<bool>::size();
+
+template <typename T, int N>
+struct VecMaskTo<bool, 1, T, N, std::enable_if_t<is_wide<T, N>>> {
   static inline VecMask<bool, 1> apply(const VecMask<T, N>& mask) {
     constexpr int lanes = Vectorized<T>::size();
     __at_align__ bool made[Vectorized<bool>::size()] = {};

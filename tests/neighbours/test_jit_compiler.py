@@ -122,3 +122,20 @@ def test_booleans_beside_all_kinds_of_numbers():
     for i, (one, want) in enumerate(zip(made, masked(numpy, *given), strict=True)):
         assert one.dtype == want.dtype, i
         numpy.testing.assert_array_equal(numpy.asarray(one), want, err_msg=str(i))
+
+
+def test_products_with_a_large_matrix_are_a_librarys():
+    from npdec._jit.rewording import reworded
+
+    found = []
+
+    def backend(graph, tensors):
+        found.append([node.target for node in reworded(graph).graph.nodes])
+        return graph.forward
+
+    for n, target in ((63, torch.ops.aten.mv.default), (64, torch.ops.aten.mm.default)):
+        a, x = numpy.random.default_rng(n).random((2, n, n))
+        made = np.jit(lambda a, x: (a.T @ x, a @ x), backend=backend, fullgraph=True)(np.array(a), np.array(x[0]))
+        assert found[-1].count(target) == 2
+        for one, want in zip(made, (a.T @ x[0], a @ x[0]), strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(one), want, rtol=1e-13)
