@@ -140,6 +140,38 @@ def sharded(mesh):
     return found
 
 
+def objects(mesh):
+    """Decomposed tensors as objects keep their contributions, in lists and dicts; as tensors they are refused, on each
+    rank before it waits for others."""
+    rank, send, receive = mesh.get_local_rank(), torch.distributed.send_object_list, torch.distributed.recv_object_list
+    mine = np.decompose(numbers(3, seed=rank).to(F64), baseline=0.5)
+    gathered, sent = [None, None], [None]
+    torch.distributed.all_gather_object(gathered, {"here": [mine]})
+    parts = [one["here"][0] for one in gathered]
+    total = (parts[0] * parts[1]).sum()
+    for turn in range(2):
+        sent = [total] if turn == rank else [None]
+        (send if turn == rank else receive)(sent, 1 - rank)
+    values = [numbers(3, seed=seed).to(F64) for seed in range(2)]
+    expected = [(values[i] - 0.5) * (values[1 - i] + 0.5) / 2 for i in range(2)]
+    found = {}
+    for name, one in {"its own": total, "the other's": sent[0]}.items():
+        found[name] = one.labels == (*parts[0].labels, *parts[1].labels)
+        torch.testing.assert_close(one.value, (values[0] * values[1]).sum())
+        torch.testing.assert_close(one.residual, torch.tensor(0.75, dtype=F64))
+        torch.testing.assert_close(one.components, torch.cat(expected))
+    found["the same"] = mine.labels == parts[rank].labels
+    out, listed = torch.zeros(3, dtype=F64), [mine, mine]
+    refused = {
+        "scatter": lambda: torch.distributed.scatter(out, None if rank else listed),
+        "gather": lambda: torch.distributed.gather(out, None if rank else listed),
+        "all_to_all": lambda: torch.distributed.all_to_all(listed, [out, out]),
+    }
+    said = {name: error_of(call) for name, call in refused.items() if not rank}
+    found["refused"] = all(one.startswith("NotImplementedError: torch.distributed.") for one in said.values())
+    return found
+
+
 def error_of(call):
     try:
         call()
@@ -222,7 +254,7 @@ def lost(mesh):
     return {"lost": error_of(lambda: np.attribute(f, numbers(16), mesh=mesh, mode="forward", chunk_size=2))}
 
 
-CASES = {case.__name__: case for case in (bits, errors, lost, rows, sharded, stored)}
+CASES = {case.__name__: case for case in (bits, errors, lost, objects, rows, sharded, stored)}
 
 
 def rank_of(case, rank, ranks, folder):

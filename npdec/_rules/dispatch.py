@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional as F
@@ -31,11 +31,15 @@ from npdec._rules.argument_names import in_their_places, out_of_place
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
-__all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "rule_of"]
+__all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "refuse_collective", "rule_of"]
 
 Function = Callable[..., Any]
 
 _CONTROL_FLOW = {"associative_scan", "cond", "flex_attention", "map_impl", "scan", "while_loop"}
+
+# The libraries of operators that reach other processes. They have derivatives; but ranks whose quadratures differ in
+# their nodes would wait for each other.
+_OF_PROCESSES = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "symm_mem"}
 
 
 def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -45,13 +49,22 @@ def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     )
 
 
-def _refuse_collective(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def refuse_collective(name: str) -> NoReturn:
+    """Raise the NotImplementedError of what sends tensors to other processes or devices."""
     raise NotImplementedError(
-        f"torch.distributed.{name_of(func)}: what other processes send has other contributions, or none, and these "
-        "would be lost. Share components over processes with np.attribute(..., mesh=), where each has the whole "
-        "network or one sharded by fully_shard; for a network that calls this function itself, register a rule "
-        "(np.overrides.register_function)"
+        f"torch.{name}: what other processes send has other contributions, or none, and these would be lost. Share "
+        "components over processes with np.attribute(..., mesh=), where each has the whole network or one sharded by "
+        "fully_shard; send decomposed tensors as objects (torch.distributed.all_gather_object), which keep "
+        "contributions; for a network that calls this function itself, register a rule (np.overrides.register_function)"
     )
+
+
+def _refused(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    refuse_collective(f"distributed.{name_of(func)}")
+
+
+def _refused_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    refuse_collective(f"ops.{func}")
 
 
 def rule_of(func: Function) -> Rule:
@@ -67,21 +80,20 @@ def rule_of(func: Function) -> Rule:
 def default_rule(func: Function) -> Rule:
     """The rule of a function that has none registered."""
     name = name_of(func)
+    operator = isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket))
+    place = str(func).partition(".")[0] if operator else ""
+    if place in _OF_PROCESSES:
+        return Answer(_refused_operator)
     if name.endswith("_") and not name.endswith("__"):
         return inplace.method(name)
     if isinstance(func, types.FunctionType):
         distributed = (func.__module__ or "").startswith("torch.distributed.")
-        return Answer(_refuse_collective) if distributed else table.body(func)
+        return Answer(_refused) if distributed else table.body(func)
     if isinstance(func, torch._ops.HigherOrderOperator) and name in _CONTROL_FLOW:
         return Answer(_refuse_operator)
-    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) and not _is_torchs(func):
+    if place not in ("", "aten", "prims"):  # torch's own, which torch.func knows to differentiate
         return autograd_function.operator_rule(func)
     return BY_QUADRATURE
-
-
-def _is_torchs(operator: Any) -> bool:
-    """Whether an operator is one of torch's own, which torch.func knows to differentiate."""
-    return str(operator).partition(".")[0] in ("aten", "prims")
 
 
 class _Traced:

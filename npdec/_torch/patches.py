@@ -9,11 +9,36 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["PATCHED", "is_applied", "original", "patch"]
+__all__ = ["OF_PROCESSES", "PATCHED", "is_applied", "original", "patch"]
 
 _SOURCE = "https://github.com/pytorch/pytorch/blob/v2.13.0/torch"
 _ASYNC = "torch._inductor.async_compile.AsyncCompile"
 _DYNAMO = "torch._dynamo.variables.torch_function"
+
+_GROUP = "/csrc/distributed/c10d/init.cpp"
+_GROUPS = {  # the methods of torch's two classes of process groups that take tensors
+    "torch.distributed.ProcessGroup": """
+        _allgather_base _reduce_scatter_base all_gather_single all_gather_single_coalesced all_to_all_single allgather
+        allgather_coalesced allgather_into_tensor_coalesced allreduce allreduce_coalesced alltoall alltoall_base
+        broadcast gather recv recv_anysource reduce reduce_scatter reduce_scatter_single reduce_scatter_single_coalesced
+        reduce_scatter_tensor_coalesced scatter send""",
+    "torch._C._distributed_c10d.Backend": """
+        _allgather_base _reduce_scatter_base allgather allgather_coalesced allreduce allreduce_coalesced alltoall
+        alltoall_base broadcast gather recv recv_anysource reduce reduce_scatter scatter send""",
+}
+_COPIES = "broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter"
+_CALLS = "_invoke_remote_builtin _invoke_remote_torchscript _invoke_rpc_builtin _invoke_rpc_torchscript"
+
+# What sends values to other processes and devices, and where it stands.
+OF_PROCESSES: dict[str, str] = {
+    **{f"{cls}.{name}": _GROUP for cls, names in _GROUPS.items() for name in names.split()},
+    "torch.distributed._broadcast_coalesced": _GROUP,
+    **{f"torch.distributed.rpc.api.{name}": "/csrc/distributed/rpc/init.cpp" for name in _CALLS.split()},
+    **{f"torch.nn.parallel.comm.{name}": "/nn/parallel/comm.py" for name in _COPIES.split()},
+    **{f"torch.cuda.comm.{name}": "/cuda/comm.py" for name in _COPIES.split()},
+    "torch.Tensor._dtensor__new__": "/csrc/autograd/python_variable.cpp",
+    "torch.distributed.tensor.DTensor.__new__": "/distributed/tensor/_api.py",
+}
 
 # The target, why it is replaced, and where it stands in torch 2.13.0.
 PATCHED: dict[str, tuple[str, str]] = {
@@ -57,6 +82,10 @@ PATCHED: dict[str, tuple[str, str]] = {
         "a function that torch.jit has compiled takes a subclass for a plain tensor",
         f"{_SOURCE}/csrc/jit/python/script_init.cpp",
     ),
+    **{
+        target: ("asks nobody about its tensors, and leaves their contributions behind", f"{_SOURCE}{place}")
+        for target, place in OF_PROCESSES.items()
+    },
 }
 
 _originals: dict[str, Any] = {}

@@ -30,6 +30,7 @@ from npdec._law.overrides_scope import scope
 from npdec._rules import autograd_function, dispatch
 from npdec._torch.patches import patch
 from npdec._torch.tracing import tracing
+from npdec.overrides._processes import held, refuse_sharding, watch_processes
 
 __all__ = ["close_class", "default", "open_class", "rule_of"]
 
@@ -85,7 +86,7 @@ def close_class(cls: type) -> None:
 
 def _called(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
     """The call of a module whose class is open."""
-    rule = rule_of(type(self)) if _decomposed(args) or _decomposed(kwargs.values()) else None
+    rule = rule_of(type(self)) if held(args) or held(kwargs.values()) else None
     if rule is None:
         return self._call_impl(*args, **kwargs)
     for key, hook in self._forward_pre_hooks.items():
@@ -129,7 +130,7 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if type(arg) is DecomposedTensor:
             break
     else:
-        if not kwargs or not _decomposed(kwargs.values()):
+        if not kwargs or not held(kwargs.values()):
             return _plain_apply(cls, *args, **kwargs)
     rule: Any = rule_of(cls)
     if rule is None:
@@ -153,11 +154,7 @@ def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
     checkpoints and hooks), and what is given a function to call. So does one that has no derivative. Raises TypeError
     for those that make a DTensor, whose operations see its values alone."""
     if cls.__module__.startswith("torch.distributed.tensor."):
-        raise TypeError(
-            "a DTensor holds no contributions, and would lose them: a network whose layers compute on parts "
-            "(parallelize_module, DTensor.from_local) is not attributed. One sharded by fully_shard is, for its layers "
-            "gather their weights; np.attribute(..., mesh=) shares the components over the ranks"
-        )
+        refuse_sharding()
     own = cls.__module__.partition(".")[0] == "torch"
     return own or any(callable(arg) for arg in args) or not (_has_own(cls, "backward") or _has_own(cls, "jvp"))
 
@@ -175,7 +172,7 @@ _plain_script = _Scripted.__call__
 
 
 def _script(self: Any, *args: Any, **kwargs: Any) -> Any:
-    if _decomposed(args) or _decomposed(kwargs.values()):
+    if held(args) or held(kwargs.values()):
         raise TypeError(
             f"{self.name}: a function that torch.jit has compiled sees no contributions, and would lose them. Call the "
             "function that it was made of"
@@ -185,6 +182,7 @@ def _script(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 patch("torch.jit.ScriptFunction.__call__", lambda own: _script)
 patch("torch.autograd.Function.apply", lambda own: classmethod(_apply))
+watch_processes()
 # Last of all: who decomposes looks whether this is filled, and imports what is missing (`tensor.first_use`).
 ordinary.fill(dispatch.answer_ordinary)
 dispatched.fill(dispatch.dispatch)
@@ -211,15 +209,6 @@ def _answered(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any])
     if completeness.is_on(func):
         completeness.check(func, args, result)
     return result
-
-
-def _decomposed(items: Any) -> bool:
-    for item in items:
-        if type(item) is DecomposedTensor:
-            return True
-        if isinstance(item, (tuple, list)) and _decomposed(item):
-            return True
-    return False
 
 
 def default(target: Any) -> Rule:

@@ -85,6 +85,12 @@ def test_networks_whose_weights_are_sharded(tmp_path):
     assert all(found[0].values()), found[0]
 
 
+def test_decomposed_tensors_are_sent_as_objects(tmp_path):
+    found, codes, said = ranks("objects", 2, tmp_path)
+    assert codes == [0, 0], said
+    assert found == [{"its own": True, "the other's": True, "the same": True, "refused": True}] * 2
+
+
 def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
     found, codes, said = ranks("lost", 4, tmp_path)
     assert codes == [0, 0, 0, -9], said
