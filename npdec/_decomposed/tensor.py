@@ -225,11 +225,6 @@ class DecomposedTensor(torch.Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         components = kept_components.kept(self, Use.FILES) or Stored(self.components)
-        if self.reverse and isinstance(components, Stored) and self.components.requires_grad:
-            raise RuntimeError(
-                "pickle: in reverse mode a tensor's contributions are its graph, which files and other processes do "
-                "not hold. Use np.attribute(..., mode='forward')"
-            )
         return DecomposedTensor, (Stored(self.value), Stored(self.residual), components, self.labels, self.reverse)
 
     def __copy__(self) -> torch.Tensor:

@@ -98,6 +98,7 @@ def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
         _warn_if_large(
             problem, value, residual, row, ": mode='forward' shares out what is left, and names the operation"
         )
+        _warn_if_lost(value, residual, row)
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -127,6 +128,19 @@ def _warn_if_large(
         _util.warn(
             f"attribute: contributions are more than {times} times as large as the value, the residual and the "
             f"changes of the inputs: they cancel, before a jump, a pole or a steep slope{more}",
+            DecompositionWarning,
+        )
+
+
+def _warn_if_lost(value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor) -> None:
+    """Warn of contributions, shape (*O, C) to numbers of shape O, that miss more of the change than rounding does: what
+    leaves the graph (in a pickle, to another process) comes back without it."""
+    change, size = value * 1.0 - residual * 1.0, value.abs() + residual.abs() + shares.abs().sum(-1)
+    most = max(0.01, torch.finfo(shares.dtype).eps ** 0.5)
+    if bool((torch.isfinite(size) & ((change - shares.sum(-1)).abs() > most * size)).any()):
+        _util.warn(
+            "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
+            "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",
             DecompositionWarning,
         )
 

@@ -92,7 +92,7 @@ def test_groups_and_devices_refuse_what_holds_contributions():
 def test_a_graph_is_in_no_pickle():
     """Reverse mode's contributions are a graph, which a copy of the numbers does not have."""
     x = torch.tensor([1.0, 2.0])
-    copied = lambda a: (pickle.loads(pickle.dumps(a)) ** 2).sum()  # noqa: E731
-    torch.testing.assert_close(np.attribute(copied, x, mode="forward").attribution, torch.tensor([1.0, 4.0]))
-    with pytest.raises(RuntimeError, match=r"^pickle: in reverse mode .* mode='forward'"):
+    copied = lambda a: (pickle.loads(pickle.dumps(a)) ** 2).sum() + a.sum()  # noqa: E731
+    torch.testing.assert_close(np.attribute(copied, x, mode="forward").attribution, torch.tensor([2.0, 6.0]))
+    with pytest.warns(np.exceptions.DecompositionWarning, match=r"miss more than a hundredth .* mode='forward'"):
         np.attribute(copied, x)
