@@ -95,10 +95,9 @@ def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
     values = [problem.kept(plain(one)) for one in run.chosen]
     residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
     for value, residual, row in zip(values, residuals, rows, strict=True):
-        _warn_if_large(
-            problem, value, residual, row, ": mode='forward' shares out what is left, and names the operation"
-        )
-        _warn_if_lost(value, residual, row)
+        more = ": mode='forward' shares out what is left, and names the operation"
+        if not _warn_if_large(problem, value, residual, row, more):
+            _warn_if_lost(value, residual, row)
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -112,26 +111,28 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
 @torch.no_grad()
 def _warn_if_large(
     problem: Problem, value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
-) -> None:
+) -> bool:
     """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are, or (in
     half precision) to their rounding errors: an operation that goes forward sees the components that cancel, and shares
-    a jump or the like among them."""
+    a jump or the like among them. Whether it did is returned."""
     most = min(STEEP, 1 / torch.finfo(shares.dtype).eps)
     made, size, base = shares.abs().sum(-1), (value * 1.0).abs(), (residual * 1.0).abs()
     if bool((made <= most * torch.maximum(size, base)).all()):
-        return
+        return False
     there = size + base
     for v, r in zip(problem.values, problem.residuals, strict=True):
         there = there + (v - r).abs().sum().to(there.device)
-    if bool((torch.isfinite(there) & ~(made <= most * there)).any()):
+    if found := bool((torch.isfinite(there) & ~(made <= most * there)).any()):
         times = "a million" if most == STEEP else f"{most:.0f}"
         _util.warn(
             f"attribute: contributions are more than {times} times as large as the value, the residual and the "
             f"changes of the inputs: they cancel, before a jump, a pole or a steep slope{more}",
             DecompositionWarning,
         )
+    return found
 
 
+@torch.no_grad()
 def _warn_if_lost(value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor) -> None:
     """Warn of contributions, shape (*O, C) to numbers of shape O, that miss more of the change than rounding does: what
     leaves the graph (in a pickle, to another process) comes back without it."""
