@@ -47,10 +47,11 @@ def register_array(cls: type[NDArrayBase]) -> None:
 
 def wrap(tensor: torch.Tensor) -> Any:
     """The tensor as NumPy's computing functions return it: a scalar if it is 0-d, else an array."""
-    if tensor.dim():
+    plain = tensor.value if type(tensor) is DecomposedTensor else tensor  # which answers without being dispatched
+    if plain.dim():
         array = _new(ARRAY)
         array._t = tensor
-        array._d = tensor.dtype
+        array._d = plain.dtype
         array._m = None
         return array
     return wrap_scalar(tensor)

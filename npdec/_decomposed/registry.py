@@ -120,8 +120,8 @@ class Row:
     `rule` answers a call: `rule(function, args, kwargs)`. `slope` and `mean` are closed forms of a pointwise function's
     slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`); `batch` makes of a function of
     one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers
-    ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented. `found` says that the
-    rule was not declared, but found when the function was met.
+    ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says that it
+    takes numbers by name. `found` says that the rule was not declared, but found when the function was met.
     """
 
     rule: Rule
@@ -130,6 +130,7 @@ class Row:
     mean: Function | None = None
     batch: Function | None = None
     short: Function | None = None
+    options: bool = False
     found: bool = False
 
 

@@ -7,12 +7,12 @@ the components (one more axis, leading) and their labels. Every torch function t
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import met
@@ -21,7 +21,7 @@ from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described, has_table
 from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
-from npdec._decomposed.size_limits import has_many, zeros
+from npdec._decomposed.size_limits import MANY, has_many, zeros
 from npdec._impl._storage import laid_out_alike
 from npdec._show import methods, summary
 from npdec._torch.functorch import is_wrapped
@@ -38,8 +38,10 @@ __all__ = [
     "expand_components",
     "is_broadcast",
     "is_reverse",
+    "merged",
     "ordinary",
     "new_source",
+    "placed",
     "under_labels_of",
     "union",
 ]
@@ -160,10 +162,9 @@ class DecomposedTensor(torch.Tensor):
             with Nested(cls, dispatch.value):
                 return dispatch.value(func, args, kwargs or {})
         try:
-            if not kwargs or kwargs == _NOT_IN_PLACE:
-                made = ordinary.value(func, args)
-                if made is not NotImplemented:
-                    return made
+            made = ordinary.value(func, args, {} if not kwargs or kwargs == _NOT_IN_PLACE else kwargs)
+            if made is not NotImplemented:
+                return made
             return undisturbed(dispatch.value, func, args, kwargs or {})
         except Exception as error:
             raise met(error)  # noqa: B904
@@ -292,7 +293,25 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
             "a tensor in reverse mode (np.attribute's argument) meets one that np.decompose made: attribute to both "
             "inputs with np.attribute(f, x, y), or decompose both"
         )
-    return tuple(dict.fromkeys(itertools.chain.from_iterable(part.labels for part in parts)))
+    for part in parts:
+        first = merged(first, part.labels)[0]
+    return first
+
+
+def merged(labels: Labels, others: Labels) -> tuple[Labels, Sequence[int]]:
+    """Labels and others behind them, each once, and the places of the others."""
+    # Labels that have been handed on are the same objects, and to compare those of inputs takes Python code.
+    known = {id(label): i for i, label in enumerate(labels)}
+    places = [known.get(id(label), -1) for label in others]
+    if -1 not in places:
+        return labels, places
+    count = len(labels)
+    sources = {label.source if type(label) is InputLabel else None for label in others}
+    if None not in sources and sources.isdisjoint({getattr(label, "source", None) for label in labels}):
+        return (*labels, *others), range(count, count + len(others))
+    found = {label: i for i, label in enumerate(labels)}
+    places = [found.setdefault(label, len(found)) for label in others]
+    return (labels if len(found) == count else tuple(found)), places
 
 
 def under_labels_of(parts: Sequence[DecomposedTensor]) -> DecomposedTensor | None:
@@ -318,13 +337,16 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
     """The components under the wanted labels, which include `labels`: zero where there was none."""
     if _are_equal(labels, wanted):
         return components
-    if tracing():
-        places = [wanted.index(label) for label in labels]
-    else:
-        places = places_of(labels, wanted)
+    places = [wanted.index(label) for label in labels] if tracing() else places_of(labels, wanted)
+    return placed(components, places, len(wanted))
+
+
+def placed(components: torch.Tensor, places: Sequence[int], count: int) -> torch.Tensor:
+    """As many components, with these at the places, and zeros elsewhere."""
+    if isinstance(places, range) and count < MANY:
+        return F.pad(components, (0, 0) * (components.ndim - 1) + (places.start, count - places.stop))
     index = torch.tensor(places, dtype=torch.int64, device=components.device)
-    full = zeros(components, (len(wanted), *components.shape[1:]))
-    return full.index_copy(0, index, components)
+    return zeros(components, (count, *components.shape[1:])).index_copy(0, index, components)
 
 
 def align(parts: Sequence[DecomposedTensor], use: int | None = None) -> tuple[Labels, list[Any]]:
@@ -344,7 +366,6 @@ def _under(part: DecomposedTensor, labels: Labels, use: int | None) -> Any:
     return found if equal else found.merged(places_of(part.labels, labels), len(labels))
 
 
-def places_of(labels: Labels, wanted: Labels) -> list[int]:
+def places_of(labels: Labels, wanted: Labels) -> Sequence[int]:
     """Where the labels are among the wanted ones."""
-    place = {label: i for i, label in enumerate(wanted)}
-    return [place[label] for label in labels]
+    return merged(wanted, labels)[1]

@@ -7,6 +7,7 @@ tags allow (the README has their table); the general case is `npdec._law.quadrat
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from npdec._core.signatures import LAW_TAGS, Parameter
+from npdec._core.tags import spec_of
 from npdec._decomposed import completeness
 from npdec._decomposed.axes import lead
 from npdec._decomposed.broadcast_residuals import materialised_residual
@@ -22,7 +24,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.components import Use, total
 from npdec._decomposed.kept_components import stand_in
-from npdec._decomposed.registry import Rule, Trait, mean_of, rows
+from npdec._decomposed.registry import Row, Rule, Trait, mean_of, row_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
@@ -45,6 +47,8 @@ from npdec._law.jumps import share_of_jump, stepped
 from npdec._law.mean_gradient import combined, mean_gradients
 from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
+from npdec._law.ordinary import Form, each, is_observed
+from npdec._law.ordinary_forms import form_of
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
 from npdec._law.pointwise_call import OneOutput, PointwiseCall
@@ -337,6 +341,16 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     if any(p.tag == "Routed" for p in parameters):
         return kernel  # the torch functions that select have closed forms of their own
     rule = TaggedRule(parameters)
+    kinds = set(rule.tags.values())
+
+    @functools.cache  # what is known of torch's functions is read at the first decomposed call
+    def short() -> Form | None:
+        if kinds == {"Linear"} and len(parameters) == 1 and spec_of(kernel).loops is not None:
+            return each  # of a ufunc
+        if kinds not in ({"Pointwise"}, {"Stepwise"}):
+            return None
+        row = row_of(kernel) or Row(rule)
+        return form_of(rule.tags, row.traits, row.slope, row.mean, None)
 
     def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         here = scope()
@@ -354,7 +368,9 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                return undisturbed(answered, args, kwargs)
+                form = None if kwargs or tracing() or is_observed() else short()
+                made = NotImplemented if form is None else form(kernel, args)
+                return undisturbed(answered, args, kwargs) if made is NotImplemented else made
         return kernel(*args, **kwargs)
 
     assert any(p.tag in LAW_TAGS for p in parameters)

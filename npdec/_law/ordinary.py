@@ -9,13 +9,13 @@ has follows from its tags and traits; the registry keeps it in the function's ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed import lazy_products, size_limits
+from npdec._decomposed import completeness, lazy_products, size_limits
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
@@ -26,18 +26,33 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
+from npdec._law.create_graph import graph_wanted
+from npdec._law.overrides_scope import current as watched
 from npdec._law.secant import ordinary_slope
+from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "Form", "bounded", "each", "has_numbers", "instead", "is_moderate", "is_ordinary", "joined", "layer",
-    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of",
+    "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined", "layer",
+    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
-Form = Callable[[Function, Sequence[Any]], Any]
+Form = Callable[..., Any]  # of the function, its arguments, and options by name, if the row says that it takes them
 FACTORS = (torch.Tensor, torch.nn.Parameter)
+_NUMBERS = frozenset({float, int, bool, str, type(None)})
 _FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
 _as_subclass = torch.Tensor.as_subclass
+
+
+def is_observed() -> bool:
+    """Whether somebody looks on, or a context changes what calls are answered by."""
+    return (
+        watched.get() is not None
+        or completeness.current.get() is not None
+        or graph_wanted.get()
+        or is_transformed()
+        or not torch._C._is_fwd_grad_enabled()
+    )
 
 
 def is_ordinary(x: Any) -> bool:
@@ -206,12 +221,81 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     return made_of(value, func(row, weight, bias), func(x.components, weight), x)
 
 
-def bounded(traits: int, func: Function, args: Sequence[Any]) -> Any:
-    """Of one, by the secant slope, between bounds that are numbers."""
-    bounds = args[1:]
-    if not all(bound is None or type(bound) is float or type(bound) is int for bound in bounds):
+class Single(NamedTuple):
+    """A call as a function of its only decomposed argument, an ordinary one, and of the constant tensors beside it."""
+
+    f: Function
+    x: DecomposedTensor
+    others: tuple[torch.Tensor, ...]
+    exponent: Any  # what is raised to, if it is a number
+
+
+def single(
+    places: Collection[int], traits: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Single | None:
+    """The call, if of its arguments one is decomposed, which has one of these places, and the others are constants."""
+    if len(args) == 1 and options is None:
+        return Single(func, args[0], (), None) if 0 in places else None
+    place, plain = -1, []
+    for i, arg in enumerate(args):
+        if type(arg) is DecomposedTensor:
+            if place >= 0 or i not in places:
+                return None
+            place = i
+        elif type(arg) in FACTORS:
+            plain.append(i)
+        elif type(arg) not in _NUMBERS:
+            return None
+    if place < 0:
+        return None
+    x, named = args[place], options or {}
+    like = x.value
+    for i in plain:
+        if args[i].dtype is not like.dtype or args[i].ndim > like.ndim or not has_numbers(args[i]):
+            return None
+    for item in named.values():
+        if type(item) not in _NUMBERS:
+            return None
+    if named.get("inplace"):
+        return None
+    given = list(args)
+
+    def f(u: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        given[place] = u
+        for i, other in zip(plain, others, strict=True):
+            given[i] = other
+        made: torch.Tensor = func(*given, **named)
+        return made
+
+    exponent = args[1] if traits & Trait.POWER and len(args) == 2 and not place else None
+    return Single(f, x, tuple([args[i] for i in plain]), exponent)
+
+
+def pointwise(
+    slope: Function | None,
+    traits: int,
+    places: Collection[int],
+    func: Function,
+    args: Sequence[Any],
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Of one, by the secant slope."""
+    call = None if settings.get().rule != "affine" else single(places, traits, func, args, options)
+    if call is None:
         return NotImplemented
-    return pointwise(None, traits, lambda t: func(t, *bounds), args[:1])
+    f, x, others, exponent = call
+    if not is_ordinary(x):
+        if not ordinary_reverse.is_ordinary(x):
+            return NotImplemented
+        return ordinary_reverse.pointwise(x, slope, traits, f, func, exponent, others)
+    value, residual, components = x.value, x.residual, x.components
+    if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
+        return NotImplemented
+    found = ordinary_slope(slope, traits, f, value, residual, func, exponent, others)
+    if found is None:
+        return NotImplemented
+    fx, fr, multiplier, _ = found
+    return made_of(fx, fr, components * multiplier, x)
 
 
 def instead(own: Function) -> Form:
@@ -220,22 +304,4 @@ def instead(own: Function) -> Form:
 
 
 def _instead(own: Function, func: Function, args: Sequence[Any]) -> Any:
-    return pointwise(None, Trait.ELEMENTWISE, own, args)
-
-
-def pointwise(slope: Function | None, traits: int, func: Function, args: Sequence[Any]) -> Any:
-    """Of one, by the secant slope."""
-    x = args[0]
-    if len(args) != 1 or settings.get().rule != "affine":
-        return NotImplemented
-    if not is_ordinary(x):
-        reverse = ordinary_reverse.is_ordinary(x)
-        return ordinary_reverse.pointwise(slope, traits, func, x) if reverse else NotImplemented
-    value, residual, components = x.value, x.residual, x.components
-    if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
-        return NotImplemented
-    found = ordinary_slope(slope, traits, func, value, residual)
-    if found is None:
-        return NotImplemented
-    fx, fr, multiplier, _ = found
-    return made_of(fx, fr, components * multiplier, x)
+    return pointwise(None, Trait.ELEMENTWISE, (0,), own, args)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
 from npdec._decomposed import size_limits
-from npdec._decomposed.settings import conditions_are_frozen
-from npdec._decomposed.size_warnings import STEEP, has_finite_sum
-from npdec._decomposed.tensor import DecomposedTensor, align
-from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_warnings import STEEP, has_few_digits
+from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
 
-__all__ = ["chosen", "compared", "larger"]
+__all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
+_as_subclass = torch.Tensor.as_subclass
 _ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
 
 
@@ -54,7 +55,8 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
 
 def compared(func: Function, args: Sequence[Any]) -> Any:
     """A comparison: a step of the difference of the two sides, shared as `npdec._law.jumps` shares it."""
-    pair = None if conditions_are_frozen() else pair_of(args)
+    here = settings.get()
+    pair = None if here.frozen_conditions or here.rule == "none" else pair_of(args)
     if pair is None:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
@@ -64,22 +66,96 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     jump = value.to(pair.like.value.dtype) - residual.to(pair.like.value.dtype)
     components = first if second is None else second if first is None else first - second
     assert components is not None
-    if not jump.any():
-        return DecomposedTensor(value, residual.expand(value.shape), torch.zeros_like(components), pair.labels)
+    step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
+    made = _shared(jump, -step if first is None else step, components)
+    return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
+
+
+def _shared(
+    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
+) -> torch.Tensor | None:
+    """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
+    do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
+    if size is None and not jump.any():
+        return torch.zeros_like(components)
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
-    step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
-    if first is None:
-        step = -step
     eps, still = torch.finfo(jump.dtype).eps, jump == 0
     known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
     known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
-    if not bool((known | still).all()):
-        return NotImplemented
+    if size is not None and len(components) == 1:
+        known &= total.abs() > _ROUNDINGS * eps * size
+    if not bool((known | (still if size is None else still & (gross == 0))).all()):
+        return None
     made = components * (jump / torch.where(still, 1, total))
-    if not has_finite_sum(made):
+    return made if math.isfinite(made.sum().item()) else None
+
+
+def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
+    """A decomposed boolean."""
+    made: Any = _as_subclass(value, DecomposedTensor)
+    made.value, made.components, made.labels = value, components, labels
+    made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
+    made.reverse, made.discrete, made.origin = False, True, None
+    return made
+
+
+def stepwise(
+    places: Collection[int], func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
+    """A function of one that moves across jumps, or of two."""
+    here = settings.get()
+    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
+        return _in_both_orders(func, args)
+    call = None if here.rule != "affine" else single(places, 0, func, args, options)
+    if call is None or not is_ordinary(call.x):
         return NotImplemented
-    return DecomposedTensor(value, residual.expand(value.shape), made, pair.labels)
+    f, x, others, _ = call
+    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
+        return NotImplemented
+    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
+        return NotImplemented
+    value = f(x.value, *others)
+    if type(value) is not torch.Tensor or value.shape != x.value.shape:
+        return NotImplemented
+    residual, dtype = f(x.residual, *others), x.value.dtype
+    boolean = value.dtype is torch.bool
+    if here.frozen_conditions if boolean else value.dtype is not dtype:
+        return NotImplemented
+    jump, step = value.to(dtype) - residual.to(dtype), x.value - x.residual
+    made = _shared(jump, step, x.components, None if boolean else x.value.abs() + x.residual.abs())
+    if made is None:
+        return NotImplemented
+    return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
+
+
+def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
+    """Each of two arguments moves first once, and the two orders are averaged."""
+    pair = pair_of(args)
+    if pair is None or settings.get().rule != "affine" or has_few_digits(pair.like.value.dtype):
+        return NotImplemented
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    assert first is not None
+    assert second is not None
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, y, r, s, first, second)):
+        return NotImplemented
+    value, residual, only_x, only_y = func(x, y), func(r, s), func(x, s), func(r, y)
+    if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
+        return NotImplemented
+    of_x = _shared(((only_x - residual) + (value - only_y)) / 2, x - r, first, x.abs() + r.abs())
+    of_y = _shared(((only_y - residual) + (value - only_x)) / 2, y - s, second, y.abs() + s.abs())
+    if of_x is None or of_y is None:
+        return NotImplemented
+    return made_of(value, residual, of_x + of_y, pair.like, pair.labels)
+
+
+def stepwise_instead(places: Collection[int], own: Function) -> Form:
+    """The form of a function with jumps, by another that computes the same, and has a derivative."""
+    return partial(_instead, places, own)
+
+
+def _instead(places: Collection[int], own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return stepwise(places, own, args) if len(args) == 2 else NotImplemented
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:
@@ -92,7 +168,10 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     at = before = condition
     if type(condition) is DecomposedTensor:
-        if not _is_condition(condition, like) or conditions_are_frozen():
+        here = settings.get()
+        if not is_condition(condition) or here.frozen_conditions or here.rule == "none":
+            return NotImplemented
+        if condition.components.dtype is not like.value.dtype or condition.value.shape != like.value.shape:
             return NotImplemented
         at, before = condition.value, condition.residual
     elif type(condition) is not torch.Tensor or not has_numbers(condition):
@@ -128,16 +207,13 @@ def _is_branch(x: Any, like: DecomposedTensor) -> bool:
     return is_constant(x, like.value)
 
 
-def _is_condition(x: DecomposedTensor, like: DecomposedTensor) -> bool:
-    """Whether a decomposed condition has a few dense components, of the branches' dtype."""
-    return (
-        x.value.dtype is torch.bool
-        and not x.reverse
-        and x.kept is None
-        and len(x.labels) < size_limits.MANY
-        and x.components.dtype is like.value.dtype
-        and x.value.shape == like.value.shape
-    )
+def is_condition(x: Any) -> bool:
+    """Whether it is a decomposed condition with a few dense components in single or double precision."""
+    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not torch.Tensor:
+        return False
+    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
+        return False
+    return x.components.dtype in (torch.float64, torch.float32)
 
 
 def _ends(x: Any, like: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor]:

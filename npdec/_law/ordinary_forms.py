@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary, ordinary_pairs
+from npdec._law import ordinary, ordinary_choices, ordinary_pairs
 
-__all__ = ["form_of"]
+__all__ = ["form_of", "takes_options"]
 
 
 Function = Callable[..., Any]
 
 
 def form_of(
-    tags: Collection[str], traits: int, slope: Function | None, mean: Function | None, batch: Function | None
+    given: Mapping[int | str, str], traits: int, slope: Function | None, mean: Function | None, batch: Function | None
 ) -> ordinary.Form | None:
-    """The form of a function whose arguments carry the tags; None if it has none."""
+    """The form of a function whose arguments, by position and by name, carry the tags; None if it has none."""
+    tags, places = set(given.values()), frozenset(key for key in given if isinstance(key, int))
     if traits & Trait.BLIND:
         return ordinary.of_the_value
     if tags == {"Linear"}:
@@ -33,8 +34,14 @@ def form_of(
         return ordinary_pairs.matmul
     if traits & Trait.LAYER:
         return ordinary_pairs.layer
-    if mean is not None:
-        return ordinary_pairs.by_means(mean)
-    if tags == {"Pointwise"} and not traits & Trait.POWER:
-        return partial(ordinary.pointwise, slope, traits)
+    if tags == {"Pointwise"}:
+        beside = partial(ordinary.pointwise, slope, traits, places)
+        return beside if mean is None else ordinary_pairs.by_means(mean, beside)
+    if tags == {"Stepwise"}:
+        return partial(ordinary_choices.stepwise, places)
     return None
+
+
+def takes_options(form: Any) -> bool:
+    """Whether a form takes numbers by name, as options of the function."""
+    return isinstance(form, partial) and form.func in (ordinary.pointwise, ordinary_choices.stepwise)

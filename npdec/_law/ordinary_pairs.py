@@ -18,7 +18,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits
-from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
 from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 
@@ -63,12 +63,20 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
         return None
     alike = a.residual.stride() == b.residual.stride()  # rows that are equal in both are so in the result
     residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if alike else (a.residual, b.residual)
+    labels, parts = _aligned(a, b)
+    return None if parts is None else Pair((a.value, b.value), residuals, parts, labels, a)
+
+
+def _aligned(a: DecomposedTensor, b: DecomposedTensor) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
+    """The labels of two tensors, and their components under these; None if these are many."""
     if a.labels is b.labels or a.labels == b.labels:
-        return Pair((a.value, b.value), residuals, (a.components, b.components), a.labels, a)
-    labels, components = align((a, b))
-    if len(labels) >= size_limits.MANY:
-        return None
-    return Pair((a.value, b.value), residuals, components, labels, a)
+        return a.labels, (a.components, b.components)
+    labels, places = merged(a.labels, b.labels)
+    count = len(labels)
+    if count >= size_limits.MANY:
+        return labels, None
+    first = a.components if labels is a.labels else placed(a.components, range(len(a.labels)), count)
+    return labels, (first, placed(b.components, places, count))
 
 
 def is_constant(b: Any, like: torch.Tensor) -> bool:
@@ -124,19 +132,19 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     if not first or not second or (max(first, second) > 2 and a.value.shape[:-2] != b.value.shape[:-2]):
         return NotImplemented
     middles = _middles(a, b)
-    if middles is None:
+    labels, parts = _aligned(a, b) if middles is not None else (a.labels, None)
+    if middles is None or parts is None:
         return NotImplemented
     if first == second > 1:  # equal rows and columns need one of them
         rows, columns = narrowed(a.residual, first - 1), narrowed(b.residual.mT, first - 1).mT
     else:  # BLAS adds up elements that are one in memory in another order
         rows, columns = materialised_residual(a), materialised_residual(b)
     # A vector's components are as many rows, or columns.
-    parts_a = a.components.unsqueeze(-2) if first == 1 < second else a.components
-    ahead = torch.matmul(parts_a, middles[1])
-    behind = torch.matmul(middles[0], b.components.unsqueeze(-1) if second == 1 else b.components)
-    shape = (len(a.labels), *a.value.shape[:-1], *(b.value.shape[-1:] if second > 1 else ()))
+    ahead = torch.matmul(parts[0].unsqueeze(-2) if first == 1 < second else parts[0], middles[1])
+    behind = torch.matmul(middles[0], parts[1].unsqueeze(-1) if second == 1 else parts[1])
+    shape = (len(labels), *a.value.shape[:-1], *(b.value.shape[-1:] if second > 1 else ()))
     components = ahead.reshape(shape) + behind.reshape(shape)
-    return made_of(func(a.value, b.value), func(rows, columns), components, a)
+    return made_of(func(a.value, b.value), func(rows, columns), components, a, labels)
 
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
@@ -146,7 +154,12 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     x, weight = args[:2]
     bias: Any = args[2] if len(args) == 3 else None
     carried = is_ordinary(bias)
-    if x.value.ndim != 2 or weight.value.ndim != 2 or (carried and (bias.value.ndim != 1 or bias.labels != x.labels)):
+    if (
+        x.value.ndim != 2
+        or weight.value.ndim != 2
+        or x.labels != weight.labels
+        or (carried and (bias.value.ndim != 1 or bias.labels != x.labels))
+    ):
         return NotImplemented
     if not (carried or bias is None or (type(bias) in FACTORS and has_numbers(bias))):
         return NotImplemented
@@ -163,7 +176,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
 
 def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
     """The middles of the paths of two factors; None where these are large, or not alike."""
-    if a.labels != b.labels or a.value.dtype is not b.value.dtype:
+    if a.value.dtype is not b.value.dtype:
         return None
     if max(a.components.numel(), b.components.numel()) > _LARGE:
         return None
@@ -171,12 +184,15 @@ def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, to
     return (middle_a, middle_b) if is_moderate(middle_a) and is_moderate(middle_b) else None
 
 
-def by_means(mean: Function) -> Function:
-    """The form of a function of two that is smooth along each path, by the closed form of its mean gradients."""
-    return partial(_by_means, mean)
+def by_means(mean: Function, of_one: ordinary.Form) -> ordinary.Form:
+    """The form of a function of two that is smooth along each path, by the closed form of its mean gradients, or by
+    that of one beside a constant."""
+    return partial(_by_means, mean, of_one)
 
 
-def _by_means(mean: Function, func: Function, args: Sequence[Any]) -> Any:
+def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
+    if len(args) == 2 and not type(args[0]) is type(args[1]) is DecomposedTensor:
+        return of_one(func, args)
     pair = pair_of(args)
     if pair is None or settings.get().rule != "affine" or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented

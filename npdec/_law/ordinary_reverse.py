@@ -68,9 +68,9 @@ def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torc
     return made
 
 
-def pointwise(slope: Function | None, traits: int, func: Function, x: DecomposedTensor) -> Any:
-    """By the secant slope."""
-    found = ordinary_slope(slope, traits, func, x.value, x.residual)
+def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:
+    """By the secant slope (`ordinary_slope`, whose arguments these are)."""
+    found = ordinary_slope(slope, traits, f, x.value, x.residual, *more)
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found

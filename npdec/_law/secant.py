@@ -103,7 +103,7 @@ def secant(
     if not bool(close.any()):
         return _ranged(f, x, r, Slope(slope), difference, step, others)
     close &= zero | torch.isfinite(difference)
-    rounding = 16 * info.eps * _rounded(function, x, r, fx, fr) / step.abs()
+    rounding = 16 * info.eps * _rounded(traits_of(function) & Trait.COARSE, x, r, fx, fr) / step.abs()
     slope = difference / torch.where(zero, 1, step)
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))
     infinite = zero & ~torch.isfinite(result.multiplier)
@@ -129,9 +129,11 @@ def quick_slope(
     step, if there is a formula for it. None says that it has to be looked at more closely."""
     if not fx.numel() or not fx.is_floating_point() or fx.shape != step.shape or fx.is_meta:
         return None
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, r, fx, fr, *others)):
+    if torch.is_grad_enabled() and (x.requires_grad or r.requires_grad or fx.requires_grad or fr.requires_grad):
         return None
-    difference, pieces = fx - fr, bool(traits & Trait.PIECEWISE_LINEAR)
+    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
+        return None
+    difference, pieces, coarse = fx - fr, bool(traits & Trait.PIECEWISE_LINEAR), traits & Trait.COARSE
     if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
         return None
     if pieces and step.dtype is difference.dtype:
@@ -149,7 +151,7 @@ def quick_slope(
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
         excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
-        if traits & Trait.COARSE:
+        if coarse:
             excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
         most = float(excess.amax())
         if not most < math.inf:
@@ -166,10 +168,11 @@ def quick_slope(
             rest = [elements(o, chosen) if o.ndim else o for o in others]
             slopes, near = functools.partial(derivative, lambda u: f(u, *rest)), elements(x, chosen)
             if simple:
-                made = slopes(near)
+                made = undisturbed(slopes, near)
             else:
                 far, high, low, secants = [elements(t, chosen) for t in (r, fx, fr, flat)]
-                made = mean_derivative(slopes, near, far, _rounded(function, near, far, high, low), secants)
+                rounded = _rounded(coarse, near, far, high, low)
+                made = undisturbed(mean_derivative, slopes, near, far, rounded, secants)
             flat.index_copy_(0, chosen, made)
         slope = flat.reshape(fx.shape)
     if pieces and has_finite_sum(slope):
@@ -188,20 +191,27 @@ def ordinary_slope(
     f: Callable[..., torch.Tensor],
     x: torch.Tensor,
     r: torch.Tensor,
+    function: Any,
+    exponent: Any = None,
+    others: tuple[torch.Tensor, ...] = (),
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None] | None:
     """A pointwise function of torch of x and of r, its finite slope, for which there may be a closed form,
     and its change, if that is known by the way; None where the slope has to be looked at more closely, or something be
-    said of it."""
-    fx, fr = f(x), f(narrowed(r, r.ndim)).expand(x.shape)
-    if fx.dtype is not x.dtype or not fx.numel():
+    said of it. `f(·, *others)` calls the function, which raises to the `exponent` if there is one."""
+    fx = f(x, *others)
+    if type(fx) is not torch.Tensor or fx.dtype is not x.dtype or fx.shape != x.shape or not fx.numel():
         return None
+    fr = f(r, *others) if others else f(narrowed(r, r.ndim)).expand(x.shape)
+    polynomial = None if exponent is None else power(exponent, x, r)
+    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
+        return fx, fr, polynomial, None
     step = x - r
-    if closed is not None:
+    if closed is not None and not others:
         multiplier = closed(step, fx, fr)
         info = torch.finfo(multiplier.dtype)
         inside = float(multiplier.amin()) > info.tiny / info.eps and float(multiplier.amax()) < math.inf  # NaN: no step
         return (fx, fr, multiplier, None) if inside else None
-    found = undisturbed(quick_slope, f, f, traits, x, r, fx, fr, step, None, ())
+    found = quick_slope(f, function, traits, x, r, fx, fr, step, None, others)
     if found is None or found.steep or found.extreme is not None or found.singular is not None:
         return None
     return fx, fr, found.multiplier, found.difference
@@ -219,9 +229,9 @@ def _is_cancelled(
     )
 
 
-def _rounded(function: object, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+def _rounded(coarse: int, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The size of the numbers whose rounding errors are in the difference of the function."""
-    if traits_of(function) & Trait.COARSE:  # but of those that have become zero
+    if coarse:  # but of those that have become zero
         return (x * (fx != 0)).abs() + (r * (fr != 0)).abs()
     return fx.abs() + fr.abs()
 
@@ -361,7 +371,8 @@ def _traced(
         return Slope(torch.where(zero, slopes[0], slope))
     last, first = slopes[0], slopes[1]
     mean = sum(weight * slopes[2 + i] for i, (_, weight) in enumerate(gauss_legendre(NODES)))
-    rounding = 16 * torch.finfo(slope.dtype).eps * _rounded(function, x, r, fx, fr) / divisor.abs()
+    coarse = traits_of(function) & Trait.COARSE
+    rounding = 16 * torch.finfo(slope.dtype).eps * _rounded(coarse, x, r, fx, fr) / divisor.abs()
     smooth = (last - first).abs() <= SMOOTH * torch.maximum(first.abs(), last.abs())
     good = _is_cancelled(function, x, r, fx, fr) & smooth & ((mean - slope).abs() <= rounding)
     chosen = torch.where(zero, last, torch.where(good, mean, slope))

@@ -18,6 +18,7 @@ __all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
 _FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
+_PAIRS = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]  # both ends, and the nodes with their weights
 _MANY = 2**14  # elements of which the nodes are computed one by one
 
 
@@ -71,8 +72,7 @@ def mean_derivative(
     else the secant."""
     step = x - r
     if len(x) < _MANY:
-        pairs = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]
-        nodes, weights = torch.tensor(pairs, dtype=x.dtype, device=x.device).unbind(1)
+        nodes, weights = torch.tensor(_PAIRS, dtype=x.dtype, device=x.device).unbind(1)
         slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
         first, last, mean = slopes[0], slopes[1], torch.mv(slopes.T, weights)
     else:

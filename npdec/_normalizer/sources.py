@@ -53,8 +53,13 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
                 c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
                 return c
             return _wrap(r)
-        if type(x2) is float and d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
-            return _wrap(_torch(x1._t, _number(x2, d)))
+        if d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
+            if type(x2) is float or (type(x2) is int and -_whole <= x2 <= _whole):
+                return _wrap(_torch(x1._t, _double(x2)))
+    elif type(x2) is _Array and type(x1) in (float, int) and out is _NoValue and not options:
+        if x2._d is _float64 and _float64 in _arrays and x2._t.is_cpu and not _devices.used:
+            if type(x1) is float or -_whole <= x1 <= _whole:
+                return _wrap(_torch(_double(x1), x2._t))
     if type(x1) in _floats and type(x2) in _floats and out is _NoValue and not options and _float64 in _arrays:
         if not _devices.used and not _tracing():
             try:
@@ -99,6 +104,8 @@ def operator(self, other):
 """,
     "reflected": """
 def operator(self, other):
+    if type(self) is _Array and (type(other) is float or type(other) is int):
+        return _function(other, self)
     return _function._operate((other, self)) if _accepts(self, other) else _beside(_function, self, other, True)
 """,
     # Whatever is no number is unequal to every element.

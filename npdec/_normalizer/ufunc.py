@@ -351,6 +351,8 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_Float": SCALARS[torch.float64],
         "_bools": wrap.BOOLS,
         "_on_host": wrap.on_host,
+        "_whole": 2**53,  # up to which integers are exact in double precision
+        "_double": functools.partial(torch.scalar_tensor, dtype=torch.float64),
         "_number": dtypes_impl.scalar_tensor,
         "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),

@@ -9,6 +9,7 @@ made of such tensors (logic, counts, masks) is made of them as of the numbers 0 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -31,7 +32,8 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
-from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_choices import compared, stepwise
+from npdec._law.ordinary_logic import logic, negation
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -112,7 +114,8 @@ def _logic(word: str, numeric: bool) -> Function:
     return logic
 
 
-@rule("logical_not bitwise_not __invert__", traits=Trait.ELEMENTWISE, discrete=True)
+@rule("logical_not", traits=Trait.ELEMENTWISE, short=negation(numeric=True), discrete=True)
+@rule("bitwise_not __invert__", traits=Trait.ELEMENTWISE, short=negation(numeric=False), discrete=True)
 def _not(func: Function, x: Any) -> Any:
     """Logical not, and the complement of booleans and of integers (−1 − x)."""
     if name_of(func).startswith("logical"):
@@ -170,7 +173,7 @@ def _count(func: Function, x: Any, dim: Any = None) -> Any:
 # -- steps with plain thresholds ---------------------------------------------------------------------------------------
 
 
-@rule("signbit", traits=Trait.ELEMENTWISE, discrete=True)
+@rule("signbit", traits=Trait.ELEMENTWISE, short=partial(stepwise, (0,)), discrete=True)
 def _signbit(func: Function, x: Any) -> Any:
     with no_graph(x.reverse):
         value, residual = func(x.value), func(x.residual)
@@ -291,12 +294,10 @@ def _type_as(func: Function, x: Any, other: Any) -> Any:
     return x.to(value_of(other).dtype)
 
 
-rule("logical_and", traits=Trait.ELEMENTWISE, discrete=True)(_logic("and", True))
-rule("logical_or", traits=Trait.ELEMENTWISE, discrete=True)(_logic("or", True))
-rule("logical_xor", traits=Trait.ELEMENTWISE, discrete=True)(_logic("xor", True))
-rule("bitwise_and __and__ __rand__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("and", False))
-rule("bitwise_or __or__ __ror__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("or", False))
-rule("bitwise_xor __xor__ __rxor__", traits=Trait.ELEMENTWISE, discrete=True)(_logic("xor", False))
 rule("all", discrete=True)(_fold(True))
 rule("any", discrete=True)(_fold(False))
 rule("isclose", traits=Trait.ELEMENTWISE, discrete=True)(by_formula(_isclose))
+for _word in _LOGIC:
+    _names = {f"logical_{_word}": True, f"bitwise_{_word} __{_word}__ __r{_word}__": False}
+    for _name, _numeric in _names.items():
+        rule(_name, traits=Trait.ELEMENTWISE, short=logic(_word, _numeric), discrete=True)(_logic(_word, _numeric))

@@ -20,15 +20,14 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._law import law
-from npdec._law.create_graph import graph_wanted, wants_graph
+from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
+from npdec._law.ordinary import is_observed
 from npdec._law.overrides_scope import Watcher, scope
-from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
-from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
 __all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "refuse_collective", "rule_of"]
@@ -155,16 +154,14 @@ def _in_autograd_function() -> bool:
     return not tracing() and not torch._C._is_fwd_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
-def answer_ordinary(func: Function, args: Sequence[Any]) -> Any:
+def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
     """An ordinary call, where nobody looks on, and no context changes the law; NotImplemented of all others."""
     row = rows.get(func)
-    if row is None or row.short is None:
+    if row is None or row.short is None or (options and not row.options):
         return NotImplemented
-    if watched.get() is not None or completeness.current.get() is not None or graph_wanted.get():
+    if is_observed():
         return NotImplemented
-    if is_transformed() or not torch._C._is_fwd_grad_enabled():
-        return NotImplemented
-    return row.short(func, args)
+    return row.short(func, args, options) if options else row.short(func, args)
 
 
 def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -31,8 +31,8 @@ from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
-from npdec._law.ordinary import bounded
-from npdec._law.ordinary_choices import larger
+from npdec._law.ordinary import pointwise
+from npdec._law.ordinary_choices import larger, stepwise_instead
 from npdec._law.ordinary_pairs import quotient
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -43,6 +43,7 @@ __all__ = ["routed"]
 Function = Callable[..., Any]
 _EACH = Trait.ELEMENTWISE
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
+_OF_ONE = partial(pointwise, None, _PIECES, (0,))
 
 
 @rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)
@@ -214,7 +215,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-@rule("clamp clip", traits=_PIECES, short=partial(bounded, _PIECES))
+@rule("clamp clip", traits=_PIECES, short=_OF_ONE)
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
     if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):
@@ -226,12 +227,12 @@ def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     return x
 
 
-@rule("clamp_min", traits=_PIECES, short=partial(bounded, _PIECES))
+@rule("clamp_min", traits=_PIECES, short=_OF_ONE)
 def _clamp_min(func: Function, x: Any, min: Any) -> Any:
     return torch.clamp(x, min=min)
 
 
-@rule("clamp_max", traits=_PIECES, short=partial(bounded, _PIECES))
+@rule("clamp_max", traits=_PIECES, short=_OF_ONE)
 def _clamp_max(func: Function, x: Any, max: Any) -> Any:
     return torch.clamp(x, max=max)
 
@@ -340,12 +341,12 @@ def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(func, x, dim, index, src, reduce="add")
 
 
-@rule("floor_divide", traits=_EACH)
+@rule("floor_divide", traits=_EACH, short=stepwise_instead((0, 1), partial(torch.div, rounding_mode="floor")))
 def _floor_divide(func: Function, input: Any, other: Any) -> Any:
     return _divide(torch.div, input, other, rounding_mode="floor")  # floor_divide itself has no derivative
 
 
-@rule("remainder", traits=_EACH)
+@rule("remainder", traits=_EACH, short=stepwise_instead((0,), torch.remainder))
 def _remainder(func: Function, input: Any, other: Any) -> Any:
     if not isinstance(input, torch.Tensor):  # of a number, remainder has no derivative
         input = torch.as_tensor(input, dtype=other.dtype, device=other.device)
@@ -355,7 +356,7 @@ def _remainder(func: Function, input: Any, other: Any) -> Any:
 _MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-@rule("abs absolute __abs__", traits=_PIECES, short=partial(bounded, _PIECES))
+@rule("abs absolute __abs__", traits=_PIECES, short=_OF_ONE)
 def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():

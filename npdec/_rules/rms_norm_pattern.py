@@ -212,8 +212,16 @@ def watch() -> None:
             row = rows[function]
             # The others look for an origin alone, and what has one is not answered in the short way.
             if row.short is not None and made in (_cast, _power, _square, _times):
-                square = made in (_square, _times)
-                rows[function] = replace(row, short=partial(_squared, row.short) if square else None)
+                short = {_power: _raised, _cast: None}.get(made, _squared)
+                rows[function] = replace(row, short=short and partial(short, row.short), options=False)
+
+
+def _raised(short: Function, func: Function, args: Sequence[Any]) -> Any:
+    """The short way of a power, which may be a square."""
+    made = short(func, args)
+    if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
+        return made
+    return _remember(made, _SQUARE, args[0])
 
 
 def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
 from npdec._law.law import TaggedRule
-from npdec._law.ordinary_forms import form_of
+from npdec._law.ordinary_forms import form_of, takes_options
 
 __all__ = ["ClosedForm", "rule"]
 
@@ -58,12 +58,9 @@ def rule(
             answers = TaggedRule(read_parameters(made)) if is_bodyless(made) else ClosedForm(made)
         for name, item in kind.items():
             setattr(answers, name, item)
-        tags = set(answers.tags.values()) if isinstance(answers, TaggedRule) else ()
-        add(
-            found,
-            Row(answers, traits, slope, mean, batch, short or form_of(tags, traits, slope, mean, batch)),
-            replaces,
-        )
+        tags = answers.tags if isinstance(answers, TaggedRule) else {}
+        form = short or form_of(tags, traits, slope, mean, batch)
+        add(found, Row(answers, traits, slope, mean, batch, form, takes_options(form)), replaces)
         return made
 
     return enter

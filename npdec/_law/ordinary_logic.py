@@ -1,0 +1,97 @@
+"""The law of ordinary calls of logic: and, or, xor and not of conditions, which are linear in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from npdec._decomposed import size_limits
+from npdec._decomposed.tensor import DecomposedTensor, merged, placed
+from npdec._law.ordinary import Form, has_numbers, is_ordinary
+from npdec._law.ordinary_choices import compared, condition_of, is_condition
+
+__all__ = ["logic", "negation"]
+
+Function = Callable[..., Any]
+
+# What is passed on of one of two conditions, by the middle of the path of the other.
+_SHARES: dict[str, Function] = {
+    "and": lambda other: other,
+    "or": lambda other: 1 - other,
+    "xor": lambda other: 1 - 2 * other,
+}
+
+
+def logic(word: str, numeric: bool) -> Form:
+    """The form of "and", "or" or "xor" of two conditions; with `numeric`, of numbers, whether they are not zero."""
+    return partial(_logic, _SHARES[word], numeric)
+
+
+def negation(numeric: bool) -> Form:
+    """The form of the complement of a condition; with `numeric`, of a number, whether it is zero."""
+    return partial(_negation, numeric)
+
+
+def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) -> Any:
+    if len(args) != 2:
+        return NotImplemented
+    a, b = (_truth(args[0]), _truth(args[1])) if numeric else args
+    if not is_condition(a):
+        if not is_condition(b) or not _is_constant(a, b):
+            return NotImplemented
+        return _made(func, (a, b.value), (a, b.residual), b.components * share(_number(a, b)), b, b.labels)
+    if not is_condition(b):
+        if not _is_constant(b, a):
+            return NotImplemented
+        return _made(func, (a.value, b), (a.residual, b), a.components * share(_number(b, a)), a, a.labels)
+    if a.value.shape != b.value.shape or a.components.dtype is not b.components.dtype:
+        return NotImplemented
+    labels, first, second = a.labels, a.components, b.components
+    if labels is not b.labels and labels != b.labels:
+        labels, places = merged(a.labels, b.labels)
+        if len(labels) >= size_limits.MANY:
+            return NotImplemented
+        first, second = placed(first, range(len(a.labels)), len(labels)), placed(second, places, len(labels))
+    components = first * share(_middle(b)) + second * share(_middle(a))
+    return _made(func, (a.value, b.value), (a.residual, b.residual), components, a, labels)
+
+
+def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:
+    x = _truth(args[0]) if numeric else args[0]
+    if len(args) != 1 or not is_condition(x):
+        return NotImplemented
+    return condition_of(~x.value, ~x.residual, x.components.neg(), x.labels)
+
+
+def _truth(x: Any) -> Any:
+    """Whether numbers are not zero."""
+    if type(x) is float or type(x) is int:
+        return x != 0
+    if type(x) is torch.Tensor and x.dtype is not torch.bool:
+        return x != 0
+    return compared(torch.ne, (x, 0)) if is_ordinary(x) else x
+
+
+def _made(func: Function, values: Any, residuals: Any, components: torch.Tensor, like: Any, labels: Any) -> Any:
+    value = func(*values)
+    if value.shape != like.value.shape:
+        return NotImplemented
+    return condition_of(value, func(*residuals), components, labels)
+
+
+def _middle(x: DecomposedTensor) -> torch.Tensor:
+    """The middle of the path of a condition, as a number."""
+    return (x.value.to(x.components.dtype) + x.residual) / 2
+
+
+def _is_constant(x: Any, like: DecomposedTensor) -> bool:
+    if type(x) is bool:
+        return True
+    return type(x) is torch.Tensor and x.dtype is torch.bool and x.ndim <= like.value.ndim and has_numbers(x)
+
+
+def _number(x: Any, like: DecomposedTensor) -> Any:
+    return float(x) if type(x) is bool else x.to(like.components.dtype)
