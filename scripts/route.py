@@ -2,8 +2,9 @@
 
 `python scripts/route.py linear` shows one of the calls below; without a name, how many functions in how many files each
 runs. The call is warm: made before, so that what is done once is not counted. Functions of torch that are written in
-Python are left out, and shown with `--all`. `--registry` counts the calls of all pointwise functions of one argument
-and of all products of two that the registry has, and shows the longest.
+Python are left out, and shown with `--all`. `--registry` counts the calls of all functions that the registry has which
+act element by element on one argument, alone or beside a number or a constant tensor, with and without jumps; of those
+with jumps on two; and of all products of two. It shows the longest.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch.nn.functional as F
 import npdec as np
 from npdec._decomposed.registry import Trait, rows
 from npdec._law.law import TaggedRule
+from npdec._rules.rms_norm_pattern import Watched
 
 PACKAGE = str(Path(np.__file__).parent)
 
@@ -77,29 +79,42 @@ def route(call: Callable[[], Any], everything: bool = False) -> list[tuple[str, 
 
 
 def of_registry() -> dict[str, Callable[[], Any]]:
-    """Calls of every pointwise function of one argument that has a rule by the tag or is piecewise linear, and of every
-    product of two: of matrices (3, 3) whose elements go from 0.4 or more to less than 1.1, or all by one more."""
+    """The calls that `--registry` counts: of matrices (3, 3) whose elements go from 0.4 or more to less than 1.1, or
+    are all larger by one."""
     parts = 0.4 + torch.arange(18, dtype=torch.float64).reshape(2, 3, 3) / 60
     halves = torch.full((2, 3, 3), 0.15, dtype=torch.float64)
     x, y, above = (np.DecomposedTensor(r + 0.3, r, halves, ("a", "b")) for r in (*parts, parts[0] + 1))
     found: dict[str, Callable[[], Any]] = {}
     for function, row in rows.items():
-        given = (row.rule.tags or {}) if isinstance(row.rule, TaggedRule) else {}
+        given = (row.rule.tags or {}) if isinstance(row.rule, (TaggedRule, Watched)) else {}
         tags = [tag for key, tag in given.items() if isinstance(key, int)]
         name = getattr(function, "__qualname__", repr(function)).replace("_VariableFunctionsClass", "torch")
-        one = not row.found and (tags == ["Pointwise"] or row.traits & Trait.PIECEWISE_LINEAR)
-        if one and (_runs(function, x) or _runs(function, above)):
-            found[name] = functools.partial(function, x if _runs(function, x) else above)
-        two = row.traits & (Trait.MULTIPLY | Trait.MATMUL | Trait.DIVIDE)
-        if two and not row.found and _runs(function, x, y):
-            found[name] = functools.partial(function, x, y)
+        if row.found or str(getattr(function, "__module__", "")).startswith(
+            "npdec"
+        ):
+            continue  # kernels call functions of torch
+        kinds, ways = set(tags), {}
+        if len(kinds) == 1 and kinds <= {"Pointwise", "Stepwise"}:
+            if len(tags) == 1:
+                ways = {"": (x,), " above": (above,)}
+            elif len(tags) == 2:
+                ways = {" beside a number": (x, 0.7), " beside a tensor": (x, parts[1])}
+                if kinds == {"Stepwise"}:
+                    ways[" of two"] = (x, y)
+        elif row.traits & Trait.PIECEWISE_LINEAR:
+            ways = {"": (x,), " above": (above,)}
+        elif row.traits & (Trait.MULTIPLY | Trait.MATMUL | Trait.DIVIDE):
+            ways = {"": (x, y)}
+        for way, arguments in ways.items():
+            if _runs(function, *arguments) and (way != " above" or name not in found):
+                found[name + way] = functools.partial(function, *arguments)
     return found
 
 
 def _runs(function: Callable[..., Any], *args: Any) -> bool:
     """Whether a function takes these arguments, and is finite along the path."""
     try:
-        made = function(*[arg.residual for arg in args])
+        made = function(*[getattr(arg, "residual", arg) for arg in args])
     except (TypeError, ValueError, RuntimeError):
         return False
     return isinstance(made, torch.Tensor) and bool(torch.isfinite(made).all())
@@ -115,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("call", nargs="?", choices=CALLS)
     parser.add_argument("--all", action="store_true", help="torch's own functions as well")
-    parser.add_argument("--registry", action="store_true", help="all pointwise functions and products of two")
+    parser.add_argument("--registry", action="store_true", help="all functions of elements, and products of two")
     given = parser.parse_args(arguments)
     if given.registry:
         counts = sorted(((*counted(call), name) for name, call in of_registry().items()), reverse=True)

@@ -22,7 +22,7 @@ from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._torch.tracing import tracing
 
-__all__ = ["watch"]
+__all__ = ["Watched", "watch"]
 
 Function = Callable[..., Any]
 
@@ -190,7 +190,7 @@ _WATCHED: dict[str, Function] = {
 }  # fmt: skip
 
 
-class _Watched(Rule):
+class Watched(Rule):
     """A rule that is looked at."""
 
     def __init__(self, watch: Function, inner: Rule) -> None:
@@ -207,7 +207,7 @@ def watch() -> None:
     """Wrap the rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
     for names, made in _WATCHED.items():
         targets = functions(names)
-        wrap(targets, partial(_Watched, made))
+        wrap(targets, partial(Watched, made))
         for function in targets:
             row = rows[function]
             # The others look for an origin alone, and what has one is not answered in the short way.

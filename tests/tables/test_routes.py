@@ -19,7 +19,7 @@ def test_ordinary_calls_are_short(name):
     assert files <= MOST[name][1]
 
 
-def test_pointwise_functions_and_products_of_two_are_short():
+def test_functions_of_elements_and_products_of_two_are_short():
     calls = route.of_registry()
     assert {"torch.tanh", "torch.abs", "torch.matmul", "torch.mul", "torch.div", "softplus"} <= calls.keys()
     counts = {name: route.counted(call) for name, call in calls.items()}
