@@ -89,9 +89,7 @@ def of_registry() -> dict[str, Callable[[], Any]]:
         given = (row.rule.tags or {}) if isinstance(row.rule, (TaggedRule, Watched)) else {}
         tags = [tag for key, tag in given.items() if isinstance(key, int)]
         name = getattr(function, "__qualname__", repr(function)).replace("_VariableFunctionsClass", "torch")
-        if row.found or str(getattr(function, "__module__", "")).startswith(
-            "npdec"
-        ):
+        if row.found or str(getattr(function, "__module__", "")).startswith("npdec"):
             continue  # kernels call functions of torch
         kinds, ways = set(tags), {}
         if len(kinds) == 1 and kinds <= {"Pointwise", "Stepwise"}:
