@@ -2,9 +2,10 @@
 
 Prints for each case of tests/memory_cases.py that contains the pattern (a regular expression) how many times the memory
 of the plain arrays torch's tensors take at once, the largest last. With `--all` the cases are generated: calls of every
-public function of NumPy's face and of torch's (tests/memory_calls.py). Cases are measured in a process of their own, of
-which memory and time have limits; what was cut at these is listed first, as `cut`. The exit status is 1 if a case takes
-more than `--bound` times or was cut, unless it is known to (`BEYOND` in tests/memory_calls.py).
+public function of NumPy's face and of torch's (tests/memory_calls.py), twelve minutes of processor time, of which
+`--part 2/3` is the second third. Cases are measured in a process of their own, of which memory, processor time and time
+by the clock have limits; what was cut at these is listed first, as `cut`. The exit status is 1 if a case takes more
+than `--bound` times or was cut, unless it is known to (`BEYOND` in tests/memory_calls.py).
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def _serve(requests: Connection, spare: int, seconds: float) -> None:
 class _Measurer:
     """A process that measures, and another one after each that was ended."""
 
-    def __init__(self, spare: int, seconds: float) -> None:
-        self._spare, self._seconds = spare, seconds
+    def __init__(self, spare: int, seconds: float, wall: float) -> None:
+        self._spare, self._seconds, self._wall = spare, seconds, wall
         self._process: Any = None
         self._requests: Any = None
 
@@ -88,26 +89,30 @@ class _Measurer:
             self._requests.send((None, "x + 1", 5000))
             self._requests.recv()  # it has started
         self._requests.send((name, arguments, n))
+        late = not self._requests.poll(self._wall)  # what waits takes no processor time, which has a limit of its own
+        if late:
+            self._process.kill()
         try:
             return self._requests.recv()
         except EOFError:
             self._process.join()
             code, self._process = self._process.exitcode, None
+        if late:
+            return math.inf, f"cut: after {self._wall:g} s by the clock"
         return math.inf, f"cut: after {self._seconds:g} s" if code == -signal.SIGPROF else f"cut: exit code {code}"
 
 
-def _cases(measurer: _Measurer, pattern: str, generated: bool) -> Iterator[tuple[str | None, str]]:
+def _cases(measurer: _Measurer, pattern: str, generated: bool, part: slice) -> Iterator[tuple[str | None, str]]:
     """The functions and their arguments; a listed case has no function."""
     if not generated:
-        yield from ((None, case) for case in memory_cases.CASES if re.search(pattern, case))
+        yield from ((None, case) for case in [c for c in memory_cases.CASES if re.search(pattern, c)][part])
         return
-    for f in memory_calls.functions():
-        if re.search(pattern, f.name):
-            found = measurer.ask(f.name, None)
-            if isinstance(found, tuple):
-                print(f"{f.name}: {found[1]}", flush=True)
-            else:
-                yield from ((f.name, arguments) for arguments in found)
+    for f in [f for f in memory_calls.functions() if re.search(pattern, f.name)][part]:
+        found = measurer.ask(f.name, None)
+        if isinstance(found, tuple):
+            print(f"{f.name}: {found[1]}", flush=True)
+        else:
+            yield from ((f.name, arguments) for arguments in found)
 
 
 def main(words: list[str]) -> int:
@@ -118,12 +123,15 @@ def main(words: list[str]) -> int:
     parser.add_argument("--bound", type=float, default=20.0)
     parser.add_argument("--above", type=float, default=0.0, help="print those only that take more than so many times")
     parser.add_argument("--spare", type=float, default=4.0, help="GiB of memory that a case may take")
-    parser.add_argument("--seconds", type=float, default=30.0, help="processor time that a case may take")
+    parser.add_argument("--seconds", type=float, default=10.0, help="processor time that a case may take")
+    parser.add_argument("--wall", type=float, default=60.0, help="time by the clock that a case may take")
+    parser.add_argument("--part", default="1/1", help="which part of the functions: 2/3 is the second third")
     parser.add_argument("--progress", action="store_true", help="print each case to stderr when it has been measured")
     options = parser.parse_args(words)
-    measurer = _Measurer(int(options.spare * 2**30), options.seconds)
+    part, parts = map(int, options.part.split("/"))
+    measurer = _Measurer(int(options.spare * 2**30), options.seconds, options.wall)
     found: list[Measured] = []
-    for name, arguments in _cases(measurer, options.pattern, options.all):
+    for name, arguments in _cases(measurer, options.pattern, options.all, slice(part - 1, None, parts)):
         answer = measurer.ask(name, arguments, options.elements)
         times, said = answer if isinstance(answer, tuple) else (answer, "")
         found.append(Measured(times, arguments if name is None else f"{name}({arguments})", said))

@@ -55,7 +55,7 @@ _SOLVED = (
     "by quadrature: the derivative of the factors holds several arrays of their size, and the graph three of each node"
 )
 _LOW_RANK = "a product with random columns, factors of it, and another, each of which the graph keeps"
-_NEAR = "the graph keeps the four directions in which each row's length changes, twice the size of the row each"
+_WINDOWS = "a quarter above: padded squares, their means, a power and a quotient, each with what its slope is made of"
 _HARD = "the largest alone beside the soft choice: each is an array that is decomposed, and so is their difference"
 _EDGES = "edges made from the data: an element has three contributions, and the comparison with each edge as well"
 _CENTRED = "four products of two centred rows: the midpoints of both and the graph of each are as large as the rows"
@@ -83,8 +83,7 @@ BEYOND: dict[str, str] = {
        for shifted in ("", "shifted_") for kind in "tuvw"},
     "torch.histogramdd": _AXES,
     **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
-    **dict.fromkeys("torch.cosine_similarity torch.nn.functional.cosine_similarity torch.nn.functional.normalize "
-                    "torch.norm_except_dim torch.nn.functional.local_response_norm".split(), _NEAR),
+    "torch.nn.functional.local_response_norm": _WINDOWS,
     "torch.nn.functional.gumbel_softmax": _HARD,
     **dict.fromkeys("np.histogram np.histogram2d np.histogramdd".split(), _EDGES),
     **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),

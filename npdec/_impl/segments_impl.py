@@ -16,6 +16,7 @@ the origin would lose them in the differences, and there eight Gauss–Legendre 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -219,11 +220,12 @@ def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bo
 
 def unit_segments(
     r: torch.Tensor, d: torch.Tensor, radius: float
-) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
+) -> tuple[torch.Tensor, Iterator[tuple[torch.Tensor, torch.Tensor]]]:
     """The parts of the paths r + t d, rows (R, m), within a distance of the origin, and outside.
 
     Returns the length of the part inside (of one), (R, 1), and for the parts before and after it their lengths and
-    their start and step, stacked as (R, 2, m). Where a part has no length its path is some other one.
+    their start and step, stacked as (R, 2, m), which are made when they are asked for. Where a part has no length its
+    path is some other one, and parts of which none has any are left out.
     """
     dd = _dot(d, d)
     still = dd == 0
@@ -240,17 +242,20 @@ def unit_segments(
     last = torch.where(still, 1.0, leaves.clamp(0, 1))
     meets = half > 0
     first, last = torch.where(meets | still, first, 1), torch.where(meets | still, last, 1)
-    parts = []
-    # Each part starts at its inner end, which has digits beside the radius; a path backwards has the same integral.
-    for length_of_part, at, exact, inner, outer in (
-        (first, first, enters, -half, r),
-        (1 - last, last, leaves, half, r + d),
-    ):
-        place = torch.where(meets & (exact > 0) & (exact < 1), inner, foot + at * length)
-        start = across + place * along
-        some = length_of_part > 0
-        parts.append(
-            (length_of_part, torch.stack([torch.where(some, start, 1), torch.where(some, outer - start, 0)], -2))
-        )
     through = meets & (enters > 0) & (leaves < 1)
-    return torch.where(through, 2 * half / length, last - first), parts
+
+    def parts() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        # Each part starts at its inner end, which has digits beside the radius; a path backwards has the same integral.
+        for part, at, exact, inner, ends in (
+            (first, first, enters, -half, False),
+            (1 - last, last, leaves, half, True),
+        ):
+            there = part > 0
+            if not _blind() and not bool(there.any()):
+                continue
+            place = torch.where(meets & (exact > 0) & (exact < 1), inner, foot + at * length)
+            start = torch.addcmul(across, place, along)
+            step = (r + d if ends else r) - start
+            yield part, torch.stack([torch.where(there, start, 1), torch.where(there, step, 0)], -2)
+
+    return torch.where(through, 2 * half / length, last - first), parts()

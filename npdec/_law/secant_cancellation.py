@@ -19,7 +19,7 @@ SMOOTH = 0.5  # how much the derivative may change over a segment that the quadr
 NODES = 6
 _FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
 _PAIRS = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]  # both ends, and the nodes with their weights
-_MANY = 2**14  # elements of which the nodes are computed one by one
+_MANY = 2**13  # elements of which the nodes are computed one by one
 
 
 def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:

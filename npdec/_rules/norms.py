@@ -26,10 +26,9 @@ from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
 from npdec._law import law
-from npdec._law.discrete import with_numbers
+from npdec._law.discrete import as_numbers, with_numbers
 from npdec._law.mean_gradient import mean_gradients
 from npdec._rules.by_formula import own_numbers
-from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -138,7 +137,15 @@ def _vector_norm(
         pairs: Any = torch.view_as_real(x)
         return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
     gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(ord)
-    by_quadrature = x.value.is_complex() or not x.value.numel() or ord == 0
+    if ord == 0 and x.value.numel():  # how many are not zero
+        there: Any = x != 0
+        value, residual = _ends(x, call)
+        if not isinstance(there, DecomposedTensor):  # conditions are frozen
+            return value
+        return with_numbers(value, residual, torch.sum(as_numbers(there, value.dtype), _axes(dim, x.ndim), keepdim))
+    if ord and _length_of_rows(x, dim) == 1:  # its magnitude
+        gradient = _magnitudes
+    by_quadrature = x.value.is_complex() or not x.value.numel()
     if by_quadrature or (gradient is None and (tracing() or mapped())):
         return law.quadrature(Call(func, None, (x, ord, dim, keepdim), {}))
     value, residual = _ends(x, call)
@@ -153,6 +160,10 @@ def _vector_norm(
             return mean_gradients("vector_norm", norm, [x], [r], *ends)[0]
 
     return _by_gradient(x, _axes(dim, x.ndim), value, residual, gradient)
+
+
+def _length_of_rows(x: torch.Tensor, dim: Any) -> int:
+    return math.prod([x.shape[a] for a in _axes(dim, x.ndim)])
 
 
 @rule("matrix_norm")
@@ -246,6 +257,27 @@ rule("std std_mean")(_spread(True))
 # -- unit vectors ------------------------------------------------------------------------------------------------------
 
 
+_BLOCK = 2**14  # numbers of rows that are looked at together: the path of each takes thirty of their size
+
+
+def _of_unit(x: torch.Tensor, r: torch.Tensor, components: torch.Tensor, eps: float, reverse: bool) -> torch.Tensor:
+    """The components (C, R, m) of rows over their length, or over eps where that is larger: the mean derivative has a
+    diagonal (R, 1), less Vᵀ W V for the V (R, 2, m) and W (R, 2, 2) of each part of the path outside of that."""
+    with no_graph(reverse):
+        r = r.double()
+        inside, parts = unit_segments(r, x.double() - r, eps)
+        diagonal, spans = inside / eps, []
+        for length, u in parts:
+            part, basis, matrix, _ = mean_jacobian(u, 0.0)
+            diagonal = diagonal + length * part
+            spans.append([t.to(components.dtype) for t in (basis, matrix * length.unsqueeze(-1))])
+    made = components * diagonal.to(components.dtype)
+    for basis, matrix in spans:  # from the right: the graph keeps V alone
+        shares = torch.matmul(matrix, torch.bmm(basis, components.permute(1, 2, 0)))
+        made = made - torch.bmm(shares.mT, basis).transpose(0, 1)
+    return made
+
+
 @rule("normalize")
 @_of_numbers
 def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12, out: None = None) -> Any:
@@ -262,20 +294,14 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
         return x / torch.linalg.vector_norm(x, p, dim, True).clamp_min(eps)
     value, residual = _ends(x, call)
     axes = _axes(dim, x.ndim)
-    dtype = working_dtype(x.value.dtype)
-    with no_graph(x.reverse):
-        r = _rows(x.residual, axes).double()
-        d = _rows(x.value, axes).double() - r
-        inside, segments = unit_segments(r, d, eps)
-        diagonal, bases, images = inside / eps, [], []
-        known = not tracing() and not mapped()
-        for length, u in [s for s in segments if not known or bool((s[0] != 0).any())] or segments[:1]:
-            part, basis, matrix, _ = mean_jacobian(u, 0.0)
-            diagonal = diagonal + length * part
-            bases.append(basis)
-            images.append(matrix * length.unsqueeze(-1) @ basis)
-    components = _rows(x.components.to(dtype), axes, 1)
-    made = apply_operator(components, diagonal, torch.cat(bases, -2), torch.cat(images, -2)).to(value.dtype)
+    rows = _rows(x.value, axes), _rows(x.residual, axes), _rows(x.components.to(working_dtype(x.value.dtype)), axes, 1)
+    step = len(rows[0]) if tracing() or mapped() else max(1, _BLOCK // max(1, rows[0].shape[1]))
+    blocks = [
+        _of_unit(*[t.narrow(t.ndim - 2, i, min(step, len(rows[0]) - i)) for t in rows], eps, x.reverse)
+        for i in range(0, len(rows[0]), step)
+    ]
+    made = (blocks[0] if len(blocks) == 1 else torch.cat(blocks, 1)).to(value.dtype)
+    del blocks, rows
     made = _back(made, x.shape, axes)
     if not x.reverse:
         warn_of_size("normalize", [made], [x.components], [value], [residual], reverse=False)
@@ -288,7 +314,8 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
     if x1.dtype is not x2.dtype:  # of integers there is no norm
         x1, x2 = (x.to(torch.result_type(x1, x2)) for x in (x1, x2))
     if x1.shape != x2.shape:  # the axis is one of the common shape
-        x1, x2 = torch.broadcast_tensors(x1, x2)
+        shape = torch.broadcast_shapes(x1.shape, x2.shape)
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     made: Any = (F.normalize(single(x1), 2.0, dim, eps) * F.normalize(single(x2), 2.0, dim, eps)).sum(dim)
     ends = []
     with no_graph(made.reverse):
@@ -296,6 +323,19 @@ def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: floa
             both = [getattr(t, part) if isinstance(t, DecomposedTensor) else t for t in (x1, x2)]
             ends.append(func(*both, dim, eps))
     return DecomposedTensor(ends[0], ends[1], _handed_on(made, ends[0].dtype), made.labels, made.reverse)
+
+
+@rule("norm_except_dim")
+@_of_numbers
+def _norm_except_dim(func: Function, v: Any, pow: Any = 2, dim: Any = 0) -> Any:
+    """The norm of all numbers, or of those at each index of one axis, the first or the last."""
+    if dim == -1 or not v.ndim:
+        made: Any = torch.linalg.vector_norm(v, pow)
+    else:
+        row = v.movedim(dim, 0).reshape(v.shape[dim], -1)
+        made = torch.linalg.vector_norm(row, pow, 1)
+        made = made.reshape([n if a == dim % v.ndim else 1 for a, n in enumerate(v.shape)])
+    return with_numbers(*_ends(v, lambda t: func(t, pow, dim)), made)
 
 
 @rule(statistics_impl.correlations)

@@ -1,0 +1,87 @@
+"""Norms and unit vectors of rows: against integrals along the path by plain NumPy, in one block and more."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+from npdec._rules import norms
+
+NODES = numpy.polynomial.legendre.leggauss(400)
+SHAPES = [((6, 3), 1), ((6, 2), 0), ((3, 4, 2), 1), ((7, 1), 1), ((5,), 0)]
+
+
+def _integral(function, x, r, axis):
+    """The mean Jacobian along the path, by differences, of a function of rows along the axis: (*x.shape, *result)."""
+    nodes, weights = (NODES[0] + 1) / 2, NODES[1] / 2
+    t = nodes.reshape(-1, *[1] * x.ndim)
+    path, made = r + t * (x - r), []
+    for place in numpy.ndindex(x.shape):
+        step = numpy.zeros(x.shape)
+        step[place] = 1e-6
+        change = (function(path + step, axis + 1) - function(path - step, axis + 1)) / 2e-6
+        made.append(numpy.tensordot(weights, change, 1) * (x[place] - r[place]))
+    return numpy.stack(made)
+
+
+def _unit(u, axis):
+    return u / numpy.maximum(numpy.sqrt((u * u).sum(axis, keepdims=True)), 0.4)
+
+
+@pytest.mark.parametrize("block", [pytest.param(1, marks=pytest.mark.slow), 7, 2**14])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_unit_vectors(monkeypatch, shape, axis, block):
+    """Of rows that pass the ball within which they are divided by its radius, and of others."""
+    monkeypatch.setattr(norms, "_BLOCK", block)
+    source = numpy.random.default_rng(len(shape) + shape[0])
+    x, r = source.normal(size=(2, *shape))
+    x.reshape(-1)[::3] *= 0.1
+    d = np.decompose(torch.tensor(x), baseline=torch.tensor(r))
+    made = torch.nn.functional.normalize(d, dim=axis, eps=0.4)
+    assert torch.equal(made.value, torch.nn.functional.normalize(torch.tensor(x), dim=axis, eps=0.4))
+    numpy.testing.assert_allclose(made.c_sum(), made.value, rtol=0, atol=1e-14)
+    numpy.testing.assert_allclose(made.components, _integral(_unit, x, r, axis), rtol=0, atol=5e-3)
+    found = np.attribute(
+        lambda u: (torch.nn.functional.normalize(u, dim=axis, eps=0.4) ** 2).sum(), d.value, baseline=d.residual
+    )
+    squares = made.components * (made.value + made.residual)
+    numpy.testing.assert_allclose(
+        found.attribution.reshape(-1), squares.reshape(len(squares), -1).sum(1), rtol=0, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("power", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_norms_except_one_axis(shape, axis, power):
+    source = numpy.random.default_rng(len(shape) + shape[0])
+    x, r = source.normal(size=(2, *shape))
+    x += 4 * numpy.sign(x)  # no sign changes where a difference would have to see it
+    r = abs(r) * numpy.sign(x)
+    for dim in {0, len(shape) - 1, -1}:
+        want = torch.norm_except_dim(torch.tensor(x), power, dim)
+        made = torch.norm_except_dim(np.decompose(torch.tensor(x), baseline=torch.tensor(r)), power, dim)
+        assert torch.equal(made.value, want)
+        rest = tuple(a + 1 for a in range(len(shape)) if dim == -1 or a != dim)
+
+        def norm(u, _, rest=rest):
+            return (abs(u) ** power).sum(rest, keepdims=True) ** (1 / power)
+
+        components = _integral(norm, x, r, axis).reshape(made.components.shape)
+        numpy.testing.assert_allclose(made.components, components, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128])
+def test_a_norm_of_order_zero_counts(dtype):
+    x, r = torch.tensor([[1, 0, 3.0], [0, 0, 1.0]], dtype=dtype), torch.tensor([[0, 2, 1.0], [0, 1, 0]], dtype=dtype)
+    counts = torch.tensor([[1.0, -1, 0], [0, -1, 1]], dtype=dtype.to_real())
+    d = np.decompose(x, baseline=r)
+    for made, want in (
+        (torch.linalg.vector_norm(d, 0), counts.reshape(-1)),
+        (torch.linalg.vector_norm(d, 0, 1), torch.block_diag(*counts[:, None])),
+        (torch.linalg.vector_norm(d, 0, 0, True), torch.cat([torch.diag(row) for row in counts])[:, None]),
+        (np.linalg.norm(np.asarray(d)[0], 0).tensor, torch.cat([counts[0], torch.zeros(3)])),
+    ):
+        components = made.components.T if want.shape != made.components.shape else made.components
+        assert torch.equal(components, want.to(components.dtype))
