@@ -13,6 +13,7 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._law.all_components import need_all
 from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
 
@@ -78,16 +79,23 @@ def _shared(
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
     if size is None and not jump.any():
         return torch.zeros_like(components)
+    need_all()
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
-    eps, still = torch.finfo(jump.dtype).eps, jump == 0
+    info, still = torch.finfo(jump.dtype), jump == 0
+    eps = info.eps
     known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
     known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
     if size is not None and len(components) == 1:
         known &= total.abs() > _ROUNDINGS * eps * size
     if not bool((known | (still if size is None else still & (gross == 0))).all()):
         return None
-    made = components * (jump / torch.where(still, 1, total))
+    multiplier = jump / torch.where(still, 1, total)
+    if multiplier.numel():
+        least, most = torch.aminmax(multiplier.detach().abs() + still)
+        if not (float(least) >= info.tiny / eps and float(most) <= info.max * eps):  # out of the exponent range
+            return None
+    made = components * multiplier
     return made if math.isfinite(made.sum().item()) else None
 
 

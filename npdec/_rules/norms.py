@@ -294,14 +294,13 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
         return x / torch.linalg.vector_norm(x, p, dim, True).clamp_min(eps)
     value, residual = _ends(x, call)
     axes = _axes(dim, x.ndim)
-    rows = _rows(x.value, axes), _rows(x.residual, axes), _rows(x.components.to(working_dtype(x.value.dtype)), axes, 1)
-    step = len(rows[0]) if tracing() or mapped() else max(1, _BLOCK // max(1, rows[0].shape[1]))
-    blocks = [
-        _of_unit(*[t.narrow(t.ndim - 2, i, min(step, len(rows[0]) - i)) for t in rows], eps, x.reverse)
-        for i in range(0, len(rows[0]), step)
-    ]
+    high, low = _rows(x.value, axes), _rows(x.residual, axes)
+    parts = _rows(x.components.to(working_dtype(x.value.dtype)), axes, 1)
+    step = len(high) if tracing() or mapped() else max(1, _BLOCK // max(1, high.shape[1]))
+    pieces = zip(high.split(step), low.split(step), parts.split(step, 1), strict=True)
+    blocks = [_of_unit(*piece, eps, x.reverse) for piece in pieces]
     made = (blocks[0] if len(blocks) == 1 else torch.cat(blocks, 1)).to(value.dtype)
-    del blocks, rows
+    del blocks, high, low, parts
     made = _back(made, x.shape, axes)
     if not x.reverse:
         warn_of_size("normalize", [made], [x.components], [value], [residual], reverse=False)
