@@ -22,7 +22,9 @@ from npdec.debug._values import Unknown, arrays_in, is_array, rebuilt, shown, va
 
 __all__ = ["NumPyBeside", "numpy_of"]
 
-_OWN = frozenset({"decompose", "attribute", "completeness", "ndarray.tensor", "ndarray.contributions"})
+_OWN = frozenset(
+    {"decompose", "attribute", "completeness", "ndarray.tensor", "ndarray.contributions", "ndarray.to_device"}
+)
 _WITHOUT_MEMORY = frozenset({"ndarray.real", "ndarray.imag", "ndarray.__iter__", "ndarray.flat"})
 # Vectors that are determined up to a factor of magnitude one, of which only magnitudes are compared; and a set, whose
 # order NumPy leaves open.
@@ -83,7 +85,7 @@ class _Memories:
         if not isinstance(given, (ArrayBase, torch.Tensor)):
             return given.copy()
         tensor = value_of(given)
-        if tensor.layout is not torch.strided or tensor.dtype is torch.bfloat16:
+        if tensor.layout is not torch.strided or tensor.dtype is torch.bfloat16 or tensor.is_meta:
             raise Unknown(str(tensor.dtype))
         if isinstance(given, ArrayBase) and not isinstance(given, NDArrayBase):
             return numpy.asarray(tensor.cpu().numpy())[()]
@@ -116,7 +118,7 @@ class NumPyBeside:
         try:
             memories = _Memories()
             function = self.function(call)
-            args, kwargs = rebuilt((call.args, call.kwargs), memories.array, _atom)
+            args, kwargs = rebuilt((call.args, _on_host(call.kwargs)), memories.array, _atom)
         except (Unknown, _Absent):
             return
         call.notes[self] = function, args, kwargs, memories
@@ -262,6 +264,14 @@ def _atom(value: Any) -> Any:
 
         return numpy._NoValue
     return numpy_of(value)
+
+
+def _on_host(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments for NumPy, whose arrays are on the host. Unknown where another device is asked for."""
+    device = kwargs.get("device")
+    if device is not None and torch.device(device).type != "cpu":
+        raise Unknown(str(device))
+    return {name: value for name, value in kwargs.items() if name != "device"}
 
 
 def _magnitudes(library: Any, tree: Any) -> Any:

@@ -20,6 +20,7 @@ from npdec.debug._places import Place, place_of
 
 __all__ = ["Call", "read", "read_torch"]
 
+_NO_OPERATIONS = frozenset({"__init__", "__iter__", "__get__", "__instancecheck__", "__subclasscheck__"})
 _NAMESPACES = ("", "linalg", "fft", "random")
 
 
@@ -50,6 +51,8 @@ def read(frame: FrameType, user: FrameType, resumed: int) -> Call | None:
     says how often a generator has been before."""
     code, local = frame.f_code, frame.f_locals
     first = local.get(code.co_varnames[0]) if code.co_varnames else None
+    if not code.co_argcount and code.co_flags & inspect.CO_VARARGS:  # of `*args`
+        first = next(iter(local[code.co_varnames[code.co_kwonlyargcount]]), None)
     if code.co_flags & inspect.CO_GENERATOR:
         array = local.get("self", first)
         if not isinstance(array, ArrayBase):
@@ -126,10 +129,10 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
     dotted = _public(code, function, local)
     if dotted is not None:
         return dotted[0], "function", dotted[1], dotted[1], int(is_unbound(dotted[1]))
-    if name in ("__init__", "__iter__") or type(first).__module__.partition(".")[0] != "npdec":
+    if name in _NO_OPERATIONS or type(first).__module__.partition(".")[0] != "npdec":
         return None
     method = getattr(type(first), name, None)  # of a generator of random numbers, a polynomial
-    return None if method is None else (f"{type(first).__name__}.{name}", "method", method, None, 0)
+    return (f"{type(first).__name__}.{name}", "method", method, None, 0) if callable(method) else None
 
 
 def _attribute(cls: type, function: Any, code: types.CodeType) -> tuple[str, Any] | None:
@@ -178,6 +181,7 @@ def _arguments(code: types.CodeType, local: dict[str, Any], skipped: int, functi
     more: tuple[Any, ...] = ()
     if code.co_flags & inspect.CO_VARARGS:
         more, at = tuple(local[names[at]]), at + 1
+        more = more if count else more[skipped:]
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     gap = False

@@ -19,7 +19,7 @@ from npdec.debug._differences import Difference, departure
 from npdec.debug._followed import Follower, on_device, to_single
 from npdec.debug._looking import looking_on
 from npdec.debug._under_numpy import as_numpy, under_numpy
-from npdec.debug._values import arrays_in, is_array, name_of_dtype, numbers_of
+from npdec.debug._values import arrays_in, has_no_numbers, is_array, name_of_dtype, numbers_of, shown
 
 __all__ = ["Comparison", "Report", "compare"]
 
@@ -109,7 +109,7 @@ def compare(
     Raises
     ------
     ValueError
-        For an unknown name in `against`.
+        For an unknown name in `against`, and for arrays on the device meta, which have no numbers.
     RuntimeError
         For ``"cuda"`` where torch finds no GPU.
 
@@ -129,6 +129,12 @@ def compare(
             "np.debug.compare: against='cuda' needs a GPU, and torch finds none here; leave it out "
             "(against=('numpy', 'jit', 'float32'))"
         )
+    for array in arrays_in(args):
+        if has_no_numbers(array):
+            raise ValueError(
+                f"np.debug.compare: an argument, {shown(array)}, is on the device meta and has no numbers to compare; "
+                "give arrays that have, on the host or on a GPU"
+            )
     arguments = lambda: copied(args)  # noqa: E731
     made = {name: _BESIDE[name](f, arguments, rtol, backend) for name in against}
     return Report(made)

@@ -17,7 +17,7 @@ from npdec._show.words import visible
 from npdec.debug._calls import Call
 from npdec.debug._looking import looking_on
 from npdec.debug._places import Place
-from npdec.debug._values import arrays_in, is_array, name_of_dtype, numbers_of
+from npdec.debug._values import arrays_in, has_no_numbers, is_array, name_of_dtype, numbers_of
 
 __all__ = ["Step", "Trace", "trace"]
 
@@ -51,7 +51,7 @@ class Step:
     def __str__(self) -> str:
         numbers = f"{self.low:.6g}" if self.low == self.high else f"{self.low:.6g} … {self.high:.6g}"
         if math.isnan(self.low):
-            numbers = "nothing finite" if self.nans or self.infs else "empty"
+            numbers = "nothing finite" if self.nans or self.infs else "empty" if 0 in self.shape else "no numbers"
         parts = [f"{self.name:<14} {self.dtype} {self.shape}", numbers]
         parts += [f"{self.nans} nan"] * bool(self.nans) + [f"{self.infs} inf"] * bool(self.infs)
         if self.largest:
@@ -133,11 +133,11 @@ def version_of(array: Any) -> Any:
 def described(name: str, place: Place, array: Any, written: bool) -> Step | None:
     """The step of an array."""
     numbers = numbers_of(array) if is_array(array) else None
-    if numbers is None:
+    if numbers is None and not has_no_numbers(array):
         return None
     low = high = math.nan
     nans = infs = 0
-    if numbers.numel():
+    if numbers is not None and numbers.numel():
         if numbers.is_complex():
             numbers = numbers.abs()
         wide = numbers.double()
@@ -146,7 +146,7 @@ def described(name: str, place: Place, array: Any, written: bool) -> Step | None
         if finite.numel():
             low, high = float(finite.min()), float(finite.max())
     tensor = array._t if isinstance(array, ArrayBase) else array
-    largest = _largest(tensor) if isinstance(tensor, DecomposedTensor) else ()
+    largest = _largest(tensor) if isinstance(tensor, DecomposedTensor) and numbers is not None else ()
     return Step(name, place, name_of_dtype(array), tuple(array.shape), low, high, nans, infs, largest, written)
 
 

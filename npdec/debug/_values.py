@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
+from npdec._array.iterators import flatiter
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.containers import refilled
 from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype as dtype_class
 
-__all__ = ["Unknown", "arrays_in", "is_array", "numbers_of", "rebuilt", "shown", "value_of"]
+__all__ = ["Unknown", "arrays_in", "has_no_numbers", "is_array", "numbers_of", "rebuilt", "shown", "value_of"]
 
 _ATOMS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, enum.Enum, type,
@@ -31,7 +32,7 @@ class Unknown(Exception):
 def is_array(value: Any) -> bool:
     """Whether a value is an array, a scalar or a tensor, of npdec, torch or NumPy."""
     if isinstance(value, (ArrayBase, torch.Tensor)):
-        return True
+        return not isinstance(value, flatiter)
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic))
 
@@ -80,7 +81,8 @@ def value_of(array: Any) -> torch.Tensor:
 
 
 def numbers_of(value: Any) -> torch.Tensor | None:
-    """The numbers of an array, or of a number of Python's, on the host; None for anything else."""
+    """The numbers of an array, or of a number of Python's, on the host; None for anything else, and for an array on a
+    device that holds no numbers (meta)."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, ArrayBase):
         try:
             return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
@@ -92,9 +94,17 @@ def numbers_of(value: Any) -> torch.Tensor | None:
         found = value_of(value)
     except (TypeError, ValueError):
         return None  # of a dtype that torch has not
+    if has_no_numbers(found):
+        return None
     if found.layout is not torch.strided:
         found = found.to_dense()
     return found.cpu().resolve_conj().resolve_neg()
+
+
+def has_no_numbers(array: Any) -> bool:
+    """Whether an array is on a device that holds shapes only."""
+    tensor = array._t if isinstance(array, ArrayBase) else array
+    return isinstance(tensor, torch.Tensor) and tensor.is_meta
 
 
 def name_of_dtype(value: Any) -> str:

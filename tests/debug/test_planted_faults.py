@@ -12,7 +12,9 @@ import npdec as np
 import samples
 import tiers
 from npdec._jit.recorder import Recorder
+from npdec.debug import _compare
 from npdec.debug._against_numpy import NumPyBeside
+from npdec.debug._followed import on_device
 from npdec.debug._looking import looking_on
 from npdec.extend import Pointwise, ufunc
 from planted import PLANTED, line_of, planted
@@ -276,3 +278,129 @@ def test_random_numbers_are_those_of_the_program():
 
     report = np.debug.compare(program, np.arange(3.0), np.random.default_rng(1), against=["numpy", "float32"])
     assert report, report
+
+
+# -- devices -----------------------------------------------------------------------------------------------------------
+
+
+def stepping(x, n):
+    out = np.zeros(n, device="cpu")
+    y = np.tanh(x) * 2.0
+    for i in range(n):
+        out[i] = y[i] - np.cos(y)[i]  # here
+    return out.sum()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_kernel_of_another_device_that_is_wrong(there, monkeypatch):
+    """The second device is the host once more; `there` says whether what is made lies on it already."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(_compare, "on_device", lambda name: on_device("cpu"))
+    monkeypatch.setattr(_compare, "_is_on_gpu", planted("def is_there(array): return there", there=there))
+    agreed = np.debug.compare(stepping, np.linspace(0.1, 1.0, 3), 3, against="cuda")
+    assert agreed, agreed
+    assert agreed["cuda"].operations > 15
+    calls = iter([0.0, 0.0, 0.0, 1e-5, 0.0, 0.0])  # of each two the second is the device's
+    wrong = planted("def wrong(tensor): return torch.cos(tensor) + next(calls)", torch=torch, calls=calls)
+    monkeypatch.setitem(type(np.cos).__call__.__globals__, "_torch", wrong)
+    found = np.debug.compare(stepping, np.linspace(0.1, 1.0, 3), 3, against="cuda")["cuda"].difference
+    assert (found.line, found.operation) == (line_of(stepping)[0], "cos")
+    assert found.absolute == pytest.approx(1e-5)
+
+
+def test_arrays_without_numbers_are_refused_and_passed_over():
+    shapes = torch.empty(3, device="meta")
+    for argument in (shapes, np.asarray(shapes), [1, {"x": shapes}]):
+        for against in ("numpy", "jit", "float32"):
+            with pytest.raises(ValueError, match=r"float32 \(3,\), is on the device meta and has no numbers"):
+                np.debug.compare(wave, argument, against=against)
+
+    def program(x):
+        unused = np.zeros(3, device="meta") * 2
+        return np.zeros(x.shape, device=torch.device("cpu")) + x.to_device("cpu") * len(unused)
+
+    report = np.debug.compare(program, np.ones(3), against=["numpy", "float32"])
+    assert report["numpy"].difference is report["float32"].difference is None, report
+    with np.debug.trace(quiet=True) as steps:
+        np.zeros(3, device="meta") * 2
+    assert str(steps[-1]).endswith("float64 (3,)  no numbers")
+
+
+def test_a_device_that_is_not_there_is_no_fault_of_npdec():
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(Exception, match=r"CUDA|NVIDIA"):
+        np.debug.compare(lambda x: x + np.ones(3, device="cuda"), np.ones(3), against="numpy")
+
+
+# -- what writes beside the operations ---------------------------------------------------------------------------------
+
+
+def by_an_iterator(y):
+    y.flat[0] = 5.0
+
+
+def by_a_generator(y):
+    np.random.default_rng(3).shuffle(y)
+
+
+def by_numpy(y):
+    numpy.asarray(y)[1] = 9.0
+
+
+def by_numpy_later(y):
+    seen = numpy.asarray(y)
+    y *= 2.0
+    seen[2] = y[0] + 3.0
+
+
+def by_torch(y):
+    y.tensor.mul_(3.0)
+
+
+def by_a_method_of_a_ufunc(y):
+    np.add.at(y, [0, 0], 1.0)
+
+
+def by_its_bytes(y):
+    y.view(np.int64)[0] += 2**48
+
+
+def by_its_shape(y):
+    y.shape = (2, 2)
+    y[0, 1] = 4.0
+
+
+def by_a_view_that_was_there(y):
+    row = y[1:3]
+    y.flat[1] = 5.0
+    row += 1.0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [by_an_iterator, by_a_generator, by_numpy, by_numpy_later, by_torch, by_a_method_of_a_ufunc, by_its_bytes,
+     by_its_shape, by_a_view_that_was_there],
+)  # fmt: skip
+def test_what_is_written_by_other_means_is_no_difference(write):
+    def program(x):
+        y = x * 1.0
+        row = y[1:]
+        write(y)
+        return (y * 2.0).sum() + (row + y.ravel()[0]).sum()
+
+    report = np.debug.compare(program, np.array([1.0, 2.0, 0.5, 4.0]), against=["numpy", "float32"])
+    assert report["float32"].difference is None, report
+    assert report["numpy"].difference is None, report
+
+
+def test_what_departed_before_departs_still_where_others_have_written():
+    def program(x):
+        y = x + 1e-9
+        other = x * 3.0
+        other.flat[0] = 2.0
+        numpy.asarray(y)
+        return other[1] * (y - x)  # here
+
+    found = np.debug.compare(program, np.array([3.0, 4.0]), against="float32")["float32"].difference
+    assert (found.line, found.operation) == (line_of(program)[0], "ndarray.__sub__")
