@@ -327,9 +327,8 @@ class ArrayBuffer(BufferMethods):
         >>> np.zeros((2, 3)).ctypes.strides[:]
         [24, 8]
         """
-        numpy = numpy_for("ctypes")
-        _exported("ctypes", self, BufferError)
-        return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
+        numpy_for("ctypes")
+        return _exported("ctypes", self, BufferError).ctypes
 
     @ends
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:

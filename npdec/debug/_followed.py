@@ -29,7 +29,9 @@ __all__ = ["Follower", "on_device", "to_single"]
 # processor's vector code.
 UNSPECIFIED = frozenset({"empty", "empty_like", "partition", "argpartition"})
 # What hands out the memory of an array: to NumPy and others, which write into it.
-_GIVING = frozenset({"__array__", "__array_interface__", "__array_struct__", "__dlpack__", "ctypes", "data"})
+_GIVING = frozenset(
+    {"__array__", "__array_interface__", "__array_struct__", "__buffer__", "__dlpack__", "ctypes", "data"}
+)
 _NARROW = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 _RANDOM = ("Generator", "RandomState", "random.")
 

@@ -67,7 +67,9 @@ class _Hook:
                 self.resumed[frame] = self.resumed.get(frame, 0) + 1
             state = _state.get()
             if state is not None:
-                _tell_of_result(state, call, arg, how == "raised")
+                error = _told_of_result(state, call, arg, how == "raised")
+                if error is not None:
+                    raise error from None
 
 
 def _left(frame: FrameType) -> str:
@@ -88,9 +90,11 @@ class _Mode(torch.overrides.TorchFunctionMode):
         try:
             result = func(*args, **(kwargs or {}))
         except Exception:
-            _tell_of_result(state, call, None, True)
+            _told_of_result(state, call, None, True)
             raise
-        _tell_of_result(state, call, result, False)
+        error = _told_of_result(state, call, result, False)
+        if error is not None:
+            raise error from None
         return result
 
 
@@ -107,7 +111,9 @@ def _tell(state: _State, call: Call) -> None:
         observer.before(call)
 
 
-def _tell_of_result(state: _State, call: Call, result: Any, raised: bool) -> None:
+def _told_of_result(state: _State, call: Call, result: Any, raised: bool) -> Exception | None:
+    """What an observer raises, without its traceback: from 3.12 on the interpreter leaves the operation's frame in it,
+    so that one of npdec's more is all that may stand behind the line of the program."""
     for observer in state.observers:
         if raised:
             observer.failed(call)
@@ -115,7 +121,8 @@ def _tell_of_result(state: _State, call: Call, result: Any, raised: bool) -> Non
         try:
             observer.after(call, result)
         except Exception as error:
-            raise error.with_traceback(None) from None  # the traceback ends at the line of the program
+            return error.with_traceback(None)
+    return None
 
 
 @contextlib.contextmanager

@@ -168,11 +168,27 @@ def test_other_threads_and_tasks_are_not_listed():
 
 
 def test_a_profiler_is_not_replaced():
-    profiler = cProfile.Profile()
-    profiler.enable()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: None)
     try:
         with pytest.raises(RuntimeError, match="a profiler is running"), np.debug.trace():
             pass
+    finally:
+        sys.setprofile(before)
+
+
+def test_a_profiler_of_python_is_told_of_or_runs_beside():
+    """From 3.12 on cProfile has a place of its own."""
+    profiler = cProfile.Profile()
+    profiler.enable()
+    try:
+        if sys.getprofile() is None:
+            with np.debug.trace(quiet=True) as steps:
+                np.zeros(3) + 1
+            assert [step.name for step in steps] == ["zeros", "__add__"]
+        else:
+            with pytest.raises(RuntimeError, match=r"cProfile: disable\(\)"), np.debug.trace():
+                pass
     finally:
         profiler.disable()
 
