@@ -25,6 +25,7 @@ __all__ = [
     "common_dtype",
     "dropped",
     "has_discrete",
+    "magnitude",
     "of_numbers",
     "residual_of",
     "value_of",
@@ -43,6 +44,12 @@ def value_of(x: Any) -> Any:
 def residual_of(x: Any) -> Any:
     """The residual of a decomposed tensor, and anything else as it is."""
     return x.residual if isinstance(x, DecomposedTensor) else x
+
+
+def magnitude(*sides: Any) -> torch.Tensor:
+    """The sum of the magnitudes of numbers, at both ends of the path where they are decomposed: of those whose rounding
+    errors are in their difference."""
+    return sum(abs(value_of(side)) + abs(residual_of(side)) for side in sides)
 
 
 def with_numbers(value: Any, residual: Any, made: Any) -> Any:

@@ -134,9 +134,9 @@ def two_orders(call: Call) -> Any:
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
         only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
-    def share(t: DecomposedTensor, components: Any, first: torch.Tensor, last: torch.Tensor, f: Function) -> Any:
+    def share(t: DecomposedTensor, components: Any, difference: torch.Tensor, f: Function) -> Any:
         with no_graph(call.reverse):
-            difference, step = (first + last) / 2, change(t.value, t.residual)
+            step = change(t.value, t.residual)
         sizes = t.value.abs() + t.residual.abs()
         parts = lead(components, difference.ndim) if isinstance(components, torch.Tensor) else components
         return share_of_jump(name, difference, step, sizes, parts, lambda: derivative(f, t.value.expand_as(difference)))
@@ -148,14 +148,14 @@ def two_orders(call: Call) -> Any:
         only_b: torch.Tensor,
         chosen: Callable[[Any], torch.Tensor],
     ) -> Any:
-        of_a = share(a, c_a, change(only_a, residual), change(value, only_b), lambda u: chosen(call(u, b.value)))
-        of_b = share(b, c_b, change(only_b, residual), change(value, only_a), lambda u: chosen(call(a.value, u)))
+        with no_graph(call.reverse):
+            by_a = (change(only_a, residual) + change(value, only_b)) / 2
+            by_b = (change(only_b, residual) + change(value, only_a)) / 2
+        of_a = share(a, c_a, by_a, lambda u: chosen(call(u, b.value)))
+        of_b = share(b, c_b, by_b, lambda u: chosen(call(a.value, u)))
         made = total([of_a, of_b])
         if not (tracing() or mapped()) and has_few_digits(value.dtype):
-            with torch.no_grad():
-                of_a = change(only_a, residual) + change(value, only_b)
-                gross = of_a.abs() + (change(only_b, residual) + change(value, only_a)).abs()
-            warn_of_digits(name, gross / 2, made, value, residual, call.reverse)
+            warn_of_digits(name, by_a.detach().abs() + by_b.detach().abs(), made, value, residual, call.reverse)
         return pack(value, residual, made, labels, call.reverse)
 
     if isinstance(value, torch.Tensor):

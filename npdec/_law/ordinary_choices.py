@@ -11,11 +11,12 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, has_few_digits
+from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
 from npdec._law.all_components import need_all
 from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
+from npdec._torch.tracing import name_of
 
 __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
 
@@ -140,7 +141,7 @@ def stepwise(
 def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
     """Each of two arguments moves first once, and the two orders are averaged."""
     pair = pair_of(args)
-    if pair is None or settings.get().rule != "affine" or has_few_digits(pair.like.value.dtype):
+    if pair is None or settings.get().rule != "affine":
         return NotImplemented
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     assert first is not None
@@ -150,11 +151,15 @@ def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
     value, residual, only_x, only_y = func(x, y), func(r, s), func(x, s), func(r, y)
     if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
         return NotImplemented
-    of_x = _shared(((only_x - residual) + (value - only_y)) / 2, x - r, first, x.abs() + r.abs())
-    of_y = _shared(((only_y - residual) + (value - only_x)) / 2, y - s, second, y.abs() + s.abs())
+    by_x, by_y = ((only_x - residual) + (value - only_y)) / 2, ((only_y - residual) + (value - only_x)) / 2
+    of_x = _shared(by_x, x - r, first, x.abs() + r.abs())
+    of_y = None if of_x is None else _shared(by_y, y - s, second, y.abs() + s.abs())
     if of_x is None or of_y is None:
         return NotImplemented
-    return made_of(value, residual, of_x + of_y, pair.like, pair.labels)
+    made = of_x.add_(of_y)
+    if has_few_digits(value.dtype):
+        warn_of_digits(name_of(func), by_x.abs() + by_y.abs(), made, value, residual, reverse=False)
+    return made_of(value, residual, made, pair.like, pair.labels)
 
 
 def stepwise_instead(places: Collection[int], own: Function) -> Form:

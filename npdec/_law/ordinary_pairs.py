@@ -17,10 +17,11 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits
+from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
 from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
+from npdec._torch.tracing import name_of
 
 __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
 
@@ -197,7 +198,7 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     if pair is None or settings.get().rule != "affine" or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented
     first, second = pair.components
-    if first is None or second is None or has_few_digits(first.dtype):
+    if first is None or second is None:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals).expand(pair.values[0].shape)
     if not value.numel() or _has_graph(pair):
@@ -206,12 +207,13 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     means = mean(*pair.values, *starts, func, value, residual)
     if not all(map(is_moderate, means)):
         return NotImplemented
-    missing = value - residual
-    for m, x, r in zip(means, pair.values, starts, strict=True):
-        missing = missing - m * (x - r)
-    if not bool(missing.abs().amax() < _JUMP):
+    shares = [m * (x - r) for m, x, r in zip(means, pair.values, starts, strict=True)]
+    if not bool((value - residual - shares[0] - shares[1]).abs().amax() < _JUMP):
         return NotImplemented
-    return made_of(value, residual, first * means[0] + second * means[1], pair.like, pair.labels)
+    made = first * means[0] + second * means[1]
+    if has_few_digits(value.dtype):
+        warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
+    return made_of(value, residual, made, pair.like, pair.labels)
 
 
 def _has_graph(pair: Pair) -> bool:
@@ -245,11 +247,16 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         through = slope * pair.values[0]
         if not _is_tame(pair.values[0]) or not is_moderate(slope):
             return NotImplemented
-        return pair.made(func, torch.mul(second, through))
+        return _finite(pair, func, torch.mul(second, through))
     middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
     if not is_moderate(middle) or not is_moderate(inverse) or not is_moderate(slope):
         return NotImplemented
-    return pair.made(func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, slope)))
+    return _finite(pair, func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, slope)))
+
+
+def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:
+    """The result, unless a divisor has moved to infinity, where it has no slope."""
+    return pair.made(func, components) if math.isfinite(components.sum().item()) else NotImplemented
 
 
 def _divides(divisor: Any) -> bool:

@@ -20,7 +20,7 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import is_reverse
 from npdec._impl.elementwise_extrema_impl import complex_extreme, leads
 from npdec._impl.elementwise_logic_impl import complex_less, composed_less
-from npdec._law.discrete import residual_of, value_of, with_numbers
+from npdec._law.discrete import magnitude, residual_of, value_of, with_numbers
 from npdec._law.jumps import stepped
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -60,7 +60,7 @@ def _less(func: Function, x1: Any, x2: Any, or_equal: bool = False) -> Any:
 
     def closed() -> Any:
         moving: Any = torch.where(gap.alone, torch.imag(x1) - torch.imag(x2), torch.real(x1) - torch.real(x2))
-        return stepped("less", value, residual, moving, _sizes(x1, x2))
+        return stepped("less", value, residual, moving, magnitude(x1, x2))
 
     return with_numbers(value, residual, _beside(gap.known, closed, lambda: composed_less(x1, x2, or_equal)))
 
@@ -91,12 +91,7 @@ def _extreme(func: Function, x1: Any, x2: Any, greater: bool, keep_nan: bool) ->
         made: Any = x1 * share + x2 * other
         if tracing() or mapped() or bool(leap.any()):
             crossing: Any = torch.real(x1) - torch.real(x2)
-            made = made + 1j * stepped(func.__name__, leap, torch.zeros_like(leap), crossing, _sizes(x1, x2))
+            made = made + 1j * stepped(func.__name__, leap, torch.zeros_like(leap), crossing, magnitude(x1, x2))
         return made
 
     return with_numbers(value, residual, _beside(gap.known, closed, composed))
-
-
-def _sizes(x1: Any, x2: Any) -> Any:
-    """The magnitudes of the numbers whose rounding errors are in the parts of a difference."""
-    return sum(of(x).abs() for x in (x1, x2) for of in (value_of, residual_of))

@@ -26,6 +26,7 @@ from npdec._law.discrete import (
     as_numbers,
     common_dtype,
     dropped,
+    magnitude,
     residual_of,
     value_of,
     where_same,
@@ -61,7 +62,7 @@ def _comparison(func: Function, input: Any, other: Any) -> Any:
         return value
     dtype = common_dtype(call.tensors)
     a, b = as_numbers(input, dtype), as_numbers(other, dtype)
-    return stepped(name_of(func), value, residual, a - b, _magnitude(a, b))
+    return stepped(name_of(func), value, residual, a - b, magnitude(a, b))
 
 
 @rule("isnan isinf isfinite isneginf isposinf", traits=Trait.ELEMENTWISE, discrete=True)
@@ -72,12 +73,7 @@ def _finiteness(func: Function, input: Any) -> Any:
     if not is_watched() or torch.equal(value, residual):
         return value
     x = as_numbers(input)
-    return stepped(name_of(func), value, residual, x, _magnitude(x))
-
-
-def _magnitude(*sides: Any) -> torch.Tensor:
-    """The sum of the magnitudes of numbers, at both ends of the path where they are decomposed."""
-    return sum(abs(value_of(side)) + abs(residual_of(side)) for side in sides)
+    return stepped(name_of(func), value, residual, x, magnitude(x))
 
 
 def truth(x: Any) -> Any:
@@ -177,7 +173,7 @@ def _count(func: Function, x: Any, dim: Any = None) -> Any:
 def _signbit(func: Function, x: Any) -> Any:
     with no_graph(x.reverse):
         value, residual = func(x.value), func(x.residual)
-    return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), _magnitude(x))
+    return value if conditions_are_frozen() else stepped("signbit", value, residual, as_numbers(x), magnitude(x))
 
 
 @rule("bucketize", discrete=True)
@@ -211,7 +207,7 @@ def _searched(call: Call, x: Any, bounds: Any, right: bool) -> Any:
     if conditions_are_frozen():
         return value
     if not isinstance(bounds, DecomposedTensor):
-        return stepped(name, value, residual, as_numbers(x), _magnitude(as_numbers(x)))
+        return stepped(name, value, residual, as_numbers(x), magnitude(as_numbers(x)))
     x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
     # Bounds lie along the first axis, over which entries are summed where they are.
     rows = bounds.reshape(-1, *[1] * x.ndim) if bounds.ndim == 1 else bounds.movedim(-1, 0).unsqueeze(-1)

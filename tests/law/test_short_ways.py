@@ -222,3 +222,17 @@ def test_equal_labels_are_one_though_they_are_other_objects():
     both = copy + mixed + a
     assert both.labels == (*a.labels, "p", "q", "r")
     torch.testing.assert_close(both.tensor.components[:3], 2 * a.tensor.components)
+
+
+@pytest.mark.parametrize("divided", [2.0, torch.tensor([2.0, 3.0], dtype=torch.float64), "decomposed"])
+def test_a_divisor_that_has_moved_to_infinity_leaves_no_nan(divided):
+    parts = torch.tensor([[math.inf, 0.5], [0.25, 0.25]], dtype=torch.float64)
+    residual = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    t = np.DecomposedTensor(residual + parts.sum(0), residual, parts, ("a", "b"))
+    if isinstance(divided, str):
+        ones = torch.ones(2, dtype=torch.float64)
+        divided = np.DecomposedTensor(3 * ones, ones, torch.stack([ones, ones]), ("a", "b"))
+    made = divided / t
+    assert made.value[0] == 0
+    assert torch.isfinite(made.components).all()
+    torch.testing.assert_close(made.components.sum(0), made.value - made.residual)
