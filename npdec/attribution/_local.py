@@ -44,6 +44,8 @@ def reverse(
 
     Where the function writes over what the way back needs (a buffer that it has multiplied with), autograd says so, or
     the write finds a view that the graph keeps, and the function is called once more, with copies of all that is kept.
+    So it is where the function frees it, as fully_shard does with the weights of each layer: then the copies are on the
+    host, for the network may be one that no device holds.
     """
     differentiated = differentiated or _differentiated
     state = torch.random.get_rng_state()
@@ -52,14 +54,10 @@ def reverse(
         run = _run(problem)
         return differentiated(problem, run, progress)
     except RuntimeError as error:
-        if freed(error):
-            raise RuntimeError(
-                "attribute: the network frees its weights before the way back needs them: keep them with "
-                "fully_shard(..., reshard_after_forward=False), or attribute with mode='forward'"
-            ) from error
-        if not overwritten(error):
+        if not (freed(error) or overwritten(error)):
             raise
-    with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda kept: kept):
+        keep = _to_host if freed(error) else _copied
+    with torch.autograd.graph.saved_tensors_hooks(keep, _taken):
         if run is None:
             torch.random.set_rng_state(state)
             run = _run(problem)
@@ -71,6 +69,19 @@ def reverse(
             "called once more with copies of them: make it give the same each time, or choose mode='forward'"
         )
     return differentiated(problem, again, progress)
+
+
+def _copied(kept: torch.Tensor) -> tuple[torch.Tensor, torch.device]:
+    return kept.clone(), kept.device
+
+
+def _to_host(kept: torch.Tensor) -> tuple[torch.Tensor, torch.device]:
+    return kept.to("cpu", copy=True), kept.device
+
+
+def _taken(kept: tuple[torch.Tensor, torch.device]) -> torch.Tensor:
+    copy, device = kept
+    return copy.to(device)
 
 
 def _run(problem: Problem) -> Run:

@@ -72,7 +72,6 @@ def test_networks_whose_weights_are_sharded(tmp_path):
     assert codes == [0, 0], said
     assert found[0] == found[1]
     for name, part in {
-        "freed": "RuntimeError: attribute: the network frees its weights before the way back needs them",
         "parallel": "TypeError: a DTensor holds no contributions",
         "from_local": "TypeError: a DTensor holds no contributions",
         "replicated": "NotImplementedError: torch.distributed.broadcast: what other processes send",

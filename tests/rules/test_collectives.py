@@ -53,6 +53,7 @@ def test_every_function_carries_or_refuses(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled:UserWarning")  # no_dist=True says that it is meant
 def test_a_checkpoint_keeps_contributions(tmp_path):
     from torch.distributed import checkpoint
 
