@@ -38,14 +38,39 @@ METHODS: dict[str, dict[str, Any]] = {
     "occlusion": {"method": "occlusion", "batched": True},
     "shapley, 10 orders": {"method": "shapley", "batched": True, "samples": 10},
 }
+PEERS = "Captum DeepLift", "Captum GradientShap, 50"
 
 
 class Problem(NamedTuple):
-    """A function of rows (m, n), what it is, and `draw(count)`: that many points, an array (count, n)."""
+    """A function of rows (m, n), what it is, and `draw(count)`: that many points, an array (count, n). Of functions of
+    tensors `net` has the modules: where Captum looks for those that have a rule. None: of functions of arrays."""
 
     says: str
     f: Callable[[Any], Any]
     draw: Callable[[int], Any]
+    net: torch.nn.Module | None = None
+
+
+class Module(torch.nn.Module):
+    """A problem as Captum takes it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        self.f, self.net = problem.f, problem.net
+
+    def forward(self, x: Any) -> Any:
+        return self.f(x)
+
+
+def peer(name: str, problem: Problem) -> Callable[[Any, Any], Any]:
+    """A method of Captum's, of a row and its baseline."""
+    from captum.attr import DeepLift, GradientShap
+
+    if name == PEERS[0]:
+        lift = DeepLift(Module(problem))
+        return lambda x, start: lift.attribute(x[None], start[None])[0].detach()
+    shap = GradientShap(Module(problem))
+    return lambda x, start: shap.attribute(x[None], start[None], n_samples=50)[0].detach()
 
 
 class Measured(NamedTuple):
@@ -71,31 +96,33 @@ def _network(*layers: torch.nn.Module) -> torch.nn.Module:
 
 def linear() -> Problem:
     weights = torch.randn(8, dtype=torch.float64)
-    return Problem("w · x, 8 inputs", lambda x: x @ weights, _normal(8))
+    return Problem("w · x, 8 inputs", lambda x: x @ weights, _normal(8), torch.nn.Identity())
 
 
 def products() -> Problem:
     def f(x: Any) -> Any:
         return x[:, 0] * x[:, 1] * x[:, 2] + x[:, 3] * x[:, 4] + x[:, 5] * (x[:, 0] + x[:, 6])
 
-    return Problem("products of two and three of 7 inputs", f, _normal(7))
+    return Problem("products of two and three of 7 inputs", f, _normal(7), torch.nn.Identity())
 
 
 def relu() -> Problem:
-    layer, act = torch.nn.Linear, torch.nn.ReLU()
-    net = _network(layer(10, 24), act, layer(24, 24), act, layer(24, 1))
-    return Problem("ReLU network, 10-24-24-1", lambda x: net(x)[:, 0], _normal(10))
+    layer, act = torch.nn.Linear, torch.nn.ReLU
+    net = _network(layer(10, 24), act(), layer(24, 24), act(), layer(24, 1))
+    return Problem("ReLU network, 10-24-24-1", lambda x: net(x)[:, 0], _normal(10), net)
 
 
 def smooth() -> Problem:
     layer = torch.nn.Linear
     net = _network(layer(10, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), layer(16, 16), torch.nn.Tanh(), layer(16, 1))
-    return Problem("network with LayerNorm, GELU and tanh", lambda x: net(x)[:, 0], _normal(10))
+    return Problem("network with LayerNorm, GELU and tanh", lambda x: net(x)[:, 0], _normal(10), net)
 
 
 def classifier() -> Problem:
     net = _network(torch.nn.Linear(10, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
-    return Problem("softmax classifier: probability of a class", lambda x: (3 * net(x)).softmax(1)[:, 0], _normal(10))
+    last = torch.nn.Softmax(1)  # a module, which Captum has a rule for
+    f = lambda x: last(3 * net(x))[:, 0]  # noqa: E731
+    return Problem("softmax classifier: probability of a class", f, _normal(10), torch.nn.ModuleList([net, last]))
 
 
 def attention() -> Problem:
@@ -108,13 +135,13 @@ def attention() -> Problem:
         tokens = x.reshape(-1, 5, 2) @ embedding
         return torch_layer(tokens, tokens, tokens)[0][:, -1].sum(1)
 
-    return Problem("attention of two heads over 5 tokens of 2 numbers", f, _normal(10))
+    return Problem("attention of two heads over 5 tokens of 2 numbers", f, _normal(10), torch_layer)
 
 
 def recurrent() -> Problem:
     lstm = torch.nn.LSTM(1, 8, batch_first=True).double().eval().requires_grad_(False)
     head = torch.randn(8, dtype=torch.float64)
-    return Problem("LSTM over 8 steps", lambda x: lstm(2 * x[:, :, None])[0][:, -1] @ head, _normal(8))
+    return Problem("LSTM over 8 steps", lambda x: lstm(2 * x[:, :, None])[0][:, -1] @ head, _normal(8), lstm)
 
 
 def option() -> Problem:
@@ -126,7 +153,8 @@ def option() -> Problem:
         return spot * torch.special.ndtr(first) - discounted * torch.special.ndtr(first - spread)
 
     low, high = torch.tensor([[80, 80, 0.0, 0.1, 0.2], [120, 120, 0.06, 0.5, 2.0]], dtype=torch.float64)
-    return Problem("Black–Scholes price of a call", f, lambda n: low + (high - low) * torch.rand(n, 5).double())
+    draw = lambda n: low + (high - low) * torch.rand(n, 5).double()  # noqa: E731
+    return Problem("Black–Scholes price of a call", f, draw, torch.nn.Identity())
 
 
 def forest() -> Problem:
@@ -158,17 +186,17 @@ PROBLEMS: Sequence[Callable[[], Problem]] = (
 def measured(problem: Problem, points: int) -> tuple[dict[str, list[Measured]], float]:
     """For each method what was measured at each point, and the seconds of a plain call."""
     rows, starts = problem.draw(points), problem.draw(points)
-    found: dict[str, list[Measured]] = {name: [] for name in METHODS}
+    peers = {} if problem.net is None else {name: peer(name, problem) for name in PEERS}
+    found: dict[str, list[Measured]] = {name: [] for name in (*METHODS, *peers)}
     for x, start in zip(rows, starts, strict=True):
         plain = _seconds(lambda x=x: problem.f(x[None]))
         shares, seconds = {}, {}
         for name, options in METHODS.items():
             f = problem.f if options.get("batched") else lambda v: problem.f(v[None])[0]
             call = lambda f=f, x=x, start=start, options=options: np.attribute(f, x, baseline=start, **options)  # noqa: E731
-            call()
-            began = time.process_time()
-            shares[name] = call()
-            seconds[name] = time.process_time() - began
+            shares[name], seconds[name] = _timed(call)
+        for name, method in peers.items():
+            shares[name], seconds[name] = _timed(lambda method=method, x=x, start=start: method(x, start))
         table = np.testing.faithfulness(problem.f, x, start, shares, batched=True, samples=2)
         for name, row in table.items():
             size = float(np.abs(np.asarray(row.shapley)).sum()) or 1.0
@@ -176,6 +204,12 @@ def measured(problem: Problem, points: int) -> tuple[dict[str, list[Measured]], 
             distance = row.shapley_distance / size if row.shapley_distance is not None else math.nan
             found[name].append(Measured(abs(row.completeness) / size, distance, curves, seconds[name] / plain))
     return found, plain
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    call()
+    began = time.process_time()
+    return call(), time.process_time() - began
 
 
 def _seconds(call: Callable[[], Any], repeats: int = 20) -> float:
@@ -210,11 +244,12 @@ MEASURES = (
 
 
 def tables(results: Mapping[str, dict[str, list[Measured]]]) -> list[str]:
-    lines = []
+    lines, names = [], (*METHODS, *PEERS)
     for place, (_, title) in enumerate(MEASURES):
-        lines += ["", f"## {title}", "", f"| problem | {' | '.join(METHODS)} |", "| --- |" + " ---: |" * len(METHODS)]
+        lines += ["", f"## {title}", "", f"| problem | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
         for problem, found in results.items():
-            cells = [said([row[place] for row in found[name]], ".2g" if place < 3 else ".3g") for name in METHODS]
+            digits = ".2g" if place < 3 else ".3g"
+            cells = [said([row[place] for row in found[name]], digits) if name in found else "–" for name in names]
             lines.append(f"| {problem} | {' | '.join(cells)} |")
     return lines
 
@@ -228,8 +263,10 @@ of the sum of the magnitudes of the exact Shapley values, which are found by all
 
 `local` is npdec's default, the law operation by operation; `path` is integrated gradients, by as many nodes as its
 tolerance asks for; `occlusion` takes one input away at a time; the Shapley values are sampled from ten orders, each
-also gone through backwards. What is "in calls of the function" is processor time, and on functions of ten numbers it is
-mostly the overhead of each operation: for large models `local` takes less than two plain forward-and-backward passes.
+also gone through backwards. Captum's DeepLift stands beside them (over several baselines it is DeepLiftShap), and its
+GradientShap of 50 points on the way; "–" where a function is not one of tensors, which they need. What is "in calls of
+the function" is processor time, and on functions of ten numbers it is mostly the overhead of each operation: for large
+models `local` takes less than two plain forward-and-backward passes.
 
 **Read from the tables.** `local` and the Shapley values miss nothing anywhere; integrated gradients miss their
 tolerance, and on trees and rules, whose gradient is zero, half of that sum and more. In smooth functions `local` and
@@ -237,7 +274,9 @@ tolerance, and on trees and rules, whose gradient is zero, half of that sum and 
 attention, `local` behind LayerNorm; they order the inputs equally well. On trees and rules `local` is 30 times nearer
 or more. Ten random orders of so few inputs are nearer than either, except that their cost grows with the inputs, and
 that of `local` does not: of a fast function of ten numbers take Shapley values, of a network, a simulation or a text
-`local`.
+`local`. DeepLift is `local` in the network of linear layers and ReLU modules. With LayerNorm or a softmax it is not
+complete, and where a network multiplies what it computed (products, attention, LSTM, the price) it is gradient times
+input, as far from the Shapley values as that. GradientShap is `path`, but for what its draws miss.
 """
 
 

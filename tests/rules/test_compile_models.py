@@ -1,0 +1,66 @@
+"""Whole models of transformers in torch.compile: one graph each, forward and backward, as eager runs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import npdec as np
+
+transformers = pytest.importorskip("transformers")
+
+pytestmark = [
+    pytest.mark.slow,
+    # The compiler loads code that torch itself deprecates, and looks at gradients of the graph's inputs.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*"),
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"),
+]
+
+NONE = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+SMALL = {"vocab_size": 13, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1}
+
+
+def gpt2():
+    config = {"n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": 13, "n_positions": 8, "use_cache": False}
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(**config, **NONE))
+
+
+def llama():
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 8, "use_cache": False}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**heads, **SMALL, **NONE))
+
+
+def bert():
+    size = {"num_attention_heads": 2, "max_position_embeddings": 8, "num_labels": 3}
+    return transformers.BertForSequenceClassification(transformers.BertConfig(**size, **SMALL))
+
+
+# Llama's normalisation computes in single precision, whatever it is given.
+@pytest.mark.parametrize(("make", "rounding"), [(gpt2, 1e-12), (llama, 4e-6), (bert, 1e-12)])
+def test_a_model_is_one_graph(make, rounding):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model = make().double().eval().requires_grad_(False)
+    x, start = torch.randn(2, 1, 4, 16, dtype=torch.float64)
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    f = lambda embeddings: model(inputs_embeds=embeddings).logits  # noqa: E731
+    compiled = torch.compile(f, fullgraph=True, backend=count)
+    marked = np.decompose(x, axis=1, baseline=start, labels=["a", "b", "c", "d"])
+    with torch.no_grad():
+        made, want, residual = compiled(marked), f(marked), f(start)
+        assert torch.equal(made.value, f(x))
+        again = compiled(np.decompose(start, axis=1, baseline=x, labels=["a", "b", "c", "d"]))
+    assert len(graphs) == 1
+    close = {"rtol": 10 * rounding, "atol": rounding}
+    torch.testing.assert_close(made.residual, residual, **close)
+    torch.testing.assert_close(made.components, want.components, **close)
+    torch.testing.assert_close(again.components, -want.components, **close)  # the way back, of the law's symmetry
+    torch.testing.assert_close(made.components.sum(0), made.value - residual, rtol=0, atol=max(1e-9, rounding))
+    found, plain = (np.attribute(lambda a, g=g: g(a).reshape(-1)[-1], x, baseline=start) for g in (compiled, f))
+    torch.testing.assert_close(found.attribution, plain.attribution, **close)
+    torch.testing.assert_close(found.attribution.sum(), f(x).reshape(-1)[-1] - residual.reshape(-1)[-1], **close)
