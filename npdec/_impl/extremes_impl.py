@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import (
@@ -132,15 +133,22 @@ def extreme(name: str, a: torch.Tensor, axis: Any, keepdims: Any, initial: Any, 
         return a.clone()
     keep = keepdims is not NoValue and bool(keepdims)
     if a.dtype.is_complex:
-        r = _complex_extreme(name, a, axes)
+        r = complex_extreme_of_rows(_util.move_axes_last(a, axes), _EXTREMES[name] is torch.amax)
         return _util.restore_axes(r, axes) if keep else r
     r = _EXTREMES[name](_util.to_ordered(a), axes, keep)
     return _util.from_ordered(r, a.dtype)
 
 
-def _complex_extreme(name: str, a: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
-    rows = _util.move_axes_last(a, axes)
-    index = complex_position(name, rows.detach(), -1)
+def complex_extreme_of_rows(rows: torch.Tensor, greatest: bool) -> torch.Tensor:
+    """The greatest or the least of complex values along the last axis, the first nan if there is one."""
+    if has_torch_function((rows,)):
+        return handle_torch_function(complex_extreme_of_rows, (rows,), rows, greatest)
+    return at_place(rows, greatest)
+
+
+def at_place(rows: torch.Tensor, greatest: bool) -> torch.Tensor:
+    """The same by its place, at which it is taken from the rows."""
+    index = complex_position("maximum" if greatest else "minimum", rows.detach(), -1)
     return torch.gather(rows, -1, index.unsqueeze(-1)).squeeze(-1)
 
 

@@ -3,13 +3,16 @@
 The real parts decide, the imaginary ones where those are equal all along the path. So a comparison is one step of the
 part that decides. The greater of two follows one of the two lines on each side of the place s where they change places:
 each passes on its own contributions for the part of the path on which it leads. The real part has no jump there, the
-imaginary part jumps from one line to the other, and this is shared as a step of the real parts is that cross.
+imaginary part jumps from one line to the other, and this is shared as a step of the real parts is that cross. The
+greatest of a row follows the upper envelope of the real parts in the same way: its lines lead in the order of their
+slopes, and among lines with one real part the upper envelope of the imaginary parts does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 
@@ -20,6 +23,8 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.tensor import is_reverse
 from npdec._impl.elementwise_extrema_impl import complex_extreme, leads
 from npdec._impl.elementwise_logic_impl import complex_less, composed_less
+from npdec._impl.envelope_impl import leading_fractions
+from npdec._impl.extremes_impl import at_place, complex_extreme_of_rows
 from npdec._law.discrete import magnitude, residual_of, value_of, with_numbers
 from npdec._law.jumps import stepped
 from npdec._rules.rule import rule
@@ -95,3 +100,86 @@ def _extreme(func: Function, x1: Any, x2: Any, greater: bool, keep_nan: bool) ->
         return made
 
     return with_numbers(value, residual, _beside(gap.known, closed, composed))
+
+
+# -- the greatest and the least of a row -------------------------------------------------------------------------------
+
+
+class _Stay(NamedTuple):
+    """One of the lines that lead a row one after the other, or several with one real part: for which fraction of the
+    path each leads, (*S, n), and which lead at its start and at its end, as weights (*S, n), with the imaginary part
+    (*S, 1) there."""
+
+    fractions: torch.Tensor | int
+    first: torch.Tensor
+    last: torch.Tensor
+    start: torch.Tensor
+    end: torch.Tensor
+
+
+def _leading(imag: torch.Tensor, among: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights of those with the largest imaginary part among some, and that part."""
+    most = torch.where(among, imag, -torch.inf).amax(-1, keepdim=True)
+    lead = (among & (imag == most)).to(imag.dtype)
+    return lead / lead.sum(-1, keepdim=True).clamp(min=1), most
+
+
+def _shared_by_imag(start: torch.Tensor, end: torch.Tensor, among: torch.Tensor) -> torch.Tensor:
+    """The fractions for which lines among some lead by their imaginary parts."""
+    if not bool((among.sum(-1) > 1).any()):
+        return among.to(start.dtype)
+    least = torch.minimum(start, end).amin(-1, keepdim=True)
+    below = least - least.abs() - 1  # where no line leads
+    return leading_fractions(torch.where(among, end, below), torch.where(among, start, below), -1)
+
+
+def _stays(x: torch.Tensor, r: torch.Tensor) -> Iterator[_Stay]:
+    """What leads rows of finite numbers along the path from r to x: what does at r itself, line after line, and what
+    does at x itself. Where no line is left, the last one stays, for no time."""
+    (high, up), (low, down) = ((torch.real(end), torch.imag(end)) for end in (x, r))
+    led, slope = leading_fractions(high, low.expand(high.shape), -1), high - low
+    last, at = _leading(down, low == low.amax(-1, keepdim=True))
+    yield _Stay(0, last, last, at, at)
+    waiting, gone, start = led > 0, torch.zeros_like(at), down
+    while bool(waiting.any()):
+        among = waiting & (slope == torch.where(waiting, slope, torch.inf).amin(-1, keepdim=True))
+        some, waiting = among.any(-1, keepdim=True), waiting & ~among
+        time, left = (torch.where(lines, led, 0).sum(-1, keepdim=True) for lines in (among, waiting))
+        gone = gone + time
+        early = gone < left  # of the two distances, the shorter has digits
+        end = torch.where(early, 1 - gone, left) * down + torch.where(early, gone, 1 - left) * up
+        (first, begins), (final, ends) = _leading(start, among), _leading(end, among)
+        first, final = torch.where(some, first, last), torch.where(some, final, last)
+        begins, ends = torch.where(some, begins, at), torch.where(some, ends, at)
+        yield _Stay(_shared_by_imag(start, end, among) * time, first, final, begins, ends)
+        last, at, start = final, ends, end
+    last, at = _leading(up, high == high.amax(-1, keepdim=True))
+    yield _Stay(0, last, last, at, at)
+
+
+@rule(complex_extreme_of_rows)
+def _extreme_of_rows(func: Function, rows: Any, greatest: bool) -> Any:
+    if conditions_are_frozen() or tracing() or mapped() or not rows.numel():
+        return at_place(rows, greatest)
+    value, residual = Call(func, None, (rows, greatest), {}).ends()
+    known = (torch.isfinite(rows.value) & torch.isfinite(rows.residual)).all(-1)
+    name, sign = ("max", 1) if greatest else ("min", -1)
+
+    def closed() -> Any:
+        moving: Any = rows if bool(known.all()) else torch.where(known.unsqueeze(-1), rows, 0)
+        ends = moving.value, moving.residual
+        size, fractions, steps = ends[0].abs() + ends[1].abs(), torch.zeros_like(ends[0].real), []
+        x, r = (sign * (end.detach() if rows.reverse else end) for end in ends)
+        for before, after in itertools.pairwise(_stays(x, r)):
+            fractions = fractions + after.fractions
+            leap = sign * (after.start - before.end).squeeze(-1)  # of imaginary parts, where the real ones cross
+            if bool(leap.any()):
+                crossing: Any = torch.sum(torch.real(moving) * (after.first - before.last), -1)
+                sizes = (size * (after.first + before.last)).sum(-1)
+                steps.append(stepped(name, leap, torch.zeros_like(leap), crossing, sizes))
+        made: Any = torch.sum(moving * fractions, -1)
+        for step in steps:
+            made = made + 1j * step
+        return made
+
+    return with_numbers(value, residual, _beside(known, closed, lambda: at_place(rows, greatest)))

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import npdec as np
+from tiers import fewer
 
 SLIGHT, EQUAL, STEEP = 1e-4, 1e-8, 1e-13  # of imaginary parts, of whether equal ones count, of the logistic function
 NODES, WEIGHTS = numpy.polynomial.legendre.leggauss(20)
@@ -151,3 +152,101 @@ def test_comparisons_of_nothing_count_nothing(dtype, compare):
     for made in (np.any(mask), np.all(mask), np.sum(mask), mask.any(1), mask | mask):
         assert numpy.asarray(made.value).tolist() == numpy.asarray(made.residual).tolist()
         assert not numpy.asarray(made.components).any()
+
+
+# -- the greatest and the least of a row -------------------------------------------------------------------------------
+
+REDUCTIONS = {"max": 1, "min": -1, "nanmax": 1, "nanmin": -1, "ptp": 0}
+SOFT, LESS = 1e-11, 1e-6  # of the softened maximum, whose crossings are not known as distances: STEEP and SLIGHT
+
+
+def rows_of(seed, dtype, count=24, n=4):
+    """Rows of n numbers (n, count), their baselines, and components (C, n, count). Of some rows two numbers have one
+    real part at the baseline, of some at the value, and of some all along; a few of these are one number."""
+    source = numpy.random.default_rng(seed)
+    numbers = source.uniform(-1, 1, (2, 2, n, count))
+    free = source.uniform(-1, 1, (2, COUNT - 1, n, count))
+    third = count // 4
+    numbers[0, 0, 1, :third] = numbers[0, 0, 0, :third]
+    numbers[0, 1, 1, third : 2 * third] = numbers[0, 1, 0, third : 2 * third]
+    alike = slice(2 * third, 3 * third)
+    numbers[0, :, 1, alike], free[0, :, 1, alike] = numbers[0, :, 0, alike], free[0, :, 0, alike]
+    same = slice(2 * third, 2 * third + 2)
+    numbers[1, :, 1, same], free[1, :, 1, same] = numbers[1, :, 0, same], free[1, :, 0, same]
+    (x, r), free = numbers[0] + 1j * numbers[1], free[0] + 1j * free[1]
+    x, r, free = (a.astype(dtype) for a in (x, r, free))
+    return x, r, numpy.concatenate([free, (x - r - free.sum(0))[None]])
+
+
+def of_row(x, r, parts, direction):
+    """The contributions to the greatest (`direction` 1) or the least (−1) of a row, as of a softened one."""
+    x, r, parts = (a.astype(complex) for a in (x, r, parts))
+    high, low = (direction * (end.real + LESS * end.imag) for end in (x, r))
+    edges = {0.0, 1.0}
+    for i, j in itertools.combinations(range(len(x)), 2):
+        gaps = low[i] - low[j], high[i] - high[j]
+        if gaps[0] != gaps[1]:
+            center = gaps[0] / (gaps[0] - gaps[1])
+            near = [center, *[center + sign / 2.0**k for k in range(50) for sign in (-1, 1)]]
+            edges |= {t for t in near if 0 < t < 1}
+    panels = itertools.pairwise(sorted(edges))
+    t, weights = numpy.concatenate([[a + (b - a) * (1 + NODES) / 2, WEIGHTS * (b - a) / 2] for a, b in panels], 1)
+    lines, heights = r + t[:, None] * (x - r), low + t[:, None] * (high - low)
+    lead = numpy.exp((heights - heights.max(1, keepdims=True)) / SOFT)
+    lead /= lead.sum(1, keepdims=True)
+    toward = direction * (parts.real + LESS * parts.imag)  # (C, n)
+    rate = lead * (toward[:, None] - (lead * toward[:, None]).sum(-1, keepdims=True)) / SOFT
+    return ((lead * parts[:, None] + rate * lines).sum(-1) * weights).sum(1)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", pytest.param("complex64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_greatest_and_the_least_of_rows(name, dtype):
+    x, r, parts = rows_of(len(name), dtype, 4 * fewer(6, 3))
+    d = np.asarray(np.DecomposedTensor(*map(torch.from_numpy, (x, r, parts)), "abc"))
+    made = getattr(np, name)(d, axis=0)
+    for end, given in ((made.value, x), (made.residual, r)):
+        numpy.testing.assert_array_equal(numpy.asarray(end), getattr(numpy, name)(given, axis=0))
+    assert made.components.dtype == dtype
+    missing = numpy.asarray(made.value - made.residual) - found(made).sum(0)
+    # A share of a jump is as exact as the difference of slopes that it is divided by.
+    assert abs(missing).max() <= 64 * numpy.finfo(dtype).eps * (1 + abs(found(made)).max())
+    for i in range(x.shape[1]):
+        given = x[:, i], r[:, i], parts[..., i]
+        direction = REDUCTIONS[name]
+        wanted = of_row(*given, direction) if direction else of_row(*given, 1) - of_row(*given, -1)
+        size = 1 + abs(wanted).max()
+        numpy.testing.assert_allclose(found(made)[:, i], wanted, rtol=0, atol=1e-3 * size, err_msg=f"row {i}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_rows_in_reverse_mode_and_along_several_axes(name):
+    x, r, _ = rows_of(3, "complex128", 12, 6)
+    x, r = x.reshape(2, 3, 12), r.reshape(2, 3, 12)
+    given, base = np.array(x), np.array(r)
+
+    def f(a):
+        y = getattr(np, name)(a, axis=(0, 1), keepdims=True)
+        return (y.imag * np.arange(1.0, 13.0)).sum() + y.real.sum()
+
+    forward = np.attribute(f, given, baseline=base, mode="forward", chunk_size=17)
+    numpy.testing.assert_allclose(np.attribute(f, given, baseline=base).attribution, forward.attribution, atol=1e-11)
+    for i in range(12):
+        ends = x[..., i].reshape(-1), r[..., i].reshape(-1)
+        wanted = of_row(*ends, numpy.diag(ends[0] - ends[1]), {"max": 1, "min": -1}[name])
+        wanted = wanted.imag * (i + 1) + wanted.real
+        got = numpy.asarray(forward.attribution)[..., i].reshape(-1)
+        numpy.testing.assert_allclose(got, wanted, rtol=0, atol=1e-3 * (1 + abs(wanted).max()))
+
+
+def test_rows_that_are_not_finite_are_beside_rows_that_are():
+    x, r, parts = rows_of(9, "complex128", 4)
+    x[1, 1], r[0, 2] = numpy.nan, complex(numpy.inf, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (np.exceptions.DecompositionWarning, RuntimeWarning))
+        made = np.max(np.asarray(np.DecomposedTensor(*map(torch.from_numpy, (x, r, parts)), "abc")), axis=0)
+    numpy.testing.assert_array_equal(numpy.asarray(made.value), numpy.max(x, axis=0))
+    for i in (0, 3):
+        wanted = of_row(x[:, i], r[:, i], parts[..., i], 1)
+        numpy.testing.assert_allclose(found(made)[:, i], wanted, rtol=0, atol=1e-3 * (1 + abs(wanted).max()))
