@@ -80,7 +80,8 @@ def rows(mesh):
 def stored(mesh, folder):
     """Rows into a folder. The last rank kills itself in the midst of a batch, or before what it wrote has its name."""
     last, net, done = mesh.get_local_rank() == mesh.size() - 1, network(), [0]
-    word, _, count = (folder / "kill").read_text().partition(" ")
+    kill, _, name = (folder / "kill").read_text().partition("\n")
+    word, _, count = kill.partition(" ")
 
     def killed(*_):
         done[0] += 1
@@ -94,7 +95,7 @@ def stored(mesh, folder):
 
     if word == "writing":
         os.fsync = killed
-    options = {"batch_size": 3, "out": folder / "out", "resume": True, "mesh": mesh}
+    options = {"batch_size": 3, "out": folder / name, "resume": True, "mesh": mesh}
     return {"rows": error_of(lambda: [*attribute_rows(f, numbers(40, 9), **options)])}
 
 

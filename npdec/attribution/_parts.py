@@ -1,4 +1,5 @@
-"""Batches of attributions in a folder of Parquet files, each of which is there as a whole or not at all."""
+"""Batches of attributions in a folder, each of which is there as a whole or not at all: Parquet files, or groups of a
+Zarr store (`npdec.attribution._parts_zarr`)."""
 
 from __future__ import annotations
 
@@ -15,13 +16,24 @@ from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
 from npdec.attribution._bits import digest
 
-__all__ = ["PartFiles"]
+__all__ = ["COLUMNS", "PartFiles", "Parts", "sync"]
 
 Parts = tuple[torch.Tensor, ...]
-_COLUMNS = "value", "residual", "attribution", "error"
+COLUMNS = "value", "residual", "attribution", "error"
 _KEY = b"npdec"
 # Arrow's names of torch's dtypes; of bfloat16 and complex numbers it has none.
 _NAMES = {getattr(torch, name): name for name in "float64 float32 float16 int64 int32 int16 int8 uint8".split()}
+
+
+def sync(path: Path) -> None:
+    """Return when what was written to a file, or the names in a folder, are on disk."""
+    if path.is_dir() and os.name != "posix":
+        return
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 class PartFiles:
@@ -29,17 +41,13 @@ class PartFiles:
     are not to be resumed, ImportError where pyarrow is not installed. `options`: what the numbers depend on, beside the
     rows and the function."""
 
-    def __init__(self, folder: str | os.PathLike[str], resume: bool, options: dict[str, Any]) -> None:
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise ImportError("attribute_rows: out= needs pyarrow, which writes Parquet: pip install pyarrow") from None
-        import pyarrow
+    suffix = ".parquet"
 
-        self._arrow, self._parquet = pyarrow, parquet
+    def __init__(self, folder: str | os.PathLike[str], resume: bool, options: dict[str, Any]) -> None:
+        self._load()
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not resume and any(self.folder.glob("part-*.parquet")):
+        if not resume and any(self.folder.glob(f"part-*{self.suffix}")):
             raise FileExistsError(
                 f"attribute_rows: {self.folder} holds batches: resume=True goes on with them, or give another folder"
             )
@@ -70,7 +78,7 @@ class PartFiles:
 
     def end(self, count: int) -> None:
         """Raise ValueError where the folder has more than that many batches."""
-        more = [path.name for path in self.folder.glob("part-*.parquet") if int(path.stem[5:]) >= count]
+        more = [path.name for path in self.folder.glob(f"part-*{self.suffix}") if int(path.stem[5:]) >= count]
         if more:
             raise ValueError(
                 f"attribute_rows: the data has {count} batches, and {self.folder} more: {min(more)} to {max(more)}. "
@@ -78,10 +86,10 @@ class PartFiles:
             )
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"part-{number:05}.parquet"
+        return self.folder / f"part-{number:05}{self.suffix}"
 
     def _compare(self, path: Path, found: Parts, made: Parts) -> None:
-        for name, old, new in zip(_COLUMNS[:3], found, made):
+        for name, old, new in zip(COLUMNS[:3], found, made):
             if old.is_floating_point():
                 close = torch.finfo(old.dtype).eps ** 0.5  # another processor rounds differently
                 scale = max((float(each.abs().max()) for each in (*found[:3], *made[:3]) if each.numel()), default=0.0)
@@ -94,11 +102,20 @@ class PartFiles:
                     "Give another folder"
                 )
 
+    def _load(self) -> None:
+        try:
+            from pyarrow import parquet
+        except ImportError:
+            raise ImportError("attribute_rows: out= needs pyarrow, which writes Parquet: pip install pyarrow") from None
+        import pyarrow
+
+        self._arrow, self._parquet = pyarrow, parquet
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def _write(self, path: Path, parts: Parts, said: dict[str, str]) -> None:
         said = {**said, "shape": json.dumps(list(parts[2].shape[1:]))}
-        table = self._arrow.table([self._column(part) for part in parts], names=_COLUMNS)
+        table = self._arrow.table([self._column(part) for part in parts], names=COLUMNS)
         table = table.replace_schema_metadata({_KEY: json.dumps(said).encode()})
         for left in self.folder.glob(f".{path.name}.*"):  # by a process that was killed
             left.unlink()
@@ -108,12 +125,7 @@ class PartFiles:
             file.flush()
             os.fsync(file.fileno())
         half.replace(path)
-        if os.name == "posix":  # the name is on disk when its folder is
-            folder = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync(self.folder)  # the name is on disk when its folder is
 
     def _column(self, part: torch.Tensor) -> Any:
         """Numbers (m,), or a list of numbers for each row of (m, *S)."""
@@ -136,7 +148,7 @@ class PartFiles:
         said = json.loads(table.schema.metadata[_KEY])
         shape = json.loads(said.pop("shape"))
         parts = []
-        for name in _COLUMNS:
+        for name in COLUMNS:
             column = table.column(name).combine_chunks()
             numbers = column.flatten() if self._arrow.types.is_fixed_size_list(column.type) else column
             dtype = getattr(torch, {"double": "float64", "float": "float32", "halffloat": "float16"}.get(

@@ -54,7 +54,8 @@ def attribute_rows(
     are attributed in one run.
 
     `out`: a folder, in which each batch is written to a Parquet file of its own before it is given (by pyarrow: columns
-    `value`, `residual`, `error`, and `attribution`, a list for each row). A file is there as a whole or not at all,
+    `value`, `residual`, `error`, and `attribution`, a list for each row); where its name ends in `.zarr`, to a group of
+    arrays in that store (by zarr), `part-00000` and so on. A file or group is there as a whole or not at all,
     whatever ends the process. With `resume=True` batches that are there are read, not computed: run again what was
     killed, and it goes on. `mesh`: a `torch.distributed` DeviceMesh of one dimension, whose ranks all make this call
     with the same data and weights (ValueError otherwise): each attributes every n-th batch (and writes it, to a folder
@@ -85,9 +86,7 @@ def attribute_rows(
         raise TypeError("attribute_rows: resume=True goes on with what is in a folder: say which, with out=")
     parts = None
     if out is not None:
-        from npdec.attribution._parts import PartFiles
-
-        parts = PartFiles(out, resume, {"baseline": baseline, "output": output, "method": method, **options})
+        parts = _parts(out)(out, resume, {"baseline": baseline, "output": output, "method": method, **options})
     ranks = None
     if mesh is not None:
         from npdec.attribution._ranks import Ranks
@@ -117,6 +116,17 @@ def attribute_rows(
     one = functools.partial(computed, parts=parts)
     batches = enumerate(_batches(data, batch_size))
     return _attributed(shared(ranks, batches, one, at_once=False, spare=computed, seen=seen), parts)
+
+
+def _parts(out: str | os.PathLike[str]) -> type[PartFiles]:
+    """What writes to a folder of that name."""
+    if os.fspath(out).endswith(".zarr"):
+        from npdec.attribution._parts_zarr import PartGroups
+
+        return PartGroups
+    from npdec.attribution._parts import PartFiles
+
+    return PartFiles
 
 
 def _attributed(batches: Iterator[Sequence[Any]], parts: PartFiles | None) -> Iterator[Attribution[Any]]:

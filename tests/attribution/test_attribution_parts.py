@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy
@@ -47,13 +48,50 @@ def test_a_folder_is_written_once_and_read_again(tmp_path):
         attribute_rows(f, x, out=tmp_path)
 
 
+def test_a_store_is_written_once_and_read_again(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    x, calls, store = rows(), [], tmp_path / "found.zarr"
+
+    def f(a):
+        calls.append(len(a))
+        return squares(a)
+
+    for i, found in enumerate(attribute_rows(f, x, batch_size=4, out=store)):
+        group = zarr.open_group(store, mode="r")[f"part-{i:05}"]  # there before it is given
+        assert group["value"][...].tolist() == found.value.tolist()
+    groups = [group for _, group in sorted(zarr.open_group(store, mode="r").groups())]
+    for name, expected in {"value": squares(x), "attribution": x**2, "residual": torch.zeros(11)}.items():
+        numpy.testing.assert_allclose(numpy.concatenate([g[name][...] for g in groups]), expected, rtol=1e-15)
+    shutil.rmtree(store / "part-00001")
+    (tmp_path / ".found.zarr.part-00001.0").mkdir()  # left by a process that was killed
+    calls.clear()
+    again = list(attribute_rows(f, x, batch_size=4, out=store, resume=True))
+    assert calls == [4, 4]
+    assert torch.equal(torch.cat([one.attribution for one in again]), x * x)
+    assert [path.name for path in tmp_path.iterdir()] == ["found.zarr"]
+    with pytest.raises(FileExistsError, match="resume=True goes on with them"):
+        attribute_rows(f, x, out=store)
+    for other in ({"data": x + 1}, {"baseline": 1.0}, {"f": lambda a: squares(a) * 1.001}, {"data": x[:8]}):
+        with pytest.raises(ValueError, match=r"other rows|other baseline|another function|more: part-00002"):
+            list(attribute_rows(**({"f": f, "data": x} | other), batch_size=4, out=store, resume=True))
+    with pytest.raises(TypeError, match="Zarr has no bfloat16"):
+        list(attribute_rows(squares, x.bfloat16(), out=tmp_path / "other.zarr"))
+
+
+def test_zarr_is_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setitem(__import__("sys").modules, "zarr", None)
+    with pytest.raises(ImportError, match=r"\.zarr folder needs zarr"):
+        attribute_rows(squares, rows(), out=tmp_path / "found.zarr")
+
+
+@pytest.mark.parametrize(("needs", "suffix"), [("pyarrow", ""), pytest.param("zarr", ".zarr", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
-def test_what_is_read_has_the_bits_that_were_written(dtype, shape, tmp_path):
-    pytest.importorskip("pyarrow")
+def test_what_is_read_has_the_bits_that_were_written(dtype, shape, needs, suffix, tmp_path):
+    pytest.importorskip(needs)
     x = torch.randn(5, *shape, generator=torch.Generator().manual_seed(1)).to(dtype)
     for data in (x, np.array(x)):
-        folder = tmp_path / type(data).__name__
+        folder = tmp_path / f"{type(data).__name__}{suffix}"
 
         def f(a):
             return (a * a).reshape(len(a), -1).sum(1)

@@ -98,34 +98,50 @@ def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
         assert f"RuntimeError: attribute: rank {rank} of 4 lost the others: one of them ended" in one["lost"]
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_killed_process_loses_nothing_that_was_written(count, tmp_path):
+def of_parquet(folder):
     parquet = pytest.importorskip("pyarrow.parquet")
-    out = tmp_path / "out"
+    return {path.name: parquet.read_table(path).to_pydict() for path in sorted(folder.glob("*.parquet"))}
+
+
+def of_zarr(folder):
+    zarr = pytest.importorskip("zarr")
+    found = {path.name: zarr.open_group(path, mode="r") for path in sorted(folder.glob("part-*"))}
+    return {part: {name: array[...].tolist() for name, array in group.arrays()} for part, group in found.items()}
+
+
+# A batch is two of these syncs in Parquet, and some twenty in Zarr.
+@pytest.mark.parametrize(
+    ("count", "name", "read", "writing"),
+    [(1, "out", of_parquet, 5), (2, "out", of_parquet, 5), (1, "out.zarr", of_zarr, 70), (2, "out.zarr", of_zarr, 70)],
+)
+def test_a_killed_process_loses_nothing_that_was_written(count, name, read, writing, tmp_path):
+    out = tmp_path / name
+    read(tmp_path)  # what it needs is there
 
     def parts():
-        return {path.name: (path.stat().st_ino, parquet.read_table(path)) for path in sorted(out.glob("*.parquet"))}
+        return {path.name: path.stat().st_ino for path in sorted(out.glob("part-*"))}
 
     seen = {}
-    for kill in ("writing 5", "computing 4", "never"):
+    for kill in (f"writing {writing}", "computing 4", "never"):
         for old in (tmp_path / "rendezvous", *tmp_path.glob("*.json")):
             old.unlink(missing_ok=True)
-        (tmp_path / "kill").write_text(kill)
+        (tmp_path / "kill").write_text(f"{kill}\n{name}")
         found, codes, said = ranks("stored", count, tmp_path)
         before, seen = seen, parts()
-        assert {name: seen[name][0] for name in before} == {name: inode for name, (inode, _) in before.items()}
+        assert {part: seen[part] for part in before} == before
         if kill != "never":
             assert codes == [0] * (count - 1) + [-9], said
             assert all("lost the others" in one["rows"] for one in found[:-1])
             assert len(before) < len(seen) < 14
     assert found == [{"rows": None}] * count
-    assert list(seen) == [f"part-{i:05}.parquet" for i in range(14)]
-    assert {path.name for path in out.iterdir()} == seen.keys()  # nothing half-written is left
+    assert list(seen) == [f"part-{i:05}{'.parquet' if name == 'out' else ''}" for i in range(14)]
+    left = {path.name for path in (*out.iterdir(), *tmp_path.glob(".*"))} - seen.keys()
+    assert left <= {"zarr.json"}  # nothing half-written
     net, x = mesh_cases.network(), mesh_cases.numbers(40, 9)
     once = list(attribute_rows(lambda a: net(a)[:, 1], x, batch_size=3))
-    table = parquet.read_table(out)
-    for name in ("value", "residual", "error", "attribution"):
-        numbers = torch.cat([getattr(one, name) for one in once])
-        assert numpy.asarray(numbers).tolist() == table.column(name).to_pylist()  # every bit: no number is NaN or −0
-    value = torch.tensor(table.column("value").to_pylist())
+    columns = list(read(out).values())
+    for column in ("value", "residual", "error", "attribution"):
+        numbers = numpy.asarray(torch.cat([getattr(one, column) for one in once])).tolist()
+        assert numbers == [row for part in columns for row in part[column]]  # every bit: no number is NaN or −0
+    value = torch.tensor([row for part in columns for row in part["value"]])
     torch.testing.assert_close(value, net(x)[:, 1].detach())
