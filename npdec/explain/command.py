@@ -13,7 +13,7 @@ import npdec as np
 from npdec._law.named_rules import has_reverse_mode
 from npdec.explain.batches import explain_all
 from npdec.explain.data import PIPED, Reading, read_table, select_columns, select_rows
-from npdec.explain.errors import InputError, one_line, tell
+from npdec.explain.errors import InputError, counted, one_line, tell
 from npdec.explain.estimators import Saved
 from npdec.explain.explanation import Explanation
 from npdec.explain.inputs import Inputs, baseline_file, usable_columns
@@ -42,9 +42,13 @@ def explain(options: argparse.Namespace, reporting: Callable[[], contextlib.Abst
     _check_options(options, path)
     how = Reading(options.encoding, options.decimal, options.sheet)
     table = read_table(options.data, how)
+    for option in ("encoding", "sheet"):
+        if getattr(options, option) is not None and option not in table.takes:
+            said = one_line(getattr(options, option), 60)
+            raise InputError(f"--{option} {said}: {table.path} is no {'text' if option == 'encoding' else 'workbook'}")
     rows = select_rows(options.row, len(table))
     drop = [*_names(options.drop), *([options.target] if options.target else [])]
-    columns = select_columns(table, _names(options.columns) or None, drop)
+    columns = select_columns(table, None if options.columns is None else _names(options.columns), drop)
     if options.by is not None and options.by not in table.names:
         raise InputError(f"{table.path}: --by {options.by}: has no such column")
     warned: dict[str, None] = {}
@@ -80,9 +84,10 @@ def explain(options: argparse.Namespace, reporting: Callable[[], contextlib.Abst
             for row in kept
         ]
         if inputs.filled:
-            notes.append(f"filled {len(inputs.filled)} missing cells with the {options.missing} of their columns")
+            filled = counted(len(inputs.filled), "missing cell")
+            notes.append(f"filled {filled} with the {options.missing} of the column")
         if inputs.filled_by_model:
-            notes.append(f"the model fills {len(inputs.filled_by_model)} missing cells")
+            notes.append(f"the model fills {counted(len(inputs.filled_by_model), 'missing cell')}")
         base = inputs.baseline(options.baseline, how)
         if isinstance(source, Saved):
             checked = tasks[:_CHECKED]
@@ -174,7 +179,7 @@ def _origin(baseline: str) -> str:
 
 def _left_out(rows: Sequence[int]) -> str:
     listed = ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else "")
-    return f"left out {len(rows)} rows with missing cells: {listed}"
+    return f"left out {counted(len(rows), 'row')} with missing cells: {listed}"
 
 
 def _title(table: Table, row: int, columns: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from npdec.explain.errors import InputError, one_line
-from npdec.explain.formats import read_binary, unpacked
+from npdec.explain.errors import InputError, counted, one_line
+from npdec.explain.formats import is_workbook, read_binary, unpacked
 from npdec.explain.numbers import Format, found_format
 from npdec.explain.table import Table
 
@@ -61,7 +61,7 @@ def read_table(path: Path, how: Reading = Reading()) -> Table:
             raise InputError(f"{path}: has no columns")
         names, lines = list(_header(path, names, "")), list(range(len(rows)))
     if not rows:
-        raise InputError(f"{path}: has a header and no rows")
+        raise InputError(f"{path}: has {'a header and ' * (cells is None)}no rows")
     unit, notes = ("line" if cells is None else "row"), []
     keep = _without_empty(names, rows)
     if len(keep) < len(names):
@@ -75,7 +75,8 @@ def read_table(path: Path, how: Reading = Reading()) -> Table:
                          "reads them as separators")  # fmt: skip
     else:
         form = Format()
-    return Table(path, tuple(names), tuple(rows), tuple(lines), form, unit, tuple(notes))
+    takes = {"encoding", "decimal"} if cells is None else {"decimal", "sheet"} if is_workbook(content) else {"decimal"}
+    return Table(path, tuple(names), tuple(rows), tuple(lines), form, unit, tuple(notes), frozenset(takes))
 
 
 def _content(path: Path) -> bytes:
@@ -99,7 +100,11 @@ def _content(path: Path) -> bytes:
 def _decoded(path: Path, content: bytes, encoding: str | None) -> str:
     used = encoding or next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
     try:
-        return content.decode(used).removeprefix("\ufeff")
+        text = content.decode(used).removeprefix("\ufeff")
+        if used == "utf-8" and text[:400].count("\0") > len(text[:400]) // 4:
+            likely = "utf-16-be" if text.startswith("\0") else "utf-16-le"
+            raise InputError(f"{path}: looks like UTF-16 without a mark; say so by --encoding {likely}")
+        return text
     except UnicodeDecodeError as error:
         what = "UTF-8" if used.startswith("utf-8") else used
         advice = "" if encoding else "; say its encoding, as in --encoding cp1252, or save it as CSV in UTF-8"
@@ -121,7 +126,9 @@ def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]],
         start, text = start + text[: told.end()].count("\n"), text[told.end() :]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=told[1] if told else _delimiter(text), strict=True)
     skipped = start - 1
+    longest = csv.field_size_limit()
     try:
+        csv.field_size_limit(max(longest, len(text) + 1))  # of the process; a report may stand in a cell
         for row in reader:
             if len(row) > 1 or (row and (row[0].strip() or (rows and len(rows[0]) == 1))):
                 rows.append(tuple(row))
@@ -129,14 +136,30 @@ def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]],
             start = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise InputError(f"{path}, line {start}: is not valid CSV: {error}") from None
-
+    finally:
+        csv.field_size_limit(longest)
     if not rows:
         raise InputError(f"{path}: the file is empty")
     names = _header(path, rows[0], f", line {lines[0]}")
     for cells, line in zip(rows[1:], lines[1:]):
         if len(cells) != len(names):
-            raise InputError(f"{path}, line {line}: has {len(cells)} cells, but the header names {len(names)} columns")
+            said = f"has {counted(len(cells), 'cell')}, but the header names {counted(len(names), 'column')}"
+            raise InputError(f"{path}, line {line}: {said}")
+    if len(names) == 1 and _is_of_words(rows):
+        raise InputError(f"{path}: has one column, {one_line(names[0], 60)!r}, of several words; columns are separated "
+                         "by commas, semicolons, tabs or bars")  # fmt: skip
     return list(names), rows[1:], lines[1:]
+
+
+def _is_of_words(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells of one column, its name among them, are as many words each, some of them numbers, which are no
+    number together."""
+    words = [row[0].split() for row in rows]
+    numbers = Format().number
+    return len(words) > 1 and 1 < len(words[0]) and len({*map(len, words)}) == 1 and all(
+        numbers(row[0]) is None and any(numbers(word) is not None for word in found)
+        for row, found in zip(rows[1:], words[1:])
+    )  # fmt: skip
 
 
 def _delimiter(text: str) -> str:
@@ -169,6 +192,8 @@ def select_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[s
     for name in (*(columns or ()), *drop):
         if name not in table.names:
             raise InputError(f"{table.path}: has no column {name!r}; it has {one_line(', '.join(table.names), 200)}")
+    if columns is not None and not columns:
+        raise InputError("--columns names no column")
     if columns and len(set(columns)) < len(columns):
         raise InputError("--columns names a column twice")
     chosen = tuple(name for name in columns or table.names if name not in drop)
@@ -198,12 +223,12 @@ def select_rows(text: str, count: int) -> list[int]:
             raise InputError(f"--row {text}: the step is zero")
         picked = range(count)[slice(*bounds)]
         if not picked:
-            raise InputError(f"--row {text}: {part} selects none of the {count} rows")
+            raise InputError(f"--row {text}: {part} selects none of the {counted(count, 'row')}")
         rows.extend(picked)
     return rows
 
 
 def row_number(number: int, count: int, option: str) -> int:
     if not -count <= number < count:
-        raise InputError(f"{option} {number}: the data has {count} rows, numbered 0 to {count - 1}")
+        raise InputError(f"{option} {number}: the data has {counted(count, 'row')}, numbered 0 to {count - 1}")
     return number % count

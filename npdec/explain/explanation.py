@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,9 +79,12 @@ class Explanation:
     def relative_error(self) -> float:
         return abs(self.error) / self.scale if self.scale else 0.0
 
+    @functools.cached_property
+    def _has_shares(self) -> bool:
+        return abs(self.change) > _VISIBLE * max(self.scale, *map(abs, self.contributions))
+
     def share(self, contribution: float) -> float | None:
-        visible = abs(self.change) > _VISIBLE * max(self.scale, *map(abs, self.contributions))
-        return contribution / self.change if visible else None
+        return contribution / self.change if self._has_shares else None
 
     def ranked(self) -> list[Contribution]:
         """The contributions, largest magnitude first; equal ones in the order of the columns."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from npdec.explain.errors import InputError, one_line
 
-__all__ = ["Cells", "read_binary", "unpacked"]
+__all__ = ["Cells", "is_workbook", "read_binary", "unpacked"]
 
 Cells = tuple[list[str], list[tuple[str, ...]]]  # the names of the columns, and the rows
 
@@ -32,6 +32,7 @@ _REFUSED = {
     b"\xfd7zXZ": "is compressed; unpack it first",
     b"\x28\xb5\x2f\xfd": "is compressed; unpack it first",
 }
+_ZIPPED = b"PK\x03\x04"
 _LARGEST = 1 << 31  # bytes that a compressed file may hold
 
 
@@ -49,6 +50,11 @@ def unpacked(path: Path, content: bytes) -> bytes:
     return found
 
 
+def is_workbook(content: bytes) -> bool:
+    """Whether a table that could be read has sheets."""
+    return content.startswith(_ZIPPED)
+
+
 def read_binary(path: Path, content: bytes, sheet: str | None) -> Cells | None:
     """The cells of a file that is no text; None for what may be text. Raises InputError for what cannot be read."""
     for mark, what in _REFUSED.items():
@@ -59,7 +65,7 @@ def read_binary(path: Path, content: bytes, sheet: str | None) -> Cells | None:
         b"ARROW1": ("Feather", _feather),
         b"FEA1": ("Feather", _feather),
         b"\x93NUMPY": ("a .npy file", _npy),
-        b"PK\x03\x04": ("an Excel workbook", _excel),
+        _ZIPPED: ("an Excel workbook", _excel),
     }
     for mark, (what, read) in kinds.items():
         if content.startswith(mark):

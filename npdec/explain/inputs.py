@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from npdec.explain.categories import Categories
 from npdec.explain.data import PIPED, Reading, read_table, row_number
-from npdec.explain.errors import InputError, one_line, resolved
+from npdec.explain.errors import InputError, counted, one_line, resolved
 from npdec.explain.table import Table
 
 __all__ = ["Cell", "Inputs", "Point", "baseline_file", "usable_columns"]
@@ -172,7 +172,7 @@ class Inputs:
         if lacking := [name for name in self.names if name not in other.names]:
             raise InputError(f"{path}: has no column {lacking[0]!r}, which the baseline needs")
         if len(other) != 1:
-            raise InputError(f"{path}: has {len(other)} rows; a baseline file has one")
+            raise InputError(f"{path}: has {counted(len(other), 'row')}; a baseline file has one")
         return Inputs(other, self.names, self.categories, None, self.fills).point(0)
 
     def _summary(self, word: str) -> Point:

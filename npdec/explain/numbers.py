@@ -11,18 +11,21 @@ __all__ = ["Format", "affixes", "found_format", "is_date", "resembles_number"]
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-nan", "+nan", "<na>", "#n/a", "#na", "nat"}
 _TRUTH = {"true": 1.0, "false": 0.0}
+_SIGN = "[+\u2212-]"  # typeset tables have the minus sign of formulas
 _SPACES = " \u00a0\u202f'\u2019"  # between groups of digits, beside the mark that is not the decimal one
 _DATE = re.compile(
     r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2})|\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*"
     r"|\d{1,2}[-/ .][A-Za-z]{3,9}[-/ .]\d{2,4}|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)"
 )
-_RESEMBLES = re.compile(rf"[+-]?(0[xX][\da-fA-F]+|\d[\d_.,{_SPACES}]*([eE][+-]?\d*)?\s*%?|[.,]\d+)")
+_RESEMBLES = re.compile(rf"{_SIGN}?(0[xX][\da-fA-F]+|\d[\d_.,{_SPACES}]*([eE][+-]?\d*)?\s*%?|[.,]\d+)")
 _CURRENCY = "$€£¥₹"
-_AFFIXED = re.compile(rf"(?P<sign>[+-]?)(?P<before>[{_CURRENCY}]|[A-Z]{{3}}\s)?\s*(?P<number>[^A-Za-z%°{_CURRENCY}]*\d)"
-                      rf"\s*(?P<after>(?:[A-Za-z%°µμ{_CURRENCY}][^\d\s]*)?)")  # fmt: skip
+_AFFIXED = re.compile(
+    rf"(?P<sign>{_SIGN}?)(?P<before>[{_CURRENCY}]|[A-Z]{{3}}\s)?\s*(?P<number>[^A-Za-z%°{_CURRENCY}]*\d)"
+    rf"\s*(?P<after>(?:[A-Za-z%°µμ{_CURRENCY}][^\d\s]*)?)"
+)
 # Numbers that leave no doubt about which mark is the decimal one.
-_COMMA = re.compile(rf"[+-]?(\d{{1,3}}([.{_SPACES}]\d{{3}})+,\d+|0,\d+|\d{{4,}},\d+|\d+,(\d{{1,2}}|\d{{4,}}))")
-_POINT = re.compile(rf"[+-]?(\d{{1,3}}([,{_SPACES}]\d{{3}})+\.\d+|0?\.\d+|\d{{4,}}\.\d+|\d+\.(\d{{1,2}}|\d{{4,}}))")
+_COMMA = re.compile(rf"{_SIGN}?(\d{{1,3}}([.{_SPACES}]\d{{3}})+,\d+|0,\d+|\d{{4,}},\d+|\d+,(\d{{1,2}}|\d{{4,}}))")
+_POINT = re.compile(rf"{_SIGN}?(\d{{1,3}}([,{_SPACES}]\d{{3}})+\.\d+|0?\.\d+|\d{{4,}}\.\d+|\d+\.(\d{{1,2}}|\d{{4,}}))")
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Format:
 
     def number(self, text: str) -> float | None:
         """The number that a cell holds; NaN for a missing value, None for text."""
-        text = text.strip()
+        text = text.strip().replace("\u2212", "-")
         if self._plain.fullmatch(text):
             return float(text if self.decimal == "." else text.replace(",", "."))
         word = text.lower()
@@ -82,7 +85,7 @@ def found_format(rows: Iterable[Iterable[str]]) -> tuple[Format, tuple[int, str]
 
 def _without_unit(text: str) -> str:
     """The number of a cell that has a unit beside it; any other as it is."""
-    if text[-1:].isdecimal() and text.lstrip("+-.,")[:1].isdecimal():
+    if text[-1:].isdecimal() and text.lstrip("+-\u2212.,")[:1].isdecimal():
         return text
     found = _AFFIXED.fullmatch(text)
     return found["sign"] + found["number"].strip() if found else text

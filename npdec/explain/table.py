@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,17 +40,22 @@ class Table:
     form: Format = _PLAIN
     unit: str = "line"
     notes: tuple[str, ...] = ()
+    takes: frozenset[str] = frozenset()  # which options of `Reading` say something about a file of this kind
     _kinds: dict[str, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def cells(self, name: str) -> list[str]:
-        place = self.names.index(name)
+        place = self._places[name]
         return [row[place] for row in self.rows]
 
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
     def is_missing(self, row: int, name: str) -> bool:
-        return self.rows[row][self.names.index(name)].strip().lower() in MISSING
+        return self.rows[row][self._places[name]].strip().lower() in MISSING
 
     def kind(self, name: str) -> Column:
         """What the column holds, found when it is first asked for."""
@@ -80,7 +86,7 @@ class Table:
         column = self.kind(name)
         if column.numbers and math.isfinite(column.numbers[row]):
             return column.numbers[row]
-        text = self.rows[row][self.names.index(name)].strip()
+        text = self.rows[row][self._places[name]].strip()
         number = column.numbers[row] if column.numbers else self.form.number(text)
         if number is None:
             raise InputError(f"{self.place(row, name)}: {one_line(text, 80)!r} is not a number")
@@ -88,7 +94,7 @@ class Table:
             what = "the cell is empty" if not text else f"{text!r} is a missing value"
             raise InputError(f"{self.place(row, name)}: {what}; --missing mean, median or drop goes on without it")
         if math.isinf(number):
-            raise InputError(f"{self.place(row, name)}: {text!r} is not finite as a float64")
+            raise InputError(f"{self.place(row, name)}: {one_line(text, 80)!r} is not finite as a float64")
         return number
 
     def numbers(self, row: int, names: Sequence[str]) -> list[float]:
@@ -101,6 +107,8 @@ class Table:
     def present(self, name: str) -> list[float]:
         """The numbers of a column where there are some. Raises InputError if there are none, or one is not finite."""
         numbers = [number for number in self.kind(name).numbers if not math.isnan(number)]
+        if self.rows and not numbers and self.kind(name).kind == "number":
+            raise InputError(f"{self.path}: column {name!r} has no number whose mean or median could be taken")
         if not numbers or not all(map(math.isfinite, numbers)):
             return self.column(name)  # which says where and why
         return numbers
@@ -116,5 +124,7 @@ class Table:
                 cell = one_line(self.cells(name)[column.odd].strip(), 60)
                 if "," in cell and resembles_number(cell):
                     advice = "; say whether commas are decimal, with --decimal , or --decimal ."
+                elif column.kind == "text":
+                    advice = f"; --encode takes text as categories{advice}"
                 where = f"{self.unit} {self.lines[column.odd]} has {cell!r}"
                 raise InputError(f"{self.path}: column {name!r} is not numeric ({where}){advice}")

@@ -17,6 +17,7 @@ import pytest
 
 from explain_cases import make_folder, results
 from npdec.__main__ import main
+from npdec.explain.explanation import Explanation
 from npdec.explain.numbers import Format, affixes, found_format
 from tiers import turns
 
@@ -36,15 +37,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 Made = Callable[[Path], bytes]
 ANSWERS: dict[str, tuple[bytes | Made, float, str]] = {}  # the file, the value of row 0, other options
-REFUSED: dict[str, tuple[bytes | Made, str]] = {}  # the file, what the line says
+REFUSED: dict[str, tuple[bytes | Made, str, str]] = {}  # the file, what the line says, other options
 
 
 def answer(name: str, content: bytes | str | Made, value: float, options: str = "") -> None:
     ANSWERS[name] = (content.encode() if isinstance(content, str) else content, value, options)
 
 
-def refused(name: str, content: bytes | str | Made, says: str) -> None:
-    REFUSED[name] = (content.encode() if isinstance(content, str) else content, says)
+def refused(name: str, content: bytes | str | Made, says: str, options: str = "") -> None:
+    REFUSED[name] = (content.encode() if isinstance(content, str) else content, says, options)
 
 
 def frame(write: Callable[[Any, io.BytesIO], None], **columns: Any) -> Made:
@@ -75,7 +76,9 @@ answer("Latin-1, named", TABLE.encode("latin-1"), 5, "--encoding latin-1")
 answer("cp1252, named", "€,b\n1,2\n3,4\n".encode("cp1252"), 5, "--encoding cp1252")
 answer("Shift JIS, named", "日本,b\n1,2\n3,4\n".encode("shift-jis"), 5, "--encoding shift-jis")
 refused("Latin-1", TABLE.encode("latin-1"), r"is not text in UTF-8 \(byte 0\); say its encoding")
-refused("UTF-16 without a mark", TABLE.encode("utf-16-le"), ".")
+refused("UTF-16 without a mark", TABLE.encode("utf-16-le"), "is not text in UTF-8|--encoding utf-16-le")
+refused("UTF-16 without a mark, in ASCII", "a,b\n1,2\n".encode("utf-16-be"), "looks like UTF-16.*--encoding utf-16-be")
+answer("UTF-16 without a mark, named", TABLE.encode("utf-16-le"), 5, "--encoding utf-16-le")
 refused("half a character", b"a,b\n1,\xe2\x82", "is not text in UTF-8")
 # Separators and lines.
 answer("semicolons", "a;b\n1;2\n", 5)
@@ -90,9 +93,11 @@ answer("no last line end", "a,b\n1,2", 5)
 answer("a line end in a name", '"a\nb",c\n1,2\n', 5)
 answer("an empty last column", "a,b,\n1,2,\n3,4,\n", 5)
 answer("one column", "a\n3\n4\n", 9)
-refused("rows of other lengths", "a,b\n1,2\n3\n", "line 3: has 1 cells, but the header names 2")
+refused("rows of other lengths", "a,b\n1,2\n3\n", "line 3: has 1 cell, but the header names 2 columns")
 refused("an open quote", 'a,b\n"1,2\n', "is not valid CSV")
 refused("spaces for commas", "a b c\n1 2 3\nx\n", "column 'a b c' is not numeric|holds numbers")
+refused("spaces in all lines", "a   b\n1   2\n33  4\n", "'a b', of several words; columns are separated by commas")
+answer("one column of two words", "unit price\n1 000\n3 000\n", 1e6)
 # Numbers.
 answer("decimal commas", "a;b\n1,5;2\n0,25;4\n", 6.25)
 answer("decimal commas, in quotes", 'a,b\n"1,5",2\n"0,25",4\n', 6.25)
@@ -101,6 +106,7 @@ answer("groups by points", "a;b\n1.000,5;2\n1;2\n", 1000.5**2 + 4)
 answer("groups by spaces", "a;b\n1 000;2\n1;2\n", 1e6 + 4)
 answer("groups, told", 'a,b\n"1,234",2\n', 1234.0**2 + 4, "--decimal .")
 answer("decimal commas, told", 'a,b\n"1,234",2\n', 1.234**2 + 4, "--decimal ,")
+answer("the minus sign of formulas", "a;b\n\u22121,5;2 kg\n3;\u22124 kg\n", 6.25)
 answer("exponents", "a,b\n1e1,+.2E1\n", 104)
 answer("money", "a,b\n$1.50,2\n$3,4\n", 6.25)
 answer("units", "a,b\n15 kg,2%\n3 kg,4%\n", 229)
@@ -125,6 +131,9 @@ answer("dates", "day,a,b\n2026-03-02,1,2\n2026-03-03,3,4\n", 5)
 answer("times", "at,a,b\n2026-03-02T10:00:00,1,2\n2026-03-03T10:00:00,3,4\n", 5)
 answer("dates of Germany", "Tag;a;b\n02.03.2026;1,5;2\n03.03.2026;3,5;4\n", 6.25)
 answer("text, encoded", "kind,a\nx,2\ny,3\nx,4\n", 5, "--encode")
+answer("a cell of 300,000 characters", "a,b,c\n1,2," + "x" * 300_000 + "\n", 5)
+refused("no number to fill with", "a,b\n,2\n,4\n", "column 'a' has no number whose mean", "--columns a --missing mean")
+refused("a number of 400 digits", "a,b\n" + "1" * 400 + ",2\n", "1 … 1+' is not finite")
 answer("equal rows", "a,b\n1,2\n1,2\n1,2\n", 5)
 refused("a gap in the row", "a,b\n,2\n3,4\n", r"line 2, column 'a': the cell is empty; --missing")
 refused("gaps in all rows", "a,b\n,2\n,4\n", "the cell is empty")
@@ -155,7 +164,7 @@ refused(".npy of objects", b"\x93NUMPY\x01\x00" + b"x" * 60, "is no .npy file th
 refused(".npy of three dimensions", array(numpy.ones((2, 2, 2))), "has 3 dimensions")
 refused(".npy of complex numbers", array(numpy.ones((2, 2)) * 1j), "complex; save their real parts")
 refused(".npy of complex fields", array(numpy.ones(2, [("a", "c16"), ("b", "f8")])), "complex; save their real parts")
-refused(".npy without rows", array(numpy.ones((0, 2))), "has a header and no rows")
+refused(".npy without rows", array(numpy.ones((0, 2))), "data: has no rows")
 refused("a zip", b"PK\x03\x04" + bytes(50), "is a zip archive that cannot be read")
 refused("half a gzip", gzip.compress(b"a,b\n1,2\n")[:-9], "cannot be unpacked")
 refused("a pickle", b"\x80\x04\x95\x00", "is a pickle, which could run any code")
@@ -203,10 +212,10 @@ def test_awkward_data_has_an_answer(name: str, folder: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_awkward_data_has_one_clear_line(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    content, says = REFUSED[name]
+    content, says, options = REFUSED[name]
     write(folder, content)
     before = sorted(folder.iterdir())
-    assert main([*command(), "--out", "out.csv"]) == 2
+    assert main([*command(options), "--out", "out.csv"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     (line,) = captured.err.splitlines()
@@ -296,11 +305,37 @@ def test_data_is_piped_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         assert "standard input" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--encoding nonsense", "--format q", "--format x", "--jobs 0", "--by nobody"])
+@pytest.mark.parametrize(
+    "option",
+    ["--encoding nonsense", "--format q", "--format x", "--jobs 0", "--by nobody", "--sheet 2", "--columns ,"],
+)
 def test_options_without_meaning(option: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "data").write_text("a,b\n1,2\n")
     assert main(command(option)) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_encoding_is_of_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "data").write_bytes(array(numpy.ones((2, 2))))
+    assert main(command("--encoding cp1252")) == 2
+    assert "--encoding cp1252: data is no text" in capsys.readouterr().err
+
+
+def test_shares_of_many_columns_look_at_each_once() -> None:
+    class Number(float):
+        asked = 0
+
+        def __abs__(self) -> float:
+            Number.asked += 1
+            return float(self)
+
+    for columns in (100, 1000):
+        names = tuple(map(str, range(columns)))
+        moves = tuple(map(Number, range(columns)))
+        Number.asked = 0
+        ranked = Explanation(0, "", names, moves, moves, moves, 10.0, 0.0, 0.0).ranked()
+        assert [line.share for line in ranked[:2]] == [(columns - 1) / 10, (columns - 2) / 10]
+        assert Number.asked <= 3 * columns
 
 
 def test_readers_that_are_not_installed(
