@@ -81,8 +81,8 @@ for label, share in zip(y.labels, y.components, strict=True):
 print(f"{'sum':8} {float(y.components.sum()):+6.2f}  = {float(y.value):.2f} - {float(y.residual):.2f}")
 
 # %%
-# The second ``good`` adds next to nothing, though the word is worth two by itself: ``not`` turned it round, and what the
-# pair lost is shared by both.
+# The second ``good`` adds next to nothing, though the word is worth two by itself: ``not`` turned it round, and what
+# the pair lost is shared by both.
 #
 # The value is what the module computes without npdec. torch has a fused kernel for encoders that it takes for plain
 # tensors only; beside the functions of the module its last digits differ.
