@@ -53,7 +53,9 @@ _REFUSED_WORDS = {
 _REFUSED_NAMES = {
     object: "objects", str: "text", bytes: "bytes", memoryview: "records",
     "object": "objects", "str": "text", "bytes": "bytes", "void": "records", "longdouble": "extended-precision floats",
-    "clongdouble": "extended-precision complex numbers", "datetime64": "dates", "timedelta64": "time spans",
+    "float128": "extended-precision floats", "f16": "extended-precision floats",
+    "clongdouble": "extended-precision complex numbers", "complex256": "extended-precision complex numbers",
+    "c32": "extended-precision complex numbers", "datetime64": "dates", "timedelta64": "time spans",
 }  # fmt: skip
 
 

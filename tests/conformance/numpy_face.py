@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+from numpy._core._multiarray_umath import _get_castingimpl
 
 import npdec
-from npdec._guests.exchange import arguments
+from npdec._guests.exchange import arguments, received
 from npdec.exceptions import AbsentError
 
 PUBLIC = (
@@ -114,7 +115,7 @@ class Face(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         theirs, below = self._theirs, self._below
-        if self._public and not name.startswith("_"):
+        if self._public and (not name.startswith("_") or name == "_NoValue"):
             try:
                 value = getattr(_ours(below), name)
             except ModuleNotFoundError as error:
@@ -141,13 +142,33 @@ def translate(value: Any) -> Any:
     """npdec's object for an object of NumPy that has a public name; any other object as it is."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
         return face(value.__name__)
-    in_c = isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._")
+    in_c = isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core.")
+    if isinstance(value, dict | set | list | tuple) and _holds_types(value):
+        return _of_types(value)
     if in_c or getattr(value, "__module__", None) == "numpy.ma.testutils":
         return Helper(value)
     if id(value) in _OBJECTS:
         module_name, name = _OBJECTS[id(value)]
         return getattr(face(f"numpy.{module_name}".rstrip(".")), name)
     return value
+
+
+def _holds_types(value: Any) -> bool:
+    """Whether a table, however deep, is one of NumPy's scalar types."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, set | list | tuple):
+        return isinstance(value, type) and issubclass(value, numpy.generic)
+    return any(map(_holds_types, value))
+
+
+def _of_types(value: Any) -> Any:
+    """A table of scalar types, of which npdec's stand for those that it has."""
+    if isinstance(value, dict):
+        return {name: _of_types(item) for name, item in value.items()}
+    if isinstance(value, set | list | tuple):
+        return type(value)(map(_of_types, value))
+    return received(value)
 
 
 def _numpys(value: Any) -> Any:
@@ -159,18 +180,29 @@ def _numpys(value: Any) -> Any:
     return arguments("a helper of NumPy's tests", value)
 
 
+_METHOD = type(_get_castingimpl(type(numpy.dtype("i4")), type(numpy.dtype("f4"))))
+
+
 class Helper:
-    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays: it is given these.
+    """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays: it is given these. So
+    is an object that it gives, whose methods are such helpers.
 
     No function: as an attribute of a test class it is no method, as the helper itself is none.
     """
 
     def __init__(self, helper: Any) -> None:
         self._helper = helper
-        self.__name__, self.__doc__ = helper.__name__, helper.__doc__
+        self.__name__, self.__doc__ = getattr(helper, "__name__", "?"), helper.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._helper(*map(_numpys, args), **{name: _numpys(value) for name, value in kwargs.items()})
+        made = self._helper(*map(_numpys, args), **{name: _numpys(value) for name, value in kwargs.items()})
+        if type(made) is _METHOD:
+            return Helper(made)
+        return received(made) if isinstance(made, tuple) else made  # dtypes, among others
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._helper, name)
+        return Helper(found) if isinstance(found, types.BuiltinMethodType) else found
 
 
 def face(name: str) -> Any:
