@@ -64,13 +64,25 @@ def _accumulated(ufunc: str) -> Callable[..., Any]:
     return method
 
 
+def _chosen(where: Any) -> dict[str, Any]:
+    """`where=`, if it is one that leaves elements out."""
+    return {} if where is NoValue or where is True else {"where": where}
+
+
+def _counted(array: Any, axis: Any, where: Any, keepdims: bool = False) -> Any:
+    """How many elements are summed: a number; with a mask, an array of numbers."""
+    if not _chosen(where):
+        return _count(array, axis)
+    np = wrap.NAMESPACE.value
+    return np.add.reduce(np.broadcast_to(where, array.shape), axis, np.intp, None, keepdims)
+
+
 def _mean(
     array: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = NoValue
 ) -> Any:
-    if where is not NoValue and where is not True:
-        raise TypeError("mean: where= is not for a class that computes ufuncs itself; choose the elements before")
     options = {"axis": axis, "dtype": _dtype_of(array, dtype), "out": out, "keepdims": keepdims is True}
-    return _divided(_folded("add", array, **options), _count(array, axis))
+    count = _counted(array, axis, where, keepdims is True)
+    return _divided(_folded("add", array, **options, **_chosen(where)), count)
 
 
 def _var(
@@ -80,15 +92,21 @@ def _var(
     out: Any = None,
     ddof: Any = 0,
     keepdims: Any = False,
-    **more: Any,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
 ) -> Any:
-    if any(x is not NoValue and x is not True for x in more.values()):
-        raise TypeError(f"var: {' and '.join(more)} are not for a class that computes ufuncs itself")
+    if correction is not NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
     np = wrap.NAMESPACE.value
-    apart = np.asanyarray(array - _mean(array, axis, dtype, None, True))
-    squares = np.multiply(apart, apart, out=apart) if apart.dtype.kind != "c" else (apart * apart.conj()).real
-    total = _folded("add", squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims is True)
-    return _divided(total, max(_count(array, axis) - ddof, 0))
+    center = _mean(array, axis, dtype, None, True, where=where) if mean is NoValue else mean
+    apart = np.asanyarray(array - center)
+    squares = np.square(apart, out=apart) if apart.dtype.kind != "c" else (apart * apart.conj()).real
+    total = _folded("add", squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, **_chosen(where))
+    return _divided(total, np.maximum(_counted(array, axis, where, keepdims is True) - ddof, 0))
 
 
 def _std(array: Any, *args: Any, **options: Any) -> Any:

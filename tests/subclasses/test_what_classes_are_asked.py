@@ -144,3 +144,47 @@ def test_objects_say_themselves_whether_they_are_complex(lib):
         ("a", False),
     ):
         assert lib.iscomplexobj(x) is expected
+
+
+def _moments(lib):
+    """The moments of an array of a class that computes ufuncs itself, by all options, and which ufuncs it was asked."""
+    asked = []
+
+    def bare(x):
+        return x.view(lib.ndarray) if isinstance(x, Own) else x
+
+    class Own(lib.ndarray):
+        def __array_ufunc__(self, function, method, *inputs, **kwargs):
+            asked.append((function.__name__, method))
+            out = kwargs.pop("out", None)
+            if out:
+                kwargs["out"] = tuple(map(bare, out))
+            kwargs = {name: bare(x) for name, x in kwargs.items()}
+            made = getattr(function, method)(*map(bare, inputs), **kwargs)
+            return out[0] if out else made.view(Own) if isinstance(made, lib.ndarray) else made
+
+    numbers = lib.arange(12.0).reshape(3, 4) * lib.array([1.0, -2.0, 0.5, 3.0])
+    mask = lib.array([[True, False, True, True], [True, False, True, True], [False, True, True, False]])
+    spread = ({}, {"ddof": 1}, {"correction": 1}, "mean")
+    for x in (numbers, numbers.astype("i8"), numbers + 1j):
+        x = x.view(Own)
+        for axis, keepdims, where in itertools.product((None, 1), (False, True), (None, mask.view(Own))):
+            given = {} if where is None else {"where": where}
+            for name, options in [("mean", {}), *itertools.product(("var", "std"), spread)]:
+                if options == "mean":
+                    options = {"mean": lib.mean(numbers.astype(x.dtype), axis=axis, keepdims=True)}
+                asked.clear()
+                made = getattr(lib, name)(x, axis=axis, keepdims=keepdims, **options, **given)
+                steps = tuple(asked) if x.dtype.kind != "c" else None
+                yield (type(made).__name__, str(made.dtype), lib.shape(made), steps), lib.asarray(made).ravel().tolist()
+
+
+def test_moments_of_a_class_that_computes_ufuncs_itself():
+    pairs = list(zip(_moments(numpy), _moments(npdec), strict=True))
+    assert len(pairs) > 200
+    for (said, numbers), (expected, wanted) in pairs:
+        assert said == expected
+        assert numbers == pytest.approx(wanted)
+    own = npdec.ones(2).view(type("Own", (npdec.ndarray,), {"__array_ufunc__": lambda self, *args, **kwargs: 1}))
+    with pytest.raises(ValueError, match="ddof and correction"):
+        npdec.var(own, ddof=1, correction=1)
