@@ -145,6 +145,12 @@ def _as_arrays(result: Any) -> Any:
         return result
 
 
+def _is_array(kind: type) -> bool:
+    """Whether objects of a class are npdec's or NumPy's arrays: functions of others know more of theirs."""
+    numpy: Any = sys.modules.get("numpy")
+    return issubclass(kind, ArrayBase) or (numpy is not None and issubclass(kind, numpy.ndarray))
+
+
 class ProtocolMixin(ArrayBase):
     """torch functions take arrays and return arrays; NumPy's dispatch to npdec's function of the same name."""
 
@@ -234,10 +240,9 @@ class ProtocolMixin(ArrayBase):
             if not isinstance(args, tuple) or not isinstance(kwargs, dict):
                 which, kind = ("args", "tuple") if not isinstance(args, tuple) else ("kwargs", "dict")
                 raise TypeError(f"{which} must be a {kind}.")
-            numpy: Any = sys.modules.get("numpy")
-            arrays = (ArrayBase,) if numpy is None else (ArrayBase, numpy.ndarray)
-            if not all(issubclass(kind, arrays) for kind in types):
-                return NotImplemented
+            for kind in types:
+                if kind is not wrap.ARRAY and not _is_array(kind):
+                    return NotImplemented
             function, place = own_function(func)
             if function is None:
                 if func.__module__.partition(".")[0] == "numpy":

@@ -44,6 +44,8 @@ SPELLINGS: dict[Any, torch.dtype] = {
     **{name: dtype for dtype, names in _NAMES.items() for name in names.split()},
 }
 
+_NUMPYS: dict[int, torch.dtype] = {}  # of NumPy's own dtype objects, by identity
+
 FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"
 _REFUSED_WORDS = {
     "O": "objects", "S": "bytes", "a": "bytes", "U": "text", "M": "dates", "m": "time spans", "V": "records",
@@ -78,8 +80,8 @@ def as_dtype(obj: Any) -> torch.dtype:
         raise AbsentDTypeError(
             f"Cannot interpret '{obj!r}' as a data type: npdec holds numbers and booleans, no records"
         ) from None
-    if found is None and getattr(obj, "metadata", obj) is None:
-        found = SPELLINGS.get(getattr(obj, "str", None))  # NumPy's dtype is no key: one with metadata equals it
+    if found is None:
+        found = _NUMPYS.get(id(obj))
     if found is None:
         if word := _REFUSED_NAMES.get(obj):
             raise AbsentDTypeError(
@@ -90,11 +92,18 @@ def as_dtype(obj: Any) -> torch.dtype:
             if other is not None:
                 return as_dtype(other)
         found = _dtype_of_text(obj) if isinstance(obj, str) else _dtype_of_object(obj)
-        if not hasattr(obj, "metadata"):
-            SPELLINGS[obj] = found
-        elif obj.kind in "biufc":
-            SPELLINGS[obj.str] = found
+        _remember(obj, found)
     return found
+
+
+def _remember(obj: Any, found: torch.dtype) -> None:
+    """Find the dtype at once from now on. NumPy's are known by their identity, as one with metadata, which torch has
+    not, equals the one without: that one lives as long as NumPy."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(obj, numpy.dtype):
+        SPELLINGS[obj] = found
+    elif obj is numpy.dtype(obj.char):
+        _NUMPYS[id(obj)] = found
 
 
 def _is_numpys(obj: Any) -> bool:

@@ -24,13 +24,16 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A tensor or Python scalar in the dtype; an int wraps around."""
     if isinstance(x, torch.Tensor):
         return _util.cast(x, dtype)
-    if type(x) in (float, complex):
-        return scalar_tensor(x, dtype, device)  # one that is too large for the dtype is infinite
     if type(x) is int and not dtype.is_floating_point and not dtype.is_complex:
         if not -(2**63) <= x < 2**63:
             raise OverflowError("Python int too large to convert to C long")
         return torch.full((), x, dtype=torch.int64, device=device).to(dtype)
-    return torch.full((), x, dtype=dtype, device=device)
+    if _util.on_cast is None or type(x) not in (float, complex):
+        try:
+            return torch.full((), x, dtype=dtype, device=device)
+        except RuntimeError:  # a float that is too large for the dtype, in which it is infinite
+            pass
+    return scalar_tensor(x, dtype, device)
 
 
 def _shape(x: Any) -> tuple[int, ...]:

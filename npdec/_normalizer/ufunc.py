@@ -192,10 +192,9 @@ class ufunc(UfuncBase):
             result = ordinary_calls.computed(self, inputs)
             if result is not NoValue:
                 return result
-            if self.nin == 1:  # a number by itself is of its own dtype
-                operands: tuple[Any, ...] = (as_tensor(inputs[0]),)
-            else:
-                operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            if self.nin == 1 and type(inputs[0]) is int and not -(2**63) <= inputs[0] < 2**63:
+                operands = (as_tensor(inputs[0]),)  # by itself such a number is of a dtype of its own
             if fp_state.watching:
                 found: set[str] = set()
                 result = self.compute(operands, found=found)

@@ -179,6 +179,7 @@ def _moments(lib):
                 yield (type(made).__name__, str(made.dtype), lib.shape(made), steps), lib.asarray(made).ravel().tolist()
 
 
+@pytest.mark.slow
 def test_moments_of_a_class_that_computes_ufuncs_itself():
     pairs = list(zip(_moments(numpy), _moments(npdec), strict=True))
     assert len(pairs) > 200
