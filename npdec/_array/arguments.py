@@ -71,10 +71,13 @@ def as_flag(flag: Any) -> bool:
     return flag if type(flag) is bool else operator.index(flag) != 0
 
 
-def as_sequence(name: str, items: Any) -> list[torch.Tensor]:
-    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows."""
+def as_sequence(name: str, items: Any, weak: frozenset[type] = frozenset()) -> list[Any]:
+    """The tensors of a sequence of array-likes; an array counts as the sequence of its rows. Python scalars of types
+    that are `weak` stay what they are."""
     if type(items) is list or type(items) is tuple:
-        return [item._t if type(item) is wrap.ARRAY else as_tensor(item) for item in items]
+        return [
+            item._t if type(item) is wrap.ARRAY else item if type(item) in weak else as_tensor(item) for item in items
+        ]
     if not hasattr(items, "__getitem__"):
         if name == "concatenate":
             raise TypeError("The first input argument needs to be a sequence")

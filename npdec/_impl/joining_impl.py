@@ -31,6 +31,18 @@ def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: 
     return [_util.cast(a, wanted) for a in arrays]
 
 
+def _with_scalars(arrays: Sequence[Any]) -> list[torch.Tensor]:
+    """The arrays, and the Python scalars among them in the dtype that is common with these; an int wraps around."""
+    wanted = dtypes_impl.result_type(*arrays)
+    device = next((a.device for a in arrays if isinstance(a, torch.Tensor)), None)
+    return [
+        a
+        if isinstance(a, torch.Tensor)
+        else _util.cast(dtypes_impl.scalar_tensor(a, dtypes_impl.result_type(a), device), wanted)
+        for a in arrays
+    ]
+
+
 def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
     """Raise ValueError unless the arrays agree in all axes but one; torch would pass over empty vectors."""
     if len({a.shape for a in arrays}) == 1:
@@ -65,7 +77,7 @@ def _joined_by(function: Any, given: tuple[str, ...] = ()) -> Direct:
 
 @public(aliases=("concat",), direct=_joined_by(torch.cat, ("axis",)))
 def concatenate(
-    arrays: Sequence[ArrayLike],
+    arrays: Sequence[ArrayLikeOrScalar],
     /,
     axis: int | None = 0,
     out: OutArray | None = None,
@@ -75,14 +87,19 @@ def concatenate(
 ) -> Array:
     """The arrays joined along an axis that they have; with `axis=None` all their elements in one axis.
 
-    The dtype is the common one unless given; `casting` says which casts to it are allowed. Raises ValueError if the
-    shapes differ in another axis or there is no array, TypeError for a cast that is not allowed.
+    The dtype is the common one unless given, Python scalars being weak; `casting` says which casts to it are allowed.
+    Raises ValueError if the shapes differ in another axis or there is no array, TypeError for a cast that is not
+    allowed.
 
     >>> np.concatenate([[1, 2], [3.5]])
     array([1. , 2. , 3.5])
     """
     if not arrays:
         raise ValueError("need at least one array to concatenate")
+    for a in arrays:
+        if not isinstance(a, torch.Tensor):
+            arrays = _with_scalars(arrays)
+            break
     joined = at_once(torch.cat, arrays, axis, dtype, casting)
     if joined is not None:
         return joined

@@ -136,7 +136,8 @@ class _Source:
         if p.sequence:
             if p.tag in ("AxisLike", "DTypeLike", "ShapeLike"):
                 raise TypeError(f"{self.kernel.__qualname__}: {n!r} cannot be a sequence of {p.tag}")
-            convert = f"_as_sequence({self.spec.name!r}, {n})"
+            weak = ", _scalars" if p.tag == "ArrayLikeOrScalar" else ""
+            convert = f"_as_sequence({self.spec.name!r}, {n}{weak})"
             if p.tag == "Opaque":
                 convert = f"[_chosen({self.spec.name!r}, item) for item in {convert}]"
             return [f"{guard}{n} = {convert}"]

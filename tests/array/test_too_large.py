@@ -95,3 +95,26 @@ def test_align_is_a_boolean(lib):
             lib.dtype("f8", align=align)
         lib.dtype("f8", 0, 1)
     assert all(type(lib.dtype(code))._is_numeric for code in "?bhlfdFD")
+
+
+JOINED = (
+    "[lib.float32(1), 1.0]", "[x, 1.0]", "[x, 1, 2.5]", "[1, 2.5]", "[True, 1]", "[x, 1j]", "[lib.ones(2, 'i1'), 300]",
+    "[1, True, x > 1]", "[lib.ones(2, 'u1'), -1]", "[x, lib.float64(1)]", "[x, [1.0]]", "(1.0, x[:1])", "[1e300, x]",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_python_scalars_are_weak_among_what_is_joined():
+    for text in JOINED:
+        made, expected = (
+            lib.concatenate(eval(text, {"lib": lib, "x": lib.array([1.0, 2.0], "f4")}), axis=None)
+            for lib in (npdec, numpy)
+        )
+        assert made.dtype == expected.dtype, text
+        assert made.tolist() == expected.tolist(), text
+    x = npdec.decompose(npdec.array([1.0, 2.0]))
+    joined = npdec.concatenate([x, 3.0], axis=None)
+    assert joined.components.sum(0).tolist() == [1.0, 2.0, 0.0]
+    for lib in (numpy, npdec):
+        with pytest.raises(ValueError, match="dimension"):
+            lib.concatenate([lib.ones(2), 1.0])
