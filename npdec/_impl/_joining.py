@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
-__all__ = ["at_once", "join"]
+from npdec._impl import _util, dtypes_impl
+
+__all__ = ["at_once", "join", "with_scalars"]
 
 
 def join(arrays: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
@@ -57,3 +59,15 @@ def _memory_order(arrays: Sequence[torch.Tensor]) -> list[int]:
                 place = k
         order.insert(place, axis)
     return order
+
+
+def with_scalars(arrays: Sequence[Any]) -> list[torch.Tensor]:
+    """The arrays, and the Python scalars among them in the dtype that is common with these; an int wraps around."""
+    wanted = dtypes_impl.result_type(*arrays)
+    device = next((a.device for a in arrays if isinstance(a, torch.Tensor)), None)
+    return [
+        a
+        if isinstance(a, torch.Tensor)
+        else _util.cast(dtypes_impl.scalar_tensor(a, dtypes_impl.result_type(a), device), wanted)
+        for a in arrays
+    ]

@@ -12,7 +12,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
-from npdec._impl._joining import at_once, join
+from npdec._impl._joining import at_once, join, with_scalars
 
 # --- joining ----------------------------------------------------------------------------------------------------------
 
@@ -29,18 +29,6 @@ def _common(arrays: Sequence[torch.Tensor], dtype: torch.dtype | None, casting: 
                 f"Cannot cast array data from dtype('{source}') to dtype('{target}') according to the rule '{casting}'"
             )
     return [_util.cast(a, wanted) for a in arrays]
-
-
-def _with_scalars(arrays: Sequence[Any]) -> list[torch.Tensor]:
-    """The arrays, and the Python scalars among them in the dtype that is common with these; an int wraps around."""
-    wanted = dtypes_impl.result_type(*arrays)
-    device = next((a.device for a in arrays if isinstance(a, torch.Tensor)), None)
-    return [
-        a
-        if isinstance(a, torch.Tensor)
-        else _util.cast(dtypes_impl.scalar_tensor(a, dtypes_impl.result_type(a), device), wanted)
-        for a in arrays
-    ]
 
 
 def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
@@ -98,7 +86,7 @@ def concatenate(
         raise ValueError("need at least one array to concatenate")
     for a in arrays:
         if not isinstance(a, torch.Tensor):
-            arrays = _with_scalars(arrays)
+            arrays = with_scalars(arrays)
             break
     joined = at_once(torch.cat, arrays, axis, dtype, casting)
     if joined is not None:
