@@ -123,7 +123,7 @@ class floating(_Real, inexact):
         """
         return self._number().is_integer()
 
-    def as_integer_ratio(self) -> tuple[int, int]:
+    def as_integer_ratio(self, /) -> tuple[int, int]:
         """The numerator and the denominator of the number, in lowest terms.
 
         >>> np.float32(2.5).as_integer_ratio()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+from numpy._core import numerictypes
 from numpy._core._multiarray_umath import _get_castingimpl
 
 import npdec
@@ -115,7 +116,7 @@ class Face(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         theirs, below = self._theirs, self._below
-        if self._public and (not name.startswith("_") or name == "_NoValue"):
+        if self._public and not name.startswith("_"):
             try:
                 value = getattr(_ours(below), name)
             except ModuleNotFoundError as error:
@@ -142,15 +143,27 @@ def translate(value: Any) -> Any:
     """npdec's object for an object of NumPy that has a public name; any other object as it is."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
         return face(value.__name__)
-    in_c = isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core.")
+    in_c = isinstance(value, types.BuiltinFunctionType) and str(value.__module__).startswith("numpy._core._")
     if isinstance(value, dict | set | list | tuple) and _holds_types(value):
         return _of_types(value)
-    if in_c or getattr(value, "__module__", None) == "numpy.ma.testutils":
+    if in_c or _reads_types(value) or getattr(value, "__module__", None) == "numpy.ma.testutils":
         return Helper(value)
     if id(value) in _OBJECTS:
         module_name, name = _OBJECTS[id(value)]
         return getattr(face(f"numpy.{module_name}".rstrip(".")), name)
     return value
+
+
+def _reads_types(value: Any) -> bool:
+    """Whether it is one of NumPy's private functions that look types up in its tables."""
+    return isinstance(value, types.FunctionType) and value.__code__ in _READING_TYPES
+
+
+_READING_TYPES = {
+    item.__code__
+    for name, item in vars(numerictypes).items()
+    if isinstance(item, types.FunctionType) and not hasattr(numpy, name)
+}
 
 
 def _holds_types(value: Any) -> bool:
@@ -185,7 +198,7 @@ _METHOD = type(_get_castingimpl(type(numpy.dtype("i4")), type(numpy.dtype("f4"))
 
 class Helper:
     """A helper in C of NumPy's, which may crash when it is given anything but NumPy's own arrays: it is given these. So
-    is an object that it gives, whose methods are such helpers.
+    is an object that it gives, whose methods are such helpers, and what looks types up in NumPy's tables of them.
 
     No function: as an attribute of a test class it is no method, as the helper itself is none.
     """
@@ -198,7 +211,7 @@ class Helper:
         made = self._helper(*map(_numpys, args), **{name: _numpys(value) for name, value in kwargs.items()})
         if type(made) is _METHOD:
             return Helper(made)
-        return received(made) if isinstance(made, tuple) else made  # dtypes, among others
+        return received(made) if isinstance(made, tuple | type) else made  # dtypes, scalar types
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._helper, name)
