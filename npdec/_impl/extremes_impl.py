@@ -253,11 +253,28 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
 
 # --- tests and counts -------------------------------------------------------------------------------------------------
 
+_MANY = 4096  # elements, from which on it is worth two views to have them tested as vectors
+
+
+def _tested(test: Any, truth: torch.Tensor, *args: Any) -> torch.Tensor:
+    """torch.any or torch.all, which go through booleans one by one, but not through bytes."""
+    if truth.dtype is torch.bool and truth.numel() >= _MANY and _util.are_numbers(truth):
+        return test(truth.view(torch.uint8), *args).view(torch.bool)
+    return test(truth, *args)
+
+
+def _all(a: torch.Tensor) -> torch.Tensor:
+    return _tested(torch.all, a)
+
+
+def _any(a: torch.Tensor) -> torch.Tensor:
+    return _tested(torch.any, a)
+
 
 @public(
     method=True,
     folds="logical_and",
-    direct=Direct(torch.all, _TRUE, total=True, few=_few.all_true, few_dtype=torch.bool),
+    direct=Direct(_all, _TRUE, total=True, few=_few.all_true, few_dtype=torch.bool),
 )
 def all(
     a: ArrayLike,
@@ -276,17 +293,17 @@ def all(
     """
     truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
     if keepdims is NoValue and where is NoValue and axis is None:
-        return torch.all(truth)
+        return _all(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     if _reduce.has_mask(where):
         truth = (truth != 0) | ~_reduce.mask_for(where, a.shape)
-    return torch.all(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
+    return _tested(torch.all, truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
 @public(
     method=True,
     folds="logical_or",
-    direct=Direct(torch.any, _TRUE, total=True, few=_few.any_true, few_dtype=torch.bool),
+    direct=Direct(_any, _TRUE, total=True, few=_few.any_true, few_dtype=torch.bool),
 )
 def any(
     a: ArrayLike,
@@ -305,11 +322,11 @@ def any(
     """
     truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
     if keepdims is NoValue and where is NoValue and axis is None:
-        return torch.any(truth)
+        return _any(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     if _reduce.has_mask(where):
         truth = (truth != 0) & _reduce.mask_for(where, a.shape)
-    return torch.any(truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
+    return _tested(torch.any, truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
 @public(direct=Direct(torch.count_nonzero, _reduce.SUMMED, total=True))
