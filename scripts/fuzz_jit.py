@@ -16,6 +16,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from jit_programs import Drawn, difference
+from npdec._jit.jit import compiler
 
 
 def main() -> int:
@@ -34,7 +35,7 @@ def main() -> int:
         compiled += 1
         if args.backend == "eager":
             return graph.forward
-        return torch._TorchCompileInductorWrapper(None, None, None)(graph, tensors)
+        return compiler("inductor", None, None)(graph, tensors)
 
     seeds = range(args.seed, args.seed + args.programs) if args.only is None else [args.only]
     for seed in seeds:

@@ -70,6 +70,8 @@ class _Memory:
         self.steps = [math.prod(tensor.shape[axis + 1 :]) for axis in range(tensor.dim())]
         self.writes: list[_Write] = []
         self.fill: Any = None
+        self.whole = tensor
+        self.first: _Write | None = None  # what was there before all writes
         self.is_read = False
 
     def box(self, tensor: torch.Tensor) -> _Box | None:
@@ -118,6 +120,22 @@ class Memories:
             fill = args[-1] if fill is None else fill
             memory.fill = fill if type(fill) in (bool, int, float) else None
 
+    def unwritten(self, target: torch.Tensor) -> torch.Tensor | None:
+        """A tensor that looks at all of the target's memory, if that is written for the first time, and nobody knows
+        what is there."""
+        memory = self._memories.get(_key(target))
+        if memory is None or memory.writes or memory.fill is not None or memory.box(target) is None:
+            return None
+        return memory.whole
+
+    def begins(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
+        """Note a copy of what was there before the first write."""
+        memory = self._memories[_key(tensor)]
+        box = _Box(
+            tuple((0, 1, size) for size in tensor.shape), tuple(i for i, size in enumerate(tensor.shape) if size > 1)
+        )
+        memory.first = _Write(box, tensor.shape, value, 0)
+
     def written(self, target: torch.Tensor, value: torch.Tensor | None) -> None:
         """Note that the value (None: something else) has been written where the target looks."""
         key = _key(target)
@@ -130,7 +148,7 @@ class Memories:
             box = None
         if box is None:
             memory.writes.clear()
-            memory.fill = None
+            memory.fill = memory.first = None
             memory.writes.append(_Write(None, target.shape, None, 0))
             return
         if value is not None and (_key(value) == key or not _is_in_order(value)):
@@ -159,7 +177,7 @@ class Memories:
         return memory is not None and memory.is_read
 
     def _find(self, memory: _Memory, box: _Box) -> Read | None:
-        for write in reversed(memory.writes):
+        for write in itertools.chain(reversed(memory.writes), [memory.first] if memory.first else []):
             if write.box is None:
                 return None
             if _are_apart(write.box, box):

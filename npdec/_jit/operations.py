@@ -6,8 +6,9 @@ import functools
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_iter
 
-__all__ = ["is_by_integers", "is_composite", "is_view", "only_reads"]
+__all__ = ["is_by_integers", "is_composite", "is_view", "only_reads", "written"]
 
 
 @functools.cache
@@ -35,3 +36,13 @@ def is_by_integers(func: Any, args: Any) -> bool:
     if func is not torch.ops.aten.index.Tensor:
         return False
     return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
+
+
+def written(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """The tensors that an operation writes into."""
+    found: list[torch.Tensor] = []
+    for place, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            given = args[place] if place < len(args) else kwargs.get(argument.name)
+            found += [leaf for leaf in tree_iter(given) if isinstance(leaf, torch.Tensor)]
+    return found

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_iter, tree_map
 from npdec._core.base import ArrayBase
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
-from npdec._jit.operations import is_by_integers, is_composite, is_view, only_reads
+from npdec._jit.operations import is_by_integers, is_composite, is_view, only_reads, written
 from npdec._jit.rolls import Rolls
 from npdec._torch.tracing import Refused
 
@@ -105,6 +105,7 @@ class Recorder(TorchDispatchMode):
             nodes.append(self.graph.call_function(_aten.all.default, (together,)))
         self.graph.output(tuple(nodes))
         self._rolls.sliced(self.graph)
+        self.graph.eliminate_dead_code()
         return torch.fx.GraphModule(self.root, self.graph)
 
     def close(self) -> None:
@@ -162,6 +163,8 @@ class Recorder(TorchDispatchMode):
         elif func is _aten.copy_.default and args[1] is not args[0]:
             known = {id(args[1]): self._read(args[1])}
         known = {place: found for place, found in known.items() if id(found) != place}
+        if func._schema.is_mutable:
+            self._keep_what_was(func, args, kwargs)
         used = tree_map(lambda leaf: known.get(id(leaf), leaf), (args, kwargs)) if known else (args, kwargs)
         node = self.graph.call_function(func, *tree_map(to_nodes, used))
         if known:
@@ -244,14 +247,15 @@ class Recorder(TorchDispatchMode):
                 value = self._do(_aten.slice.Tensor, value, axis, start, start + (count - 1) * step + 1, step)
         return value if value.shape == shape else self._do(_aten.reshape.default, value, tuple(shape))
 
+    def _keep_what_was(self, func: Any, args: Any, kwargs: Any) -> None:
+        for target in written(func, args, kwargs):
+            if (whole := self._memories.unwritten(target)) is not None:
+                self._memories.begins(whole, self._do(_aten.clone.default, whole))
+
     def _note_writes(self, func: Any, args: Any, kwargs: Any) -> None:
-        for place, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                written = args[place] if place < len(args) else kwargs.get(argument.name)
-                value = args[1] if func is _aten.copy_.default else None
-                for leaf in tree_iter(written):
-                    if isinstance(leaf, torch.Tensor):
-                        self._memories.written(leaf, value)
+        value = args[1] if func is _aten.copy_.default else None
+        for target in written(func, args, kwargs):
+            self._memories.written(target, value)
 
     def _keep(self, made: torch.Tensor, node: torch.fx.Node, real: torch.Tensor | None) -> None:
         if id(made) not in self._nodes:  # what is written into is its own result
@@ -317,10 +321,7 @@ class Recorder(TorchDispatchMode):
             return func(*real_args, **real_kwargs)
 
     def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
-        for place, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                written = args[place] if place < len(args) else kwargs.get(argument.name)
-                self._changed.update(_memory(leaf) for leaf in tree_iter(written) if isinstance(leaf, torch.Tensor))
+        self._changed.update(map(_memory, written(func, args, kwargs)))
 
     # -- what Python asks for ------------------------------------------------------------------------------------------
 

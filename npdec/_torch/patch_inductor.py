@@ -1,7 +1,8 @@
 """One file of C++ for all kernels of a graph of np.jit: a compiler takes longer to read the headers than for a kernel.
 
 inductor makes a file, a process of the compiler and a library of each kernel. `joined` is the context in which it puts
-off what it would compile, until it waits for it; then as many files are compiled as it has processes for.
+off what it would compile, until it waits for it; then as many files are compiled as it has processes for. Tables that
+are written part by part are written in place there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from npdec._torch.graph_pass import shared
 from npdec._torch.patches import is_applied, patch
 
 __all__ = ["joined"]
@@ -20,6 +22,9 @@ __all__ = ["joined"]
 _PLACE = "torch._inductor.async_compile.AsyncCompile"
 _ENTRY = re.compile(r'\s*(#include[^\n]*\n\s*)*extern "C"[^\n]*?\bkernel\(')  # how kernels begin that need nothing else
 _LEAST = 8000  # characters of a file: more files are not worth their headers
+_MANY = 4  # writes into a table
+_LARGE = 1024  # elements of a table
+_MOST_BYTES = 1 << 20  # that the loops of one kernel write: what comes after it may be given their memory
 
 _joining: ContextVar[bool] = ContextVar("npdec_joining", default=False)
 
@@ -34,12 +39,15 @@ class _Later:
 @contextlib.contextmanager
 def joined() -> Iterator[None]:
     """Within the context the kernels of a graph are compiled together."""
-    for name, made in (("wait", _compiled_before), ("cpp_pybinding", _put_off)):
-        if not is_applied(f"{_PLACE}.{name}"):
-            patch(f"{_PLACE}.{name}", made)
+    for place, made in _PATCHES.items():
+        if not is_applied(place):
+            patch(place, made)
+    from torch._inductor import config
+
     token = _joining.set(True)
     try:
-        yield
+        with config.patch(post_grad_custom_pre_pass=config.post_grad_custom_pre_pass or shared()):
+            yield
     finally:
         _joining.reset(token)
 
@@ -64,6 +72,85 @@ def _compiled_before(original: Callable[..., Any]) -> Callable[..., Any]:
             scope.update(zip(names, functions()(), strict=True))
 
     return wait
+
+
+def _realized(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def is_node_realized(node: Any) -> bool:
+        return original(node) or (_joining.get() and _is_table(node))
+
+    return is_node_realized
+
+
+def _is_table(node: Any) -> bool:
+    """Whether a node is large, and one of many states of a table, each of which differs in a small part."""
+    users = [user for user in node.users if _scatters(user) and user.args[0] is node]
+    if not any(_is_small(one, node) for one in (node, *users) if _scatters(one)):
+        return False
+    count, last = len(users), node
+    while _scatters(last) and count < _MANY:
+        count, last = count + 1, last.args[0]
+    while users and count < _MANY:
+        users = [user for user in users[0].users if _scatters(user) and user.args[0] is users[0]]
+        count += len(users)
+    return count >= _MANY
+
+
+def _scatters(node: Any) -> bool:
+    return getattr(node.target, "__name__", "") == "_generalized_scatter"
+
+
+def _is_small(scatter: Any, table: Any) -> bool:
+    size = table.meta["val"].numel()
+    return size >= _LARGE and scatter.args[1].meta["val"].numel() * 4 <= size
+
+
+def _full(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def ready_to_flush(self: Any) -> Any:
+        return original(self) or (_joining.get() and _written(self.kernel_group.args) >= _MOST_BYTES)
+
+    return ready_to_flush
+
+
+def _written(args: Any) -> int:
+    """Bytes of what the loops of a kernel write."""
+    from torch._inductor.virtualized import V
+
+    found = [V.graph.try_get_buffer(name) for name in args.output_buffers]
+    return sum(int(one.get_numel()) * one.get_dtype().itemsize for one in found if one is not None)
+
+
+def _apart(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def fusable_weak_dep(self: Any, weak_dep: Any, node1: Any, node2: Any) -> Any:
+        return original(self, weak_dep, node1, node2) and not (
+            _joining.get() and _reads_elsewhere(self.mutation_real_name, weak_dep.mutating_buf, node1, node2)
+        )
+
+    return fusable_weak_dep
+
+
+def _reads_elsewhere(real: dict[str, str], mutating: str, reader: Any, writer: Any) -> bool:
+    """Whether one loop reads other elements of a memory than another writes. Each state of the memory has a name: torch
+    looks at the reads of the first one only."""
+    from torch._inductor.dependencies import MemoryDep
+
+    (write,) = [write for write in writer.read_writes.writes if write.name == mutating]
+    name = real[mutating]
+    reads = [read for read in reader.read_writes.reads if real.get(read.name, read.name) == name]
+    return not all(
+        isinstance(read, MemoryDep) and (read.index, read.size) == (write.index, write.size) for read in reads
+    )
+
+
+_PATCHES = {
+    "torch._inductor.scheduler.Scheduler.fusable_weak_dep": _apart,
+    "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": _full,
+    f"{_PLACE}.wait": _compiled_before,
+    f"{_PLACE}.cpp_pybinding": _put_off,
+    "torch._inductor.fx_passes.reinplace.is_node_realized": _realized,
+}
 
 
 def _parted(scope: dict[str, Any], names: list[str]) -> list[list[str]]:

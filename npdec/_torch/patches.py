@@ -74,6 +74,18 @@ PATCHED: dict[str, tuple[str, str]] = {
         "as cpp_pybinding",
         f"{_SOURCE}/_inductor/async_compile.py",
     ),
+    "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": (
+        "loops stand in one kernel until it has 500 arguments, and all of their results have memory of their own",
+        f"{_SOURCE}/_inductor/codegen/cpp.py",
+    ),
+    "torch._inductor.fx_passes.reinplace.is_node_realized": (
+        "each write into a part of an array is a copy of all of it: a table takes the square of its time",
+        f"{_SOURCE}/_inductor/fx_passes/reinplace.py",
+    ),
+    "torch._inductor.scheduler.Scheduler.fusable_weak_dep": (
+        "a loop that writes into memory is fused with one that reads it elsewhere, if that had been written before",
+        f"{_SOURCE}/_inductor/scheduler.py",
+    ),
     "torch.autograd.Function.apply": (
         "__torch_function__ does not see the call of an autograd Function",
         f"{_SOURCE}/autograd/function.py",

@@ -28,6 +28,9 @@ SOURCES = {
     "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
     "torch._inductor.async_compile.AsyncCompile.cpp_pybinding": "cc99f2574aeb5f9b",
     "torch._inductor.async_compile.AsyncCompile.wait": "9df67d85f8d8457f",
+    "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": "b11eb39c9e0c1703",
+    "torch._inductor.fx_passes.reinplace.is_node_realized": "510f97e43651e3b0",
+    "torch._inductor.scheduler.Scheduler.fusable_weak_dep": "07ad34fb90cdb79b",
     "torch.autograd.Function.apply": "bbc5d31817220a84",
     "torch.jit.ScriptFunction.__call__": "5765fcb837c08b6b",
 }

@@ -139,3 +139,59 @@ def test_products_with_a_large_matrix_are_a_librarys():
         assert found[-1].count(target) == 2
         for one, want in zip(made, (a.T @ x[0], a @ x[0]), strict=True):
             numpy.testing.assert_allclose(numpy.asarray(one), want, rtol=1e-13)
+
+
+def tables(np, a, b, rows):
+    """Tables that are written part by part and read in parts, and states that the next ones read at several places."""
+    solved = np.zeros_like(b)
+    for i in range(len(b)):
+        solved[i] = (b[i] - a[i, :i] @ solved[:i]) / a[i, i]
+    factors = a.copy()
+    for k in range(len(a) - 1):
+        factors[k + 1 :, k] /= factors[k, k]
+        factors[k + 1 :, k + 1 :] -= np.outer(factors[k + 1 :, k], factors[k, k + 1 :])
+    best = np.zeros(rows.shape[1])
+    for i, row in enumerate(rows):
+        new = best.copy()
+        new[i + 1 :] = np.maximum(best[i + 1 :], best[: -i - 1] + row[i])
+        best = new
+    p = np.pad(b, 1, mode="edge")
+    edges = p[:-2, 2:] + 2 * p[1:-1, 2:] - p[2:, :-2] * p[:-2, 1:-1]
+    for i in range(len(rows)):
+        rows[i, i:] -= 0.5 * rows[i, : rows.shape[1] - i]
+        rows[:, i] += rows[:, -1 - i]
+    return solved, factors, best, edges, rows[:3]
+
+
+def test_tables_and_states_are_as_numpys():
+    rng = numpy.random.default_rng(5)
+    a, b, rows = rng.random((12, 12)) + 12 * numpy.eye(12), rng.random((12, 200)), rng.random((8, 40_000))
+    given = [np.array(one) for one in (a, b, rows)]
+    made = np.jit(lambda *args: tables(np, *args), fullgraph=True)(*given)
+    for one, want in zip((*made, given[2]), (*tables(numpy, a, b, rows), rows), strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(one), want, rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_read_at_several_places_is_computed_once():
+    from torch._inductor import inductor_prims
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from npdec._torch.graph_pass import shared
+
+    def realized(function, *shape):
+        graph = make_fx(function, tracing_mode="fake")(torch.ones(shape)).graph
+        before = [node.target for node in graph.nodes]
+        shared()(graph)
+        graph.lint()
+        found = [node.target for node in graph.nodes]
+        assert [target for target in found if target in before] == before
+        return found.count(inductor_prims.force_stride_order)
+
+    def after(reads):
+        return lambda x: reads((x * 2).sin() + 1)
+
+    assert realized(after(lambda y: y[1:] - y[:-1]), 2000) == 1
+    assert realized(after(lambda y: y[1:] - y[:-1]), 1000) == 0
+    assert realized(after(lambda y: y[:, 1:] * y[:, :-1]), 50, 50) == 1
+    assert realized(after(lambda y: y * y + y.cos()), 2000) == 0
+    assert realized(after(lambda y: y * 3 + y[:1]), 2000) == 0

@@ -348,3 +348,30 @@ def test_products_of_vectors_are_operations_of_a_graph():
     for _ in range(2):
         for made, wanted in zip(fast(np.array(x), np.array(a)), products(numpy, x, a), strict=True):
             assert numpy.array_equal(numpy.asarray(made), wanted)
+
+
+def test_what_was_there_before_is_known_as_well():
+    """Columns of a copy that are scaled and subtracted from each other one by one: nobody reads the table."""
+
+    def orthogonal(a):
+        q = a.copy()
+        for j in range(q.shape[1]):
+            q[:, j] /= np.sqrt(q[:, j] @ q[:, j])
+            for k in range(j + 1, q.shape[1]):
+                q[:, k] -= (q[:, j] @ q[:, k]) * q[:, j]
+        return q
+
+    graphs = []
+
+    def backend(graph, tensors):
+        graphs.append(graph.graph)
+        return graph.forward
+
+    given = numpy.random.default_rng(0).random((6, 5))
+    q = numpy.asarray(np.jit(orthogonal, backend=backend, fullgraph=True)(np.array(given)))
+    numpy.testing.assert_allclose(q.T @ q, numpy.eye(5), atol=1e-12)
+    numpy.testing.assert_allclose(q, numpy.asarray(orthogonal(np.array(given))), rtol=1e-12)
+    # A compiler that drops the writes reads what was given, once for each column.
+    cut = [node for node in graphs[0].nodes if node.target is torch.ops.aten.cat.default]
+    assert len(cut) == 1
+    assert list(cut[0].users) == [graphs[0].output_node()]
