@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 
-__all__ = ["AllAreNeeded", "Chunk", "need_all", "with_chunk"]
+__all__ = ["AllAreNeeded", "Chunk", "current", "need_all", "with_chunk"]
 
 
 class AllAreNeeded(BaseException):
@@ -24,24 +24,24 @@ class Chunk:
     needs_all = False
 
 
-_current: ContextVar[Chunk | None] = ContextVar("npdec.chunk", default=None)
+current: ContextVar[Chunk | None] = ContextVar("npdec.chunk", default=None)
 
 
 @contextlib.contextmanager
 def with_chunk() -> Iterator[Chunk]:
     """A pass that ends, with `needs_all` set, at the first function that needs all components."""
     chunk = Chunk()
-    token = _current.set(chunk)
+    token = current.set(chunk)
     try:
         with contextlib.suppress(AllAreNeeded):
             yield chunk
     finally:
-        _current.reset(token)
+        current.reset(token)
 
 
 def need_all() -> None:
     """End the pass if it has a chunk of the components alone."""
-    chunk = _current.get()
+    chunk = current.get()
     if chunk is not None:
         chunk.needs_all = True
         raise AllAreNeeded

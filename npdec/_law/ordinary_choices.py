@@ -13,6 +13,7 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
@@ -80,7 +81,8 @@ def _shared(
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
     if size is None and not jump.any():
         return torch.zeros_like(components)
-    need_all()
+    if chunk.get() is not None:
+        need_all()
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
     info, still = torch.finfo(jump.dtype), jump == 0
