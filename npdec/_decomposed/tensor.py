@@ -301,11 +301,12 @@ def union(parts: Sequence[DecomposedTensor]) -> Labels:
 
 def merged(labels: Labels, others: Labels) -> tuple[Labels, Sequence[int]]:
     """Labels and others behind them, each once, and the places of the others."""
-    # Labels that have been handed on are the same objects, and to compare those of inputs takes Python code.
-    known = {id(label): i for i, label in enumerate(labels)}
-    places = [known.get(id(label), -1) for label in others]
-    if -1 not in places:
-        return labels, places
+    if isinstance(labels, tuple) and isinstance(others, tuple):  # others are made when they are asked for, and let go
+        # Labels that have been handed on are the same objects, and to compare those of inputs takes Python code.
+        known = {id(label): i for i, label in enumerate(labels)}
+        places = [known.get(id(label), -1) for label in others]
+        if -1 not in places:
+            return labels, places
     count = len(labels)
     sources = {label.source if type(label) is InputLabel else None for label in others}
     if None not in sources and sources.isdisjoint({getattr(label, "source", None) for label in labels}):

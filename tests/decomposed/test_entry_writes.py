@@ -110,6 +110,15 @@ def test_functions_of_two_arrays_are_path_integrals(name: str, together: bool) -
     numpy.testing.assert_allclose(components, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_labels_of_inputs_apart_are_never_taken_for_one_another() -> None:
+    """Labels of many elements are made when they are asked for, so that one may lie where another lay before."""
+    with every_array_is_large():
+        for _ in range(200):
+            x, y = (np.decompose(np.array(a), baseline=BASE) for a in (X, Y))
+            labels = (x + y).labels
+            assert tuple(labels) == (*x.labels, *y.labels)
+
+
 STEPS = "floor ceil rint trunc sign fix exp sin log sqrt cbrt tanh square reciprocal modf frexp signbit".split()
 
 
