@@ -18,6 +18,7 @@ from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check
 from npdec._decomposed.size_warnings import (
     STEEP,
+    has_few_digits,
     has_finite_sum,
     keeps_digits,
     warn_infinite,
@@ -70,7 +71,7 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = handed_on(product) if safe else _parted(x, inverse, product)
     looked_at = safe and isinstance(x, DecomposedTensor) and not (tracing() or mapped())
-    if looked_at and not keeps_digits(y.value, inverse.residual):
+    if looked_at and has_few_digits(value.dtype) and not keeps_digits(y.value, inverse.residual):
         with torch.no_grad():
             gross = (x_value - x_residual).abs() * (inverse.value + inverse.residual).abs()
             gross = (gross + (x_value + x_residual).abs() * (inverse.value - inverse.residual).abs()) / 2
