@@ -195,7 +195,7 @@ FILES: dict[str, tuple[Callable[[Path], str], str]] = {
     "UTF-16 without a mark": (written("a,b,c\n1,2,3\n".encode("utf-16-le")), "error"),
     "null characters": (written(b"a,b,c\n1,2\0,3\n"), "is not numeric|is not a number"),
     "huge field": (written(b"a,b,c\n1,2," + b"3" * 200_000 + b"\n"), "is not finite"),
-    "huge header": (written(b"a" * 200_000 + b",b\n1,2\n"), "IndexError: index 2|no column .a., which the baseline needs"),
+    "huge header": (written(b"a" * 200_000 + b",b\n1,2\n"), "IndexError: index 2|no column .a."),
     "huge number": (written(b"a,b,c\n1,2," + b"3" * 100_000 + b"\n"), "is not finite"),
     "columns of one name": (written(b"a,b,a\n1,2,3\n"), "two columns are named 'a'"),
     "open quote": (written(b'a,b,c\n1,"2,3\n'), "is not valid CSV"),
