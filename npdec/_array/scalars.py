@@ -158,6 +158,12 @@ class flexible(generic):
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Raises TypeError for classes of a program: as in NumPy, none is derived from this one."""
+        if cls.__module__.partition(".")[0] not in ("npdec", "numpy"):
+            raise TypeError("type 'numpy.flexible' is not an acceptable base type")
+        super().__init_subclass__(**kwargs)
+
 
 class character(flexible):
     """Text or bytes. npdec has none; NumPy's `np.str_` and `np.bytes_` count as such."""

@@ -107,8 +107,28 @@ def total(
     x = fold(x, axes, keepdims is not NoValue and bool(keepdims)) if axes else x.clone()
     if has_initial(initial):
         start = initial_value(initial, target, x.device)
-        x = combine(x, _util.to_int64(start) if exact else start)
+        made = combine(x, _util.to_int64(start) if exact else start)
+        if not exact and combine is torch.add and type(a) is torch.Tensor:
+            made = _with_negative_zeros(made, start, _util.cast(a, target), axes, keepdims, where)
+        x = made
     return _util.from_int64(x, target) if exact else x
+
+
+def _with_negative_zeros(
+    made: torch.Tensor, start: torch.Tensor, x: torch.Tensor, axes: tuple[int, ...], keepdims: Any, where: Any
+) -> torch.Tensor:
+    """Sums that begin with `start`, negative zeros where that and all the numbers are: torch begins with a zero."""
+    if made.is_complex():
+        real = _with_negative_zeros(made.real, start.real, x.real, axes, keepdims, where)
+        return torch.complex(real, _with_negative_zeros(made.imag, start.imag, x.imag, axes, keepdims, where))
+    if not _util.is_known_true((start == 0) & torch.signbit(start)):
+        return made
+    alone = (x == 0) & torch.signbit(x)
+    if has_mask(where):
+        alone = alone | ~mask_for(where, x.shape)
+    for axis in sorted(axes, reverse=True):
+        alone = alone.all(axis, keepdim=keepdims is not NoValue and bool(keepdims))
+    return torch.where(alone, start, made)
 
 
 def sum_over(

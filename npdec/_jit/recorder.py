@@ -58,6 +58,7 @@ class Recorder(TorchDispatchMode):
         self._memories = Memories()
         self.masks = Masks(self)
         self._rolls = Rolls()
+        self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
         self._writes = 0
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
@@ -105,7 +106,8 @@ class Recorder(TorchDispatchMode):
             nodes.append(self.graph.call_function(_aten.all.default, (together,)))
         self.graph.output(tuple(nodes))
         self._rolls.sliced(self.graph)
-        self.graph.eliminate_dead_code()
+        kept = set(map(self.node, self.looked_at))
+        self.graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
         return torch.fx.GraphModule(self.root, self.graph)
 
     def close(self) -> None:

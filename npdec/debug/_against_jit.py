@@ -73,7 +73,11 @@ class _Keeper:
             numbers = numbers_of(array)
             return None if numbers is None else numbers.clone()
         tensor = array._t if isinstance(array, ArrayBase) else array
-        return None if isinstance(tensor, DecomposedTensor) else self.recorder._known(tensor).clone()
+        if isinstance(tensor, DecomposedTensor):
+            return None
+        made = self.recorder._known(tensor).clone()
+        self.recorder.looked_at.append(made)
+        return made
 
 
 class _Words:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import npdec as np
+from npdec._core import door
+from npdec._core.tags import NoValue
 from npdec.polynomial._basis import Basis, series, step
 from npdec.polynomial._series import clenshaw
 from npdec.polynomial.polyutils import as_argument, as_computed, as_inexact, as_int
@@ -41,6 +43,14 @@ def value(basis: Basis, x: Any, c: Any, tensor: bool = True) -> Any:
     return clenshaw(basis, c, last, times)
 
 
+def _asked(basis: Basis, name: str, *args: Any) -> Any:
+    """What a class among those of the arguments gives that computes NumPy's functions itself, else NoValue. Of series
+    NumPy asks these two functions of powers alone."""
+    if not basis.is_powers:
+        return NoValue
+    return door.subclasses.value().overridden(getattr(np.polynomial.polynomial, name), args, {})
+
+
 def _points(basis: Basis, c: Any, points: Sequence[Any]) -> Any:
     """Values at points that are given by their coordinates."""
     points = [np.asarray(x) for x in points]
@@ -59,7 +69,8 @@ def value2d(basis: Basis, x: Any, y: Any, c: Any) -> Any:
     >>> {module}.{p}val2d([0.0, 1.0], [1.0, 2.0], [[3]])
     array([3., 3.])
     """
-    return _points(basis, c, (x, y))
+    made = _asked(basis, "polyval2d", x, y, c)
+    return _points(basis, c, (x, y)) if made is NoValue else made
 
 
 @series("{p}val3d")
@@ -85,7 +96,8 @@ def grid2d(basis: Basis, x: Any, y: Any, c: Any) -> Any:
     array([[3., 3., 3.],
            [3., 3., 3.]])
     """
-    return functools.reduce(lambda c, x: value(basis, x, c), (x, y), c)
+    made = _asked(basis, "polygrid2d", x, y, c)
+    return functools.reduce(lambda c, x: value(basis, x, c), (x, y), c) if made is NoValue else made
 
 
 @series("{p}grid3d")
