@@ -1,4 +1,4 @@
-"""Sums that begin with a negative zero, as NumPy's; classes that NumPy derives nothing from; protocols of polynomials."""
+"""Sums that begin with a negative zero; classes that nothing is derived from; protocols of polynomials: as NumPy's."""
 
 import itertools
 
