@@ -99,9 +99,7 @@ class Recorder(TorchDispatchMode):
         self._take_back()
         nodes = [self._result(result) if alone else self.node(result) for result, alone in zip(results, apart)]
         if self.conditions:
-            hold = [
-                self.graph.call_function(_aten.eq.Scalar, (node, number)) for node, number in self.conditions.values()
-            ]
+            hold = [self.graph.call_function(_aten.eq.Scalar, one) for one in self.conditions.values()]
             together = self.graph.call_function(_aten.stack.default, (hold,))
             nodes.append(self.graph.call_function(_aten.all.default, (together,)))
         self.graph.output(tuple(nodes))
