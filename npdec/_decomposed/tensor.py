@@ -19,7 +19,6 @@ from npdec._core.tracebacks import met
 from npdec._decomposed import kept_components, merging
 from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described, has_table
-from npdec._decomposed.looks import Looks
 from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import MANY, has_many, zeros
@@ -93,7 +92,7 @@ class InputLabel:
 
 
 @safe
-class DecomposedTensor(Looks, torch.Tensor):  # type: ignore[override]  # read alone, which torch.Tensor says nothing of
+class DecomposedTensor(torch.Tensor):
     """A tensor with `value == residual + components.sum(0)`.
 
     `value`, `residual`: plain tensors of the shape; `components`: shape `(C, *shape)`; `labels`: a tuple of C hashable

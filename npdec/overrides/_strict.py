@@ -11,13 +11,10 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.utils._pytree import tree_leaves
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.registry import Rule
-from npdec._law.overrides_scope import enter, scope
+from npdec._law.overrides_scope import enter
 from npdec.overrides._coverage import Used, report
 from npdec.overrides._signatures import originals, title
 from npdec.overrides._watchers import Recorder, is_declared, prepared, target_of
@@ -33,11 +30,11 @@ def strict() -> Iterator[None]:
     """Context manager and decorator: contributions pass by rules alone, never by quadrature.
 
     A model that is called with decomposed tensors is looked through first (as `coverage` does it: on a copy, so that
-    buffers and random numbers stay as they are); one that makes them itself, at its first operation with one. If
-    functions, methods or modules in it lack a rule, one NotImplementedError names them all, and shows how to register
-    the first. Outside a torch.nn.Module it is raised at the first such function. A function that is registered as
-    `Smooth` is accepted: that is how to allow it quadrature (so is an operation of `npdec.extend` whose tag is
-    `Smooth`). The state is local to the thread or task, and restored on leaving.
+    buffers and random numbers stay as they are), when its first operation meets one. If functions, methods or modules
+    in it lack a rule, one NotImplementedError names them all, and shows how to register the first. Outside a
+    torch.nn.Module it is raised at the first such function. A function that is registered as `Smooth` is accepted: that
+    is how to allow it quadrature (so is an operation of `npdec.extend` whose tag is `Smooth`). The state is local to
+    the thread or task, and restored on leaving.
 
     >>> with np.overrides.strict():
     ...     torch.linalg.matrix_exp(np.decompose(torch.eye(2)))
@@ -48,13 +45,8 @@ def strict() -> Iterator[None]:
       @np.overrides.register_function(torch.linalg.matrix_exp)
       def matrix_exp(input: np.overrides.Smooth): ...
     """
-    watcher = _Strict()
-    hook = register_module_forward_pre_hook(watcher.before)
-    try:
-        with enter(watcher=watcher):
-            yield
-    finally:
-        hook.remove()
+    with enter(watcher=_Strict()):
+        yield
 
 
 class _Strict:
@@ -64,21 +56,11 @@ class _Strict:
         self._seen: FrameType | None = None  # the call of a model that was looked through
         self._current: tuple[Any, Function] | None = None
 
-    def before(self, module: torch.nn.Module, args: Any) -> None:
-        """Look through a model as it is called, before it has moved; torch calls this in every thread."""
-        here = scope()
-        if here is not None and here.watcher is self:
-            self._look(decomposed=True)
-
-    def _look(self, decomposed: bool) -> None:
-        frame = _outermost_module_call()
-        if frame is None or frame is self._seen or (decomposed and not _has_decomposed(frame)):
-            return
-        self._seen = frame
-        _look_through(frame)
-
     def run(self, rule: Rule, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        self._look(decomposed=False)
+        frame = _outermost_module_call()
+        if frame is not None and frame is not self._seen:
+            self._seen = frame
+            _look_through(frame)
         if self._current is not None or rule.delegates:
             return rule(func, args, kwargs)
         self._current = target_of(func), rule
@@ -103,12 +85,6 @@ def _outermost_module_call() -> FrameType | None:
             found = frame
         frame = frame.f_back
     return found
-
-
-def _has_decomposed(frame: FrameType) -> bool:
-    """Whether the model that is called there is given decomposed tensors."""
-    given = frame.f_locals["args"], frame.f_locals["kwargs"]
-    return any(map(is_decomposed, tree_leaves(given, is_leaf=is_decomposed)))
 
 
 def _look_through(frame: FrameType) -> None:

@@ -42,8 +42,8 @@ class Model(torch.nn.Module):
         self.double()
 
     def forward(self, x, *, twice=False):
-        self.steps += 1
         x = self.drop(self.linear(self.norm(x)))
+        self.steps += 1
         x = torch.cumprod(x, 0).logcumsumexp(1)
         for layer in self.tail:
             x = layer(x)
