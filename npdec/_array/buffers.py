@@ -327,8 +327,9 @@ class ArrayBuffer(BufferMethods):
         >>> np.zeros((2, 3)).ctypes.strides[:]
         [24, 8]
         """
-        numpy_for("ctypes")
-        return _exported("ctypes", self, BufferError).ctypes
+        numpy = numpy_for("ctypes")
+        _exported("ctypes", self, BufferError)
+        return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
 
     @ends
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:

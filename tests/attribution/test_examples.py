@@ -85,4 +85,4 @@ def test_the_table_of_methods_is_measured_by_its_script():
     ).stdout
     rows = [line for line in said.splitlines() if line.startswith("| w · x")]
     assert len(rows) == 4
-    assert all(row.count("< 1e-12") == 5 for row in rows[:2])  # completeness and distance of each method
+    assert all(row.count("< 1e-12") == 7 for row in rows[:2])  # completeness and distance of each method
