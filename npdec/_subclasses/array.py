@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npdec._array import memory
-from npdec._array.array_type import ArrayType
 from npdec._array.ndarray import Composition
 from npdec._core.base import SubclassBase
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ended
 from npdec._normalizer.operators import _Method
 
-__all__ = ["Subclassed", "adopt", "base_of", "plain_view"]
+__all__ = ["Subclassed", "adopt", "base_of", "of_both", "plain_view"]
 
 
 def adopt(cls: type, plain: Any, source: Any, base: Any = None) -> Any:
@@ -57,8 +55,15 @@ def plain_view(array: Any, tensor: Any = None) -> Any:
     return made
 
 
-class Subclassed(SubclassBase, Composition, between=True):
-    """An array of a class that a program derives from np.ndarray."""
+if TYPE_CHECKING:
+
+    class _Between(SubclassBase, Composition): ...
+else:
+    _Between = SubclassBase
+
+
+class Subclassed(_Between):
+    """An array of a class that a program derives from np.ndarray. It derives from that too, below."""
 
     __slots__ = ()
     __array_priority__ = 0.0
@@ -83,6 +88,9 @@ class Subclassed(SubclassBase, Composition, between=True):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
 
+
+# A class statement would give it the metaclass of np.ndarray, which no class with another metaclass could derive from.
+Subclassed.__bases__ = (SubclassBase, Composition)
 
 taken_over: Slot[Callable[..., Any]] = Slot("methods of arrays of subclasses")
 
@@ -129,42 +137,14 @@ _OWN = frozenset(
 )
 
 
-class _Explicit:
-    """A name of np.ndarray, where a program takes it from the class to call it with an array of its own class:
-    `np.ndarray.copy(x)`. It stands in the class of the class, where arrays do not look for their methods."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, cls: Any, kind: Any = None) -> Any:
-        found = next((vars(base)[self._name] for base in cls.__mro__ if self._name in vars(base)), None)
-        if found is None:
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
-        if cls is Composition and isinstance(found, (FunctionType, property)):
-            return _of_both(found, vars(Subclassed)[self._name])
-        return found.__get__(None, cls) if hasattr(found, "__get__") else found
-
-    def __set__(self, cls: Any, value: Any) -> None:
-        with self._aside():
-            setattr(cls, self._name, value)
-
-    def __delete__(self, cls: Any) -> None:
-        with self._aside():
-            delattr(cls, self._name)
-
-    @contextmanager
-    def _aside(self) -> Iterator[None]:
-        """Without this in the class of the class, where Python would come back here."""
-        delattr(ArrayType, self._name)
-        try:
-            yield
-        finally:
-            setattr(ArrayType, self._name, self)
+def of_both(name: str, plain: Any) -> Any:
+    """A function or property of np.ndarray, which a program takes from the class: for arrays of subclasses theirs."""
+    own = vars(Subclassed).get(name)
+    return plain if name in _OWN or not isinstance(own, type(plain)) else _of_both(plain, own)
 
 
 @functools.cache
 def _of_both(plain: Any, own: Any) -> Any:
-    """The function or property of plain arrays, and that of subclasses for their arrays."""
     if isinstance(plain, property):
         setter = None if plain.fset is None else _of_both(plain.fset, own.fset)
         return property(_of_both(plain.fget, own.fget), setter, None, plain.__doc__)
@@ -186,10 +166,6 @@ def _fill() -> None:
                 setattr(Subclassed, name, _attribute(name, item))
             elif isinstance(item, (FunctionType, _Method)):
                 setattr(Subclassed, name, _method(name, item if isinstance(item, FunctionType) else None))
-            else:
-                continue
-            if not name.startswith("_"):
-                setattr(ArrayType, name, _Explicit(name))
 
 
 _fill()

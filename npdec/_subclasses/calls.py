@@ -14,11 +14,11 @@ from npdec._core.tags import NoValue, spec_of
 from npdec._normalizer.beside import leaves_it_to
 from npdec._subclasses import overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
-from npdec._subclasses.array import Subclassed, adopt, base_of, taken_over
+from npdec._subclasses.array import Subclassed, adopt, base_of, of_both, taken_over
 from npdec._subclasses.composed import COMPOSED
 from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
 
-__all__ = ["Subclassed", "constructed", "function", "implemented", "method", "ufunc", "ufunc_itself"]
+__all__ = ["Subclassed", "constructed", "function", "implemented", "method", "of_both", "ufunc", "ufunc_itself"]
 
 
 def constructed(cls: type, shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
@@ -293,7 +293,7 @@ def _set_attribute(array: Any, name: str, value: Any) -> None:
 
 def _view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     cls = type
-    if isinstance(dtype, wrap.ARRAY.__class__):
+    if dtype is wrap.ARRAY or SubclassBase in getattr(dtype, "__mro__", ()):
         if type is not None:
             raise ValueError("Cannot specify output type twice.")
         dtype, cls = None, dtype
