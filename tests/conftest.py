@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,10 @@ settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # which SciPy reads when it is imported
+
+# A shell starts what it runs in the background with interrupts ignored, and the programs that tests start inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # They hold no examples, and pytest would look for those in two modules of one name.
 collect_ignore = ["conftest.py", "conformance/conftest.py"]

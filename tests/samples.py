@@ -623,8 +623,8 @@ for _name in _IN_DOUBLE:
     LINALG[_name] = [s.of(base="near") for s in LINALG[_name]]
 for _name in "qr svd eig eigh".split():
     LINALG[_name] = [s.of(up_to_sign=True) for s in LINALG[_name]]
-for _name, _with_vectors in {"qr": (0, 1, 2), "svd": (0, 1, 3), "eig": (0,), "eigh": (0, 1)}.items():
-    for _i in _with_vectors:  # as booleans, all elements are true
+for _name, _with_vectors in {"svd": (0, 3), "eig": (0,), "eigh": (0, 1)}.items():
+    for _i in _with_vectors:  # as booleans, these are identities
         LINALG[_name][_i] = LINALG[_name][_i].of(degenerate=("bool",))
 
 _NORMS = (None, "ortho", "forward")

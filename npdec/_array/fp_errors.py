@@ -18,6 +18,7 @@ from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
+from npdec._impl._flags import Flags
 
 __all__ = ["check_cast", "found_by_cast", "found_by_ufunc", "run", "watch"]
 
@@ -71,17 +72,20 @@ def found_by_ufunc(
             found = _found_in_unusual(flags, operands, results, mask)
     if look_further and flags is not None and flags.extra is not None:
         found |= {kind for kind, where in flags.extra(*operands).items() if _any(where, mask)}
-    if (
-        "under" in kinds
-        and not whole
-        and flags is not None
-        and flags.tiny is not None
-        and results[0].is_floating_point()
-    ):
-        tiny = _below_normal(results[0])
-        if _any(tiny, mask) and _any(tiny & flags.tiny(*torch.broadcast_tensors(*operands, results[0])), mask):
-            found.add("under")
+    if "under" in kinds and not whole and flags is not None and _rounds_below_normal(flags, operands, results[0], mask):
+        found.add("under")
     return found & kinds
+
+
+def _rounds_below_normal(
+    flags: Flags, operands: Sequence[torch.Tensor], result: torch.Tensor, mask: torch.Tensor | None
+) -> bool:
+    if operands[0].is_complex():
+        return flags.complex_tiny is not None and _any(flags.complex_tiny(*operands), mask)
+    if flags.tiny is None or not result.is_floating_point():
+        return False
+    tiny = _below_normal(result)
+    return _any(tiny, mask) and _any(tiny & flags.tiny(*torch.broadcast_tensors(*operands, result)), mask)
 
 
 def _has_unusual(result: torch.Tensor) -> bool:

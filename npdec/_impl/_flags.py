@@ -25,13 +25,15 @@ Test = Callable[..., torch.Tensor]
 
 class Flags(NamedTuple):
     """`pole`, of the operands: where an infinite result is a division by zero; of integers, where one divides by zero.
-    `tiny`, of the operands and a result below the normal numbers: where it was rounded. `extra`, of the operands:
-    where there is an error that the results do not show, or that NumPy's own steps make. `whole`: the operation on
-    Python ints, by which the overflow of integer scalars is seen. `silent`: nothing else is an error.
+    `tiny`, of the operands and a result below the normal numbers: where it was rounded; `complex_tiny`, of complex
+    operands: where a step of the computation was. `extra`, of the operands: where there is an error that the results
+    do not show, or that NumPy's own steps make. `whole`: the operation on Python ints, by which the overflow of
+    integer scalars is seen. `silent`: nothing else is an error.
     """
 
     pole: Test | None = None
     tiny: Test | None = None
+    complex_tiny: Test | None = None
     extra: Callable[..., dict[str, torch.Tensor]] | None = None
     whole: Callable[..., int] | None = None
     silent: bool = False
@@ -79,6 +81,51 @@ def _ldexp(x1: torch.Tensor, x2: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     return torch.ldexp(torch.ldexp(r, up // 2), up - up // 2) != x1
 
 
+# --- complex numbers: any of the real steps may be rounded ------------------------------------------------------------
+
+
+def _rounds_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Where the product of two real numbers falls below the normal numbers and is rounded."""
+    product = a * b
+    return (product.abs() < torch.finfo(product.dtype).tiny) & _differs(product, a, b)
+
+
+def _rounds_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    quotient = a / b
+    return (quotient.abs() < torch.finfo(quotient.dtype).tiny) & _quotient(a, b, quotient)
+
+
+def _complex_product(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    a, b, c, d = torch.real(x1), torch.imag(x1), torch.real(x2), torch.imag(x2)
+    return _rounds_product(a, c) | _rounds_product(b, d) | _rounds_product(a, d) | _rounds_product(b, c)
+
+
+def _complex_quotient(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """Of Smith's division (doi:10.1145/368637.368661), by which NumPy divides."""
+    a, b = torch.real(x1), torch.imag(x1)
+    steps, swap, ratio, divisor = _smith(x2)
+    scale = 1 / divisor
+    steps = steps | _rounds_quotient(torch.ones_like(divisor), divisor)
+    steps = steps | _rounds_product(a, ratio) | _rounds_product(b, ratio)
+    first, second = torch.where(swap, a * ratio + b, a + b * ratio), torch.where(swap, b * ratio - a, b - a * ratio)
+    return (x2 != 0) & (steps | _rounds_product(first, scale) | _rounds_product(second, scale))
+
+
+def _complex_reciprocal(x: torch.Tensor) -> torch.Tensor:
+    steps, _, ratio, divisor = _smith(x)
+    return (x != 0) & (steps | _rounds_quotient(torch.ones_like(divisor), divisor) | _rounds_quotient(ratio, divisor))
+
+
+def _smith(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of a complex divisor: which of its steps round, whether its imaginary part is the larger, the ratio of the
+    smaller part to the larger, and what is then divided by."""
+    real, imag = torch.real(x), torch.imag(x)
+    swap = real.abs() < imag.abs()
+    high, low = torch.where(swap, imag, real), torch.where(swap, real, imag)
+    ratio = low / high
+    return _rounds_quotient(low, high) | _rounds_product(low, ratio), swap, ratio, high + low * ratio
+
+
 # --- what ufuncs declare ----------------------------------------------------------------------------------------------
 
 
@@ -119,13 +166,16 @@ SUM = Flags(whole=operator.add)
 DIFFERENCE = Flags(whole=operator.sub)
 NEGATIVE = Flags(whole=operator.neg)
 ABSOLUTE = Flags(whole=abs)
-PRODUCT = Flags(tiny=_product, whole=operator.mul)
-SQUARE = Flags(tiny=lambda x, r: _differs(r, x, x))
-QUOTIENT = Flags(pole=_by_zero, tiny=_quotient)
+PRODUCT = Flags(tiny=_product, complex_tiny=_complex_product, whole=operator.mul)
+SQUARE = Flags(tiny=lambda x, r: _differs(r, x, x), complex_tiny=lambda x: _complex_product(x, x))
+QUOTIENT = Flags(pole=_by_zero, tiny=_quotient, complex_tiny=_complex_quotient)
 FLOOR = Flags(pole=_by_zero, extra=_floor)
 REMAINDER = Flags(pole=_by_zero)
 RECIPROCAL = Flags(
-    pole=lambda x: x == 0, tiny=lambda x, r: _quotient(torch.ones_like(x), x, r), extra=_whole_reciprocal
+    pole=lambda x: x == 0,
+    tiny=lambda x, r: _quotient(torch.ones_like(x), x, r),
+    complex_tiny=_complex_reciprocal,
+    extra=_whole_reciprocal,
 )
 POWER = Flags(pole=lambda x1, x2: (x1 == 0) & (torch.real(x2) < 0), tiny=_power)
 EXP = Flags(tiny=lambda x, r: torch.isfinite(x))
