@@ -12,6 +12,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_elements, as_tensor
 from npdec._core.base import ArrayBase
+from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["as_flag", "as_inexact", "as_mask", "as_sequence", "as_value"]
@@ -52,7 +53,7 @@ def as_value(value: Any, dtype: torch.dtype) -> torch.Tensor:
         return value._t
     kind = type(value)
     if (kind is float and (dtype.is_floating_point or dtype.is_complex)) or kind is bool:
-        return as_tensor(value)
+        return as_tensor(value) if _util.on_number is None else as_tensor(value, dtype)
     numpy = sys.modules.get("numpy")
     if isinstance(value, torch.Tensor) or (numpy and isinstance(value, (numpy.ndarray, numpy.generic))):
         try:

@@ -115,8 +115,8 @@ def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype |
             if not limits.min <= number <= limits.max:
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
     made = packed(numbers, dtype)
-    if _util.on_cast is not None and (dtype.is_floating_point or dtype.is_complex):
-        _util.on_cast(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
+    if _util.on_number is not None and (dtype.is_floating_point or dtype.is_complex):
+        _util.on_number(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
     return _to_default_device(made) if _devices.used else made
 
 

@@ -44,6 +44,7 @@ def _turn() -> None:
             for scope, name, function, checked in fp_state.functions:
                 scope[name] = checked if watching else function
             _util.on_cast = fp_errors.check_cast if watching else None
+            _util.on_number = fp_errors.check_number if watching else None
 
 
 def _died(reference: weakref.ref[State]) -> None:

@@ -20,7 +20,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl
 from npdec._impl._flags import Flags
 
-__all__ = ["check_cast", "found_by_cast", "found_by_ufunc", "run", "watch"]
+__all__ = ["check_cast", "check_number", "found_by_cast", "found_by_ufunc", "run", "watch"]
 
 
 def _plain(x: Any) -> Any:
@@ -180,6 +180,11 @@ def _found_in_narrowing(source: torch.Tensor, result: torch.Tensor, mask: torch.
 def check_cast(source: torch.Tensor, result: torch.Tensor) -> None:
     """Report the errors in a cast."""
     fp_state.report(found_by_cast(source, result), "cast")
+
+
+def check_number(source: torch.Tensor, result: torch.Tensor) -> None:
+    """Report the errors in a Python number's conversion; of underflow NumPy says nothing there."""
+    fp_state.report(found_by_cast(source, result) - {"under"}, "cast")
 
 
 # --- other functions --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from npdec._array import memory, wrap
+from npdec._array.arguments import as_value
 from npdec._array.convert import as_elements, as_tensor
 from npdec._array.indexing import normalize_key
 from npdec._core.base import ArrayBase, plain_of
@@ -147,7 +148,7 @@ class flatiter(ArrayBase):
                 raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
             key = self._key(key)
             if isinstance(key, int):
-                source = as_tensor(value)
+                source = as_value(value, self._array._d)
                 if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):
                     raise ValueError("Error setting single item of array.")
                 self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)

@@ -190,9 +190,14 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
         made = torch.scalar_tensor(value, dtype=dtype)  # type: ignore[arg-type]  # in two thirds of the time
     else:
         made = torch.tensor(value, dtype=dtype, device=device)
-    if _util.on_cast is not None and type(value) in (float, complex):
-        _util.on_cast(torch.tensor(value, dtype=WEAK[type(value)], device=device), made)
+    if _util.on_number is not None and type(value) in (float, complex):
+        _util.on_number(torch.tensor(value, dtype=WEAK[type(value)], device=device), made)
     return made
+
+
+def converts(value: complex, dtype: torch.dtype) -> bool:
+    """Whether a dtype takes a Python number of this kind without a cast: not 1.5 as an integer, nor 1j as a float."""
+    return isinstance(value, int) or dtype.is_complex or (dtype.is_floating_point and not isinstance(value, complex))
 
 
 def fits(value: int, dtype: torch.dtype) -> bool:

@@ -192,6 +192,7 @@ def are_without_nan(x: torch.Tensor) -> bool:
 # What is told of every cast, its source and its result, while floating-point errors are watched
 # (`npdec._array.errstate`).
 on_cast: Callable[[torch.Tensor, torch.Tensor], None] | None = None
+on_number: Callable[[torch.Tensor, torch.Tensor], None] | None = None  # the same of Python numbers
 
 
 def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

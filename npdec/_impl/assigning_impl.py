@@ -10,7 +10,7 @@ import torch
 
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque, public
-from npdec._impl import _host, _storage, _util, dtypes_impl
+from npdec._impl import _host, _promotion, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import shape_text
 from npdec._impl.index_tricks_impl import coordinates
 from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode, is_alike
@@ -87,10 +87,10 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
         elif casting == "equiv" and natural is not dst.dtype:  # "no" is allowed, in NumPy too
             name = str(dst.dtype).removeprefix("torch.")
             raise TypeError(f"cannot cast Python {type(src).__name__} to {name} under the casting rule '{casting}'")
-        fits = dtypes_impl.kind(natural) in "bi"
-        values = (
-            _number(src, dst) if fits else _util.cast(dtypes_impl.scalar_tensor(src, natural, dst.device), dst.dtype)
-        )
+        if _promotion.converts(src, dst.dtype):
+            values = _number(src, dst)
+        else:
+            values = _util.cast(dtypes_impl.scalar_tensor(src, natural, dst.device), dst.dtype)
     shape = tuple(dst.shape)
     values = broadcast_input(fit_leading(values, dst.ndim), shape)
     if where is not True:

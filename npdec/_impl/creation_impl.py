@@ -162,7 +162,7 @@ def _fill_tensor(fill_value: Any, dtype: torch.dtype | None, device: Any) -> tor
         if isinstance(fill_value, int) and not -(2**63) <= fill_value < 2**64:
             raise AbsentDTypeError(f"full: torch holds no integer as large as {fill_value}")
         dtype = torch.uint64 if big else dtypes_impl.result_type(fill_value)
-    elif not isinstance(fill_value, int):  # a cast of 1.5 or of 1j to an integer is the array's, not the number's
+    elif not _promotion.converts(fill_value, dtype):  # a cast of 1.5 or of 1j to an integer is the array's
         return _util.cast(dtypes_impl.scalar_tensor(fill_value, dtypes_impl.result_type(fill_value), device), dtype)
     return dtypes_impl.scalar_tensor(fill_value, dtype, device)
 

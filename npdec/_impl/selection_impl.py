@@ -28,12 +28,12 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         if not -(2**63) <= x < 2**63:
             raise OverflowError("Python int too large to convert to C long")
         return torch.full((), x, dtype=torch.int64, device=device).to(dtype)
-    if _util.on_cast is None or type(x) not in (float, complex):
-        try:
-            return torch.full((), x, dtype=dtype, device=device)
-        except RuntimeError:  # a float that is too large for the dtype, in which it is infinite
-            pass
-    return scalar_tensor(x, dtype, device)
+    if _util.on_cast is not None and type(x) in (float, complex):
+        return _util.cast(scalar_tensor(x, result_type(x), device), dtype)
+    try:
+        return torch.full((), x, dtype=dtype, device=device)
+    except RuntimeError:  # a float that is too large for the dtype, in which it is infinite
+        return scalar_tensor(x, dtype, device)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 
     shape = _util.broadcast_shapes(*(_shape(x) for x in (*condlist, *choices, rest)))
     result = _operand(rest, common, device).expand(shape)
     for condition, choice in zip(reversed(condlist), reversed(choices)):
-        x = choice.to(common) if isinstance(choice, torch.Tensor) else scalar_tensor(choice, common, device)
+        x = scalar_tensor(choice, common, device) if isinstance(choice, int) else _operand(choice, common, device)
         result = torch.where(condition, x, result)
     return result
 

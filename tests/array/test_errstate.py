@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -275,6 +276,54 @@ def test_complex_numbers():
         assert [w for w in warned(np, expression) if "under" not in w] == [
             w for w in warned(numpy, expression) if "under" not in w
         ], expression
+
+
+def underflows(lib, call, *args):
+    with lib.errstate(all="ignore", under="raise"):
+        try:
+            call(*args)
+        except FloatingPointError as error:
+            return str(error).partition(" encountered")[0]
+    return ""
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["multiply", "divide", "square", "reciprocal"])
+def test_underflow_of_complex_numbers(name, dtype):
+    """Of scalars: in arrays NumPy's products are fused on some processors, and their rounding with them."""
+    info = numpy.finfo(dtype)
+    parts = [0.0, -1.0, 3.7, 1e-20, float(info.tiny), float(info.tiny) * 1.3, float(info.max), float(info.tiny) / 3]
+    numbers = [complex(*pair) for pair in itertools.product(parts, repeat=2)]
+    call = {"multiply": operator.mul, "divide": operator.truediv}.get(name)
+    raised = {"": 0, "underflow": 0}
+    for case in turns(itertools.product(numbers, repeat=2), 0, 9) if call else [(x,) for x in numbers]:
+        want, got = (
+            underflows(lib, call or getattr(lib, name), *[getattr(lib, dtype)(x) for x in case]) for lib in (numpy, np)
+        )
+        assert got == want, case
+        raised[got] += 1
+    assert min(raised.values()) > 5
+
+
+NUMBERS = """
+    x.dtype.type(z) | np.array(z, x.dtype) | np.array([z], x.dtype) | np.full(2, z, x.dtype) | np.full_like(x, z)
+    x + z | x[0] * z | x == z | np.maximum(x, z) | np.copyto(x, z) | x.fill(z) | x.put(0, z) | np.putmask(x, x == 0, z)
+    x.__setitem__(0, z) | x.__setitem__(..., z) | x.__setitem__(x == 0, z) | x.__setitem__([0, 1], [z, 0])
+    x.flat.__setitem__(0, z) | x.__iadd__(z) | np.insert(x, 0, z) | np.append(x, z) | np.where(x == 0, z, x)
+    np.select([x == 0], [z], x) | np.array(z).astype(x.dtype) | np.array([np.array(z)], x.dtype)
+"""
+
+
+@pytest.mark.parametrize("number", [1e-46, 1e-46j], ids=["real", "complex"])
+@pytest.mark.parametrize("expression", [e.strip() for e in NUMBERS.replace("\n", "|").split("|") if e.strip()])
+def test_python_numbers_become_small_ones_silently(expression, number):
+    """NumPy converts them one by one, but where it makes an array of them first."""
+    found = []
+    for lib in (numpy, np):
+        x = lib.zeros(2, lib.complex64 if isinstance(number, complex) else lib.float32)
+        scope = {"np": lib, "x": x, "z": number}
+        found.append(underflows(lib, lambda scope=scope: eval(expression, scope)))
+    assert found[0] == found[1]
 
 
 EXPRESSIONS = """
