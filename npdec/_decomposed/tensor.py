@@ -29,6 +29,7 @@ from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
 
 __all__ = [
+    "CARRIERS",
     "DecomposedTensor",
     "InputLabel",
     "Labels",
@@ -236,6 +237,10 @@ class DecomposedTensor(torch.Tensor):
         components = kept_components.kept(made, Use.FILES) or made.components
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
 
+
+# The classes of tensors that carry contributions: this one, and that of DTensors, once there are any
+# (`npdec._rules.distributed`).
+CARRIERS: set[type] = {DecomposedTensor}
 
 # Filled by `npdec.overrides._calls`, which imports this module, and which `first_use` imports: nobody who decomposes
 # nothing waits for the rules of torch's functions, or finds a class of torch's changed.

@@ -7,9 +7,10 @@ in-place method computes out of place and writes; anything else goes by quadratu
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,19 +27,15 @@ from npdec._law.half_precision import warn_beyond_range
 from npdec._law.ordinary import is_observed
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.vjp_calls import answer, has_many_components
-from npdec._rules import autograd_function, choosing, inplace, table
+from npdec._rules import autograd_function, choosing, collectives, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
-__all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "refuse_collective", "rule_of"]
+__all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "rule_of"]
 
 Function = Callable[..., Any]
 
 _CONTROL_FLOW = {"associative_scan", "cond", "flex_attention", "map_impl", "scan", "while_loop"}
-
-# The libraries of operators that reach other processes. They have derivatives; but ranks whose quadratures differ in
-# their nodes would wait for each other.
-_OF_PROCESSES = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "symm_mem"}
 
 
 def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -48,22 +45,8 @@ def _refuse_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]
     )
 
 
-def refuse_collective(name: str) -> NoReturn:
-    """Raise the NotImplementedError of what sends tensors to other processes or devices."""
-    raise NotImplementedError(
-        f"torch.{name}: what other processes send has other contributions, or none, and these would be lost. Share "
-        "components over processes with np.attribute(..., mesh=), where each has the whole network or one sharded by "
-        "fully_shard; send decomposed tensors as objects (torch.distributed.all_gather_object), which keep "
-        "contributions; for a network that calls this function itself, register a rule (np.overrides.register_function)"
-    )
-
-
 def _refused(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    refuse_collective(f"distributed.{name_of(func)}")
-
-
-def _refused_operator(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    refuse_collective(f"ops.{func}")
+    collectives.refuse(f"distributed.{name_of(func)}")
 
 
 def rule_of(func: Function) -> Rule:
@@ -81,13 +64,15 @@ def default_rule(func: Function) -> Rule:
     name = name_of(func)
     operator = isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket))
     place = str(func).partition(".")[0] if operator else ""
-    if place in _OF_PROCESSES:
-        return Answer(_refused_operator)
+    if place in collectives.LIBRARIES:
+        return Answer(collectives.operator)
     if name.endswith("_") and not name.endswith("__"):
         return inplace.method(name)
     if isinstance(func, types.FunctionType):
-        distributed = (func.__module__ or "").startswith("torch.distributed.")
-        return Answer(_refused) if distributed else table.body(func)
+        if not (func.__module__ or "").startswith("torch.distributed."):
+            return table.body(func)
+        # The sum over processes ends in a method of the process group, which knows decomposed tensors.
+        return table.body(inspect.unwrap(func)) if name == "all_reduce" else Answer(_refused)
     if isinstance(func, torch._ops.HigherOrderOperator) and name in _CONTROL_FLOW:
         return Answer(_refuse_operator)
     if place not in ("", "aten", "prims"):  # torch's own, which torch.func knows to differentiate

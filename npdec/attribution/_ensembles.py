@@ -33,6 +33,14 @@ def _ensemble(f: Any) -> Any:
     return owner if type(owner).__module__.startswith("sklearn.") and type(owner).__name__ in known else None
 
 
+def _refusals() -> tuple[type[Exception], ...]:
+    """What SHAP says of models that it cannot read: errors of its own, and of Python where a check of it fails."""
+    import shap
+
+    own: Any = shap.utils._exceptions
+    return own.ExplainerError, own.DimensionError, ValueError, NotImplementedError, AssertionError
+
+
 def shapley(problem: Problem, baselines: list[torch.Tensor]) -> Found | None:
     """The Shapley values over the baselines, tensors of the shape of the input, one after the other. None where the
     function is no such method, elements are joined to groups, or SHAP is not installed or does not add up."""
@@ -55,7 +63,7 @@ def shapley(problem: Problem, baselines: list[torch.Tensor]) -> Found | None:
         try:
             explainer = shap.TreeExplainer(model, rows.double().numpy(), feature_perturbation="interventional")
             made: Any = explainer.shap_values(values[0][None].double().numpy(), check_additivity=False)
-        except Exception:  # an ensemble that this version of it cannot read: coalitions say the same
+        except _refusals():  # an ensemble that this version of it cannot read: coalitions say the same
             return None
     found = torch.as_tensor(made)[0]
     if found.dim() == 2:

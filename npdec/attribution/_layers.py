@@ -17,7 +17,7 @@ from npdec._array.convert import as_tensor
 from npdec._array.decompose import split_input
 from npdec._core.base import ArrayBase
 from npdec._core.progress import Progress, Show
-from npdec._decomposed.tensor import DecomposedTensor, carries, copy_of
+from npdec._decomposed.tensor import CARRIERS, DecomposedTensor, carries, copy_of
 from npdec.attribution import _local, _path
 from npdec.attribution._integral import Integral, Rates
 from npdec.attribution._problem import Found, Problem, plain
@@ -67,6 +67,11 @@ def flow(problem: Problem, at: At, paths: bool, progress: Show) -> Found:
         made = []
         for array in arrays:
             if not isinstance(array, DecomposedTensor):
+                if type(array) in CARRIERS:
+                    raise NotImplementedError(
+                        f"attribute: {at.layers[i]} is a DTensor: choose a layer whose output is local "
+                        "(use_local_output=True), or leave at="
+                    )
                 nodes[i].append(None)
                 made.append(array)
                 continue

@@ -96,19 +96,20 @@ def _run(problem: Problem) -> Run:
 
 
 def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
-    rows = []
+    rows, moved = [], []
     with Progress("attribute", len(run.chosen), progress) as bar:
         for i, one in enumerate(run.chosen):
             component = one.components.squeeze(0) if isinstance(one, DecomposedTensor) else torch.zeros_like(one)
             shares = _shares(component, run.carriers, run.changes, i + 1 < len(run.chosen), problem.graph)
             rows.append(problem.collected(shares))
+            moved.append(problem.kept(component))
             bar.advance()
     values = [problem.kept(plain(one)) for one in run.chosen]
     residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
-    for value, residual, row in zip(values, residuals, rows, strict=True):
+    for value, residual, row, change in zip(values, residuals, rows, moved, strict=True):
         more = ": mode='forward' shares out what is left, and names the operation"
         if not _warn_if_large(problem, value, residual, row, more):
-            _warn_if_lost(value, residual, row)
+            _warn_if_lost(run, change, row)
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -144,12 +145,16 @@ def _warn_if_large(
 
 
 @torch.no_grad()
-def _warn_if_lost(value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor) -> None:
-    """Warn of contributions, shape (*O, C) to numbers of shape O, that miss more of the change than rounding does: what
-    leaves the graph (in a pickle, to another process) comes back without it."""
-    change, size = value * 1.0 - residual * 1.0, value.abs() + residual.abs() + shares.abs().sum(-1)
-    most = max(0.01, torch.finfo(shares.dtype).eps ** 0.5)
-    if bool((torch.isfinite(size) & ((change - shares.sum(-1)).abs() > most * size)).any()):
+def _warn_if_lost(run: Run, change: torch.Tensor, shares: torch.Tensor) -> None:
+    """Warn of contributions, shape (C,), that miss more of the component, which they are the derivative of, than
+    rounding does: what leaves the graph (in a pickle, to another process) comes back without it. The component is not
+    the change of the value, in which there is the rounding of all that cancels; and what is not larger than the
+    rounding of the inputs' changes is nothing but such."""
+    shares, change = shares.double(), change.double()
+    missed, size = (change - shares.sum(-1)).abs(), change.abs() + shares.abs().sum(-1)
+    eps = torch.finfo(run.changes[0].dtype).eps
+    given = sum(float(step.abs().double().sum()) for step in run.changes)
+    if bool((torch.isfinite(size) & (missed > max(0.01, eps**0.5) * size) & (missed > 16 * eps * given)).any()):
         _util.warn(
             "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
             "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",

@@ -370,6 +370,13 @@ def _tensor(result: Any) -> torch.Tensor:
         raise TypeError(f"attribute: the function returned a {type(made).__name__}: choose one element with output=")
     if not isinstance(made, torch.Tensor):
         raise TypeError(f"attribute: the function returned {type(result).__name__}, not an array or scalar")
+    return whole(made)
+
+
+def whole(tensor: Any) -> torch.Tensor:
+    """The tensor; of a DTensor, of which each process has a part, all parts."""
+    gathered = getattr(tensor, "full_tensor", None)
+    made: torch.Tensor = tensor if gathered is None else gathered()
     return made
 
 

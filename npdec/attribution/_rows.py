@@ -17,6 +17,7 @@ from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec.attribution._attribute import attribute
 from npdec.attribution._bits import digest
+from npdec.attribution._problem import whole
 from npdec.attribution._ranks import shared
 from npdec.attribution._result import Attribution
 
@@ -167,7 +168,7 @@ def _of_batch(
     seen: list[Any] = []
 
     def chosen(made: Any) -> torch.Tensor:
-        tensor = made._t if isinstance(made, ArrayBase) else as_tensor(made)
+        tensor = whole(made._t if isinstance(made, ArrayBase) else as_tensor(made))
         if output is not None:
             index = output if isinstance(output, tuple) else (output,)
             tensor = tensor[(slice(None), *index)]

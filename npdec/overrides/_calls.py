@@ -24,13 +24,13 @@ import torch
 from npdec._decomposed import completeness
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.registry import Answer, Rule, rows
-from npdec._decomposed.tensor import DecomposedTensor, is_reverse, ordinary
+from npdec._decomposed.tensor import CARRIERS, DecomposedTensor, is_reverse, ordinary
 from npdec._decomposed.tensor import dispatch as dispatched
 from npdec._law.overrides_scope import scope
 from npdec._rules import autograd_function, dispatch
 from npdec._torch.patches import patch
 from npdec._torch.tracing import tracing
-from npdec.overrides._processes import held, refuse_sharding, watch_processes
+from npdec.overrides._processes import held, shard, watch_processes
 
 __all__ = ["close_class", "default", "open_class", "rule_of"]
 
@@ -127,14 +127,16 @@ _plain_apply = _Applied.__func__
 @functools.wraps(_plain_apply)
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     for arg in args:
-        if type(arg) is DecomposedTensor:
+        if type(arg) in CARRIERS:
             break
     else:
         if not kwargs or not held(kwargs.values()):
             return _plain_apply(cls, *args, **kwargs)
+    if cls.__module__.startswith("torch.distributed.tensor."):
+        return shard(cls, functools.partial(_plain_apply, cls), args)
     rule: Any = rule_of(cls)
     if rule is None:
-        rule = None if _is_a_frame(cls, args) else _own_derivative(cls)
+        rule = None if _is_a_frame(cls, args) else _own_derivative(cls, args)
     if rule is None:
         return _plain_apply(cls, *args, **kwargs)
     return _answered(rule, cls if rule.delegates else _application(cls), args, kwargs)
@@ -151,15 +153,17 @@ def _application(cls: Any) -> Function:
 
 def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:
     """Whether a Function only puts a frame around other functions, which have rules themselves: torch's own (for
-    checkpoints and hooks), and what is given a function to call. So does one that has no derivative. Raises TypeError
-    for those that make a DTensor, whose operations see its values alone."""
-    if cls.__module__.startswith("torch.distributed.tensor."):
-        refuse_sharding()
+    checkpoints and hooks), and what is given a function to call. So does one that has no derivative."""
     own = cls.__module__.partition(".")[0] == "torch"
     return own or any(callable(arg) for arg in args) or not (_has_own(cls, "backward") or _has_own(cls, "jvp"))
 
 
-def _own_derivative(cls: Any) -> Function:
+def _own_derivative(cls: Any, args: Sequence[Any]) -> Function:
+    if any(type(arg) is not DecomposedTensor and type(arg) in CARRIERS for arg in args):
+        raise NotImplementedError(
+            f"{cls.__name__}: an autograd Function sees of a decomposed DTensor its values alone: give it the part of "
+            "this process (.to_local()), or register a rule for it (np.overrides.register_function)"
+        )
     return autograd_function.rule_of(cls)
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._rules.dispatch import refuse_collective
+from npdec._decomposed.tensor import CARRIERS
+from npdec._rules import collectives
 from npdec._torch.patches import OF_PROCESSES, patch
 
-__all__ = ["held", "refuse_sharding", "watch_processes"]
+__all__ = ["held", "shard", "watch_processes"]
 
 _LATE = ("torch.cuda.comm", "torch.distributed.tensor")  # which take, when they are imported, what is replaced by then
 
@@ -35,30 +35,40 @@ def _refusing(target: str, own: Callable[..., Any]) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if held(args) or held(kwargs.values()):
-            if shards:
-                refuse_sharding()
-            refuse_collective(name)
+            return part_by_part(name, own, args, kwargs)
         return own(*args, **kwargs)
 
-    shards = name.endswith("__new__")
     call.__name__, call.__doc__ = target.rpartition(".")[2], own.__doc__
-    return staticmethod(call) if shards else call
+    return staticmethod(call) if name.endswith("__new__") else call
 
 
 def held(items: Any) -> bool:
     """Whether there is a decomposed tensor among the items, or in lists and tuples among them."""
     for item in items:
-        if type(item) is DecomposedTensor:
+        if type(item) in CARRIERS:
             return True
         if isinstance(item, (tuple, list)) and held(item):
             return True
     return False
 
 
-def refuse_sharding() -> None:
-    """Raise the TypeError of what makes a DTensor, whose operations see its values alone."""
-    raise TypeError(
-        "a DTensor holds no contributions, and would lose them: a network whose layers compute on parts "
-        "(parallelize_module, DTensor.from_local) is not attributed. One sharded by fully_shard is, for its layers "
-        "gather their weights; np.attribute(..., mesh=) shares the components over the ranks"
-    )
+def part_by_part(name: str, own: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+    """What is linear in what it sends, and writes where it reads, goes part by part; all else is refused."""
+    if name.endswith("__new__"):
+        return _distributed().made(*args, **kwargs)
+    if name in collectives.IN_PLACE:
+        return collectives.in_place(name, own, args, dict(kwargs))
+    collectives.refuse(name)
+
+
+def shard(cls: Any, apply: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """The answer of torch's own autograd Functions of DTensors."""
+    if cls.__name__ == "_FromTorchTensor":
+        return _distributed().from_local(apply, args[0], args[1:])
+    collectives.refuse(f"distributed.tensor.{cls.__name__}")
+
+
+def _distributed() -> Any:
+    from npdec._rules import distributed
+
+    return distributed

@@ -22,6 +22,21 @@ WITHOUT = {
     "nn.parallel.replicate",
 }  # fmt: skip
 CARRIED = {
+    # sums and pieces
+    "distributed.all_reduce": [0], "distributed.nn.functional.all_reduce": [0], "ProcessGroup.allreduce": [0],
+    "Backend.allreduce": [0], "ops._c10d_functional.all_reduce": [0],
+    **{
+        f"distributed._functional_collectives.{name}": [0]
+        for name in (
+            "all_gather_single", "all_gather_single_autograd", "all_gather_tensor", "all_gather_tensor_autograd",
+            "all_reduce", "all_reduce_inplace", "reduce_scatter_single", "reduce_scatter_single_autograd",
+            "reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "wait_tensor",
+        )
+    },
+    # DTensors
+    "distributed.tensor.distribute_tensor, of this rank": [0], "distributed.tensor.DTensor.from_local": [0],
+    "distributed.tensor.DTensor": [0], "distributed.tensor.parallel.parallelize_module": [0],
+    "distributed.tensor.experimental.context_parallel": [0],
     "distributed.all_gather_object": [0], "distributed.broadcast_object_list": [0], "distributed.gather_object": [0],
     "distributed.scatter_object_list": [0], "distributed.rpc.rpc_sync": [0], "distributed.rpc.rpc_async": [0],
     "distributed.rpc.remote": [0], "distributed.tensor.experimental.local_map": [0],
@@ -29,10 +44,10 @@ CARRIED = {
     "nn.parallel.DataParallel": [0], "nn.parallel.DistributedDataParallel": [0],
     "nn.parallel.DistributedDataParallel, unused": [0],
     # written to, by what is received of plain tensors
-    "distributed._functional_collectives.all_gather_inplace": [0],
-    "distributed._functional_collectives.all_gather_tensor_inplace": [0],
+    "distributed._functional_collectives.all_gather_inplace": [0, 1],
+    "distributed._functional_collectives.all_gather_tensor_inplace": [0, 1],
     "distributed._functional_collectives.all_to_all_inplace": [0],
-    "distributed._functional_collectives.reduce_scatter_tensor_inplace": [0],
+    "distributed._functional_collectives.reduce_scatter_tensor_inplace": [0, 1],
 }  # fmt: skip
 
 
@@ -74,19 +89,17 @@ def test_groups_and_devices_refuse_what_holds_contributions():
     decomposed, plain = np.decompose(torch.ones(2)), torch.ones(2)
     group = torch.distributed.ProcessGroup(0, 1)
     calls = {
-        "distributed.ProcessGroup.allreduce": lambda: group.allreduce([decomposed]),
+        "distributed.ProcessGroup.broadcast": lambda: group.broadcast([decomposed]),
         "distributed.ProcessGroup.scatter": lambda: group.scatter([plain], [[plain, decomposed]]),
         "distributed.ProcessGroup.send": lambda: group.send(tensors=[decomposed], dstRank=0, tag=0),
         "nn.parallel.comm.scatter": lambda: torch.nn.parallel.comm.scatter(decomposed, [0]),
         "distributed._broadcast_coalesced": lambda: torch.distributed._broadcast_coalesced(group, [decomposed], 1, 0),
-        "ops._c10d_functional.all_reduce": lambda: torch.ops._c10d_functional.all_reduce(decomposed, "sum", "0"),
+        "ops._c10d_functional.all_reduce": lambda: torch.ops._c10d_functional.all_reduce(decomposed, "max", "0"),
     }
     for name, call in calls.items():
         with pytest.raises(NotImplementedError, match=rf"^torch\.{name}: what other processes send") as error:
             call()
         assert "all_gather_object" in str(error.value)
-    with pytest.raises(TypeError, match="a DTensor holds no contributions"):
-        torch.Tensor._dtensor__new__(torch.Tensor, decomposed, None, requires_grad=False)
     assert len([target for target in patches.OF_PROCESSES if patches.is_applied(target)]) > 40
 
 
