@@ -154,7 +154,7 @@ def _warn_if_lost(run: Run, change: torch.Tensor, shares: torch.Tensor) -> None:
     missed, size = (change - shares.sum(-1)).abs(), change.abs() + shares.abs().sum(-1)
     eps = torch.finfo(run.changes[0].dtype).eps
     given = sum(float(step.abs().double().sum()) for step in run.changes)
-    if bool((torch.isfinite(size) & (missed > max(0.01, eps**0.5) * size) & (missed > 16 * eps * given)).any()):
+    if bool((torch.isfinite(size) & (missed > max(0.01, eps**0.5) * size) & (missed > eps * given)).any()):
         _util.warn(
             "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
             "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",

@@ -152,3 +152,24 @@ def test_the_law_agrees_where_no_way_asks_for_a_column_twice():
             differ += not numpy.allclose(numpy.asarray(law), coalitions, atol=1e-9)
     assert same
     assert differ
+
+
+@pytest.mark.parametrize("kind", ["InvalidModelError", "ExplainerError"])
+def test_what_shap_refuses_goes_by_coalitions(monkeypatch, kind):
+    shap = pytest.importorskip("shap")
+    call = fitted(ensemble.RandomForestRegressor(**SOME), "predict").predict
+    given = {"baseline": np.array(ROWS[1]), "method": "shapley", "batched": True}
+    expected = np.attribute(call, np.array(ROWS[0]), **given)
+
+    def refusing(error):
+        def explainer(*args, **kwargs):
+            raise error
+
+        monkeypatch.setattr(shap, "TreeExplainer", explainer)
+
+    refusing(getattr(shap.utils._exceptions, kind)("no"))
+    made = np.attribute(call, np.array(ROWS[0]), **given)
+    numpy.testing.assert_allclose(made.attribution, expected.attribution, atol=1e-12)
+    refusing(ZeroDivisionError("a fault"))
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        np.attribute(call, np.array(ROWS[0]), **given)
