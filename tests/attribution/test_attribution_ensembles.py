@@ -169,7 +169,7 @@ def test_what_shap_refuses_goes_by_coalitions(monkeypatch, kind):
 
     refusing(getattr(shap.utils._exceptions, kind)("no"))
     made = np.attribute(call, np.array(ROWS[0]), **given)
-    numpy.testing.assert_allclose(made.attribution, expected.attribution, atol=1e-12)
+    numpy.testing.assert_allclose(made.attribution, expected.attribution, atol=1e-6)  # SHAP computes in float32
     refusing(ZeroDivisionError("a fault"))
     with pytest.raises(ZeroDivisionError, match="a fault"):
         np.attribute(call, np.array(ROWS[0]), **given)
