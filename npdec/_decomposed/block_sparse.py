@@ -16,7 +16,7 @@ import torch
 from npdec._core.slots import Slot
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.components import LinearCall, Sparse
-from npdec._decomposed.entries import Entries, blocks_of
+from npdec._decomposed.entries import Entries, blocks_of, owner_dtype
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._torch.functorch import is_wrapped, mapped
@@ -193,8 +193,8 @@ class BlockSparse(Sparse):
         rank[order] = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places[order]]
         width = int(each.amax()) if len(places) else 1
         elements = parts.new_zeros((width, layout.n, *parts.shape[1:])).index_put((rank, places), parts)
-        owners = places.new_zeros((width, layout.n))
-        owners[rank, places] = (layout.owner + 1).repeat_interleave(layout.width)
+        owners = places.new_zeros((width, layout.n), dtype=owner_dtype(layout.count))
+        owners[rank, places] = (layout.owner + 1).to(owners.dtype).repeat_interleave(layout.width)
         elements = elements.movedim(1, self.axis + 1)
         shape = [layout.n if i == self.axis else 1 for i in range(self.ndim - 1)]
         made = Entries(elements, owners.reshape(width, *shape).expand(elements.shape), layout.count)
@@ -249,7 +249,7 @@ def _is_within(shape: Sequence[int], other: torch.Size) -> bool:
 def _as_blocks(entries: Entries) -> BlockSparse | None:
     """Entries of one component for each element as blocks, of the axis on which these are narrowest; None if they are
     not worth it."""
-    change, member, count = entries.elements[0], entries.owners[0] - 1, len(entries)
+    change, member, count = entries.elements[0], entries.owners[0].long() - 1, len(entries)
     small = narrowed(member, member.ndim)
     best, axis, found = _WORTH, 0, None
     for i, n in enumerate(small.shape):
@@ -275,7 +275,7 @@ blocks_of.fill(_as_blocks)
 def marked(change: torch.Tensor, member: torch.Tensor, count: int) -> Entries:
     """The components of a decomposed input: its change from the baseline, and which component each element of that
     belongs to (−1: none; its change is zero)."""
-    owners = (narrowed(member, member.ndim) + 1).expand(member.shape)
+    owners = (narrowed(member, member.ndim) + 1).to(owner_dtype(count)).expand(member.shape)
     return Entries(change[None], owners[None], count)
 
 

@@ -184,7 +184,7 @@ class Components:
     def on_graph(self, places: torch.Tensor | None = None) -> tuple[torch.Tensor, list[Source]]:
         """The sum (*S) with a graph, and what that begins at; `places` (C,) says what each component is a part of, if
         not each is a component."""
-        total = self.sum().detach().clone().requires_grad_()
+        total = self.sum().detach().requires_grad_()
         return total, [Source(total, self, places)]
 
     # -- the same with other elements ----------------------------------------------------------------------------------

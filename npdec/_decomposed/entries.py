@@ -23,7 +23,7 @@ from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.size_limits import check_pairs, has_many, is_large, zeros
 from npdec._impl import _util
 
-__all__ = ["Entries", "blocks_of", "linear_forms"]
+__all__ = ["Entries", "blocks_of", "linear_forms", "owner_dtype"]
 
 _FEW = 8  # pairs of an element
 _SEVERAL = 64  # pairs that are sorted by their components wherever they are added up
@@ -35,6 +35,11 @@ linear_forms: Slot[Callable[[Entries, LinearCall], Any]] = Slot("linear function
 blocks_of: Slot[Callable[[Entries], Components | None]] = Slot("entries as blocks, if these are better")
 
 
+def owner_dtype(count: int) -> torch.dtype:
+    """The dtype of the owners of entries of so many components: the smaller one where it holds their numbers."""
+    return torch.int32 if count < 2**31 else torch.int64
+
+
 @safe
 class Entries(Sparse):
     """Components (C, *S) by the `elements` (K, *S) that may be other than zero, and the components that these are of:
@@ -44,14 +49,15 @@ class Entries(Sparse):
 
     def __init__(self, elements: torch.Tensor, owners: torch.Tensor, count: int) -> None:
         super().__init__()
-        self.elements, self.owners, self.count = elements, owners, count
+        self.elements, self.owners, self.count = elements, owners.to(owner_dtype(count)), count
 
     @classmethod
     def of(cls, components: torch.Tensor) -> Entries:
         """The same components, an entry of each at each element."""
-        owners = torch.arange(1, len(components) + 1, device=components.device)
+        count = len(components)
+        owners = torch.arange(1, count + 1, dtype=owner_dtype(count), device=components.device)
         owners = owners.reshape(-1, *[1] * (components.ndim - 1)).expand(components.shape)
-        return cls(components, owners, len(components))
+        return cls(components, owners, count)
 
     def __len__(self) -> int:
         return self.count
@@ -86,7 +92,8 @@ class Entries(Sparse):
             if its.count == count and its.owners.shape == elements.shape:
                 lengths = [part.shape[axis] for part in owners]
                 if all(map(torch.equal, owners, its.owners.split(lengths, axis))):
-                    return cls(elements, its.owners, count)
+                    same = its.dtype is elements.dtype and torch.equal(its.elements, elements)
+                    return cls(its.elements if same else elements, its.owners, count)
         return cls(elements, torch.cat(owners, axis), count)
 
     def best(self, components: torch.Tensor | None) -> Components | torch.Tensor:
@@ -180,12 +187,12 @@ class Entries(Sparse):
             rows, put = len(self.owners), made.scatter_ if len(self.owners) == 1 else made.scatter_add_
             some = max(1, rows if self.elements.numel() <= _TOGETHER else -(-rows // _FEW))
             for elements, owners in zip(self.elements.split(some), self.owners.split(some), strict=True):
-                put(0, (owners - 1).clamp_(min=0), torch.where(owners == 0, 0, elements))
+                put(0, (owners.long() - 1).clamp_(min=0), torch.where(owners == 0, 0, elements))
             return made
 
     def sum(self) -> torch.Tensor:
-        """The sum over the components, (*S)."""
-        return self.elements.sum(0) if len(self.elements) != 1 else self.elements[0].clone()
+        """The sum over the components, (*S), which is the elements themselves where there is one for each."""
+        return self.elements.sum(0) if len(self.elements) != 1 else self.elements[0]
 
     def sizes(self) -> torch.Tensor:
         """The sum of the magnitudes of each component's elements, (C,)."""
@@ -194,23 +201,33 @@ class Entries(Sparse):
     def contracted(self, weights: torch.Tensor) -> torch.Tensor:
         """The sum over all elements of each component (C,), with weights of the value's shape: a weight of zero takes
         nothing, of an infinite number either."""
-        return self._by_owner((self.elements * weights).masked_fill_(weights == 0, 0))
+        parts = [t.unsqueeze(-1) for t in (self.elements, self.owners, weights[None])]
+        axis = max(range(1, weights.ndim + 2), key=parts[2].shape.__getitem__)
+        step = max(1, _TOGETHER * parts[2].shape[axis] // max(weights.numel(), 1))
+        made = self.elements.new_zeros(self.count + 1, dtype=torch.result_type(self.elements, weights))
+        for elements, owners, some in zip(*[part.split(step, axis) for part in parts], strict=True):
+            made.index_add_(0, owners.reshape(-1), (elements * some).masked_fill_(some == 0, 0).reshape(-1))
+        return made[1:]
 
     def part(self, chosen: torch.Tensor) -> torch.Tensor:
         """The sum (*S) of the chosen ones of the components."""
-        own = torch.cat([chosen.new_zeros(1), chosen])[self.owners]
+        own = self._of_owners(torch.cat([chosen.new_zeros(1), chosen]))
         return torch.where(own, self.elements, 0).sum(0)
 
     def _by_owner(self, elements: torch.Tensor) -> torch.Tensor:
         made = elements.new_zeros(self.count + 1)
-        return made.scatter_add_(0, self.owners.reshape(-1), elements.reshape(-1))[1:]
+        return made.index_add_(0, self.owners.reshape(-1), elements.reshape(-1))[1:]
+
+    def _of_owners(self, items: torch.Tensor) -> torch.Tensor:
+        """For each entry what belongs to its component: of none, the first of the items."""
+        return items.index_select(0, self.owners.reshape(-1)).reshape(self.owners.shape)
 
     def merged(self, owners: Sequence[int], count: int) -> Entries:
         """The same of `count` components, of which each of these becomes one, or a part of one."""
-        new = torch.zeros(self.count + 1, dtype=torch.int64)
-        new[1:] = torch.as_tensor(owners, dtype=torch.int64)
+        new = torch.zeros(self.count + 1, dtype=owner_dtype(count))
+        new[1:] = torch.as_tensor(owners, dtype=new.dtype)
         new[1:] += 1
-        return Entries(self.elements, new.to(self.owners.device)[self.owners], count)
+        return Entries(self.elements, self._of_owners(new.to(self.owners.device)), count)
 
     def apart(self) -> Entries:
         """The same, of which no component has two entries other than zero at an element."""
@@ -252,7 +269,7 @@ class Entries(Sparse):
     def _coalesced(self) -> Entries:
         owners, order = self.owners.sort(0)
         elements = self.elements.gather(0, order)
-        rank = torch.zeros_like(owners)
+        rank = torch.zeros_like(owners, dtype=torch.int64)
         rank[1:] = (owners[1:] != owners[:-1]).cumsum(0)
         kept = int(rank[-1].amax()) + 1 if rank.numel() else 1
         made = elements.new_zeros((kept, *elements.shape[1:])).scatter_add_(0, rank, elements)
@@ -305,23 +322,6 @@ class Entries(Sparse):
         if len(used) == len(self.owners):
             return self
         return Entries(self.elements[used], self.owners[used], self.count)
-
-    def gathered_up(self, index: torch.Tensor, size: int) -> Entries | None:
-        """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
-        place beside each other. None if there are places of so many that they are sooner found backwards."""
-        places = index.expand(self.elements.shape).reshape(-1)
-        each = torch.bincount(places, minlength=size)
-        width = max(1, int(each.amax())) if len(each) else 1
-        if width > _SEVERAL or width * size > 4 * (len(places) + size):
-            return None
-        order = torch.argsort(places)
-        places = places[order]
-        rank = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places]
-        elements, owners = (
-            part.new_zeros((width, size)).index_put_((rank, places), part.reshape(-1)[order])
-            for part in (self.elements, self.owners)
-        )
-        return Entries(elements, owners, self.count)
 
     def to(self, dtype: torch.dtype) -> Entries:
         """The same in another dtype."""

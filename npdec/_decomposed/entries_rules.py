@@ -19,6 +19,8 @@ from npdec._decomposed.size_limits import check_pairs, has_many, is_large
 
 __all__: list[str] = []
 
+_SEVERAL = 64  # elements that come to one place
+
 
 def _linear_forms(entries: Entries, at: LinearCall) -> Any:
     """What a linear function makes of components of which some are known by entries; None if it knows no way. What is a
@@ -40,7 +42,7 @@ def _moved(at: LinearCall, given: Sequence[Any]) -> Any:
         width = max(len(c.elements) for c in given)
         given = [c.wider(width) for c in given]
         elements = dense(call, function, [c.elements for c in given], value, places, held)
-        integers = _of_integers(call)
+        integers = _of_integers(call, first.owners.dtype)
         owners = dense(integers, integers.linear_part, [c.owners for c in given], value, places, held)
         if isinstance(elements, torch.Tensor):
             return Entries(elements, owners, len(first)).smallest()
@@ -84,11 +86,29 @@ def _added_up(
             continue
         if not isinstance(index, torch.Tensor) or index.ndim != 1 or index.shape != c.elements.shape[1:]:
             return None
-        made = c.gathered_up(index, value.shape[0])
+        made = _gathered_up(c, index, value.shape[0])
         if made is None:
             return None
         terms.append(made)
     return terms[0] if len(terms) == 1 else terms[0].plus(terms[1])
+
+
+def _gathered_up(entries: Entries, index: torch.Tensor, size: int) -> Entries | None:
+    """The sums of a vector's elements at each of `size` places, of which `index` names one for each: those of one
+    place beside each other. None if there are places of so many that they are sooner found backwards."""
+    places = index.expand(entries.elements.shape).reshape(-1)
+    each = torch.bincount(places, minlength=size)
+    width = max(1, int(each.amax())) if len(each) else 1
+    if width > _SEVERAL or width * size > 4 * (len(places) + size):
+        return None
+    order = torch.argsort(places)
+    places = places[order]
+    rank = torch.arange(len(places), device=places.device) - (each.cumsum(0) - each)[places]
+    elements, owners = (
+        part.new_zeros((width, size)).index_put_((rank, places), part.reshape(-1)[order])
+        for part in (entries.elements, entries.owners)
+    )
+    return Entries(elements, owners, len(entries))
 
 
 def _accumulates(call: Call) -> bool:
@@ -96,21 +116,21 @@ def _accumulates(call: Call) -> bool:
     return bool(call.traits & Trait.PUT) and bool(call.kwargs.get("accumulate", len(call.args) > 3 and call.args[3]))
 
 
-def _of_integers(call: Call) -> Call:
-    """The same call with zeros of int64 for the constants, to take owners along."""
+def _of_integers(call: Call, dtype: torch.dtype) -> Call:
+    """The same call with zeros of the owners' dtype for the constants, to take owners along."""
     made = copy.copy(call)
-    made.args = [_integers(arg) for arg in call.args]
-    made.kwargs = {key: _integers(arg) for key, arg in call.kwargs.items()}
+    made.args = [_integers(arg, dtype) for arg in call.args]
+    made.kwargs = {key: _integers(arg, dtype) for key, arg in call.kwargs.items()}
     return made
 
 
-def _integers(arg: Any) -> Any:
+def _integers(arg: Any, dtype: torch.dtype) -> Any:
     if type(arg) is float or type(arg) is complex:
         return 0
     if type(arg) in (torch.Tensor, torch.nn.Parameter) and (arg.is_floating_point() or arg.is_complex()):
-        return torch.zeros((), dtype=torch.int64, device=arg.device).expand(arg.shape)
+        return torch.zeros((), dtype=dtype, device=arg.device).expand(arg.shape)
     if type(arg) is list or type(arg) is tuple:
-        return type(arg)([_integers(item) for item in arg])
+        return type(arg)([_integers(item, dtype) for item in arg])
     return arg
 
 

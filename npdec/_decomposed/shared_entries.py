@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.components import Components, Source
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.entries import Entries, owner_dtype
 from npdec._decomposed.kept_components import stand_in
 from npdec._decomposed.reverse_stand_ins import in_reverse, may_use_vjp
 from npdec._decomposed.size_limits import is_large
@@ -178,7 +178,8 @@ def gathered(
     if all(its is not None for its in found):
         width = max([len(its.elements) for its in found if its is not None], default=1)
         elements = torch.zeros((width, length), dtype=dtype, device=device)
-        made = Entries(elements, torch.zeros((width, length), dtype=torch.int64, device=device), len(labels))
+        owners = torch.zeros((width, length), dtype=owner_dtype(len(labels)), device=device)
+        made = Entries(elements, owners, len(labels))
         for member, its in zip(decomposed, found, strict=True):
             assert its is not None
             place, wide = (slice(None), *each_once(member.value)), its.wider(width)

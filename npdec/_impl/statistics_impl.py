@@ -90,7 +90,7 @@ def cov(
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    x = _variables(m, y, rowvar, dtype)
+    x = _together(variables(m, y, rowvar, dtype))
     if not x.shape[0]:
         return torch.zeros(0, 0, dtype=torch.float64, device=x.device)
     if ddof is None:
@@ -109,13 +109,15 @@ def cov(
     (mean, w_sum), count = average(x, 1, w, True), x.shape[1]
     centred = x - mean.unsqueeze(1)
     del x, mean  # of variables of many components all that is kept is large
-    c = torch.matmul(centred, (centred if w is None else centred * w).mT.conj())
+    c = gram(centred) if w is None else torch.matmul(centred, (centred * w).mT.conj())
     del centred
     return (c * _inverse(_freedom(count, ddof, w, w_sum[0], aweights), c)).squeeze()
 
 
-def _variables(m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torch.dtype | None) -> torch.Tensor:
-    """A matrix with one row for each variable in m and in y, one column for each observation."""
+def variables(
+    m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torch.dtype | None
+) -> tuple[torch.Tensor, ...]:
+    """Matrices with one row for each variable in m, and in y, one column for each observation."""
     for name, array in (("m", m), ("y", y)):
         if array is not None and array.ndim > 2:
             raise ValueError(f"{name} has more than 2 dimensions")
@@ -123,11 +125,23 @@ def _variables(m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torc
         dtype = result_type(m, torch.float64) if y is None else result_type(m, y, torch.float64)
     x = _matrix(m, rowvar, dtype, is_first=True)
     if y is None or not x.shape[0]:
-        return x
+        return (x,)
     y = _matrix(y, rowvar, dtype, is_first=False)
     if y.shape[1] != x.shape[1]:
         raise ValueError(f"cov: m has {x.shape[1]} observations of each variable, y has {y.shape[1]}")
-    return torch.cat([x, y])
+    return x, y
+
+
+def _together(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def gram(x: torch.Tensor) -> torch.Tensor:
+    """The inner products of the rows of a matrix. What is decomposed has a rule of its own, to which both factors are
+    one."""
+    if has_torch_function((x,)):
+        return handle_torch_function(gram, (x,), x)
+    return torch.matmul(x, x.mT.conj())
 
 
 def _freedom(n: int, ddof: int, w: Any, w_sum: torch.Tensor, aweights: Any) -> Any:
@@ -164,15 +178,16 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, d
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return correlations(_variables(x, y, rowvar, dtype))
+    return correlations(x, y, rowvar, dtype)
 
 
-def correlations(x: torch.Tensor) -> torch.Tensor:
-    """The correlation coefficients of the variables in the rows of x, by their covariances. What is decomposed has a
-    rule of its own: contributions to a covariance are rounded to the digits of the larger one of the value and the
-    residual, and a quotient by a small deviation would leave none of them."""
-    if has_torch_function((x,)):
-        return handle_torch_function(correlations, (x,), x)
+def correlations(m: torch.Tensor, y: torch.Tensor | None, rowvar: Any, dtype: torch.dtype | None) -> torch.Tensor:
+    """The correlation coefficients of variables, by their covariances. What is decomposed has a rule of its own:
+    contributions to a covariance are rounded to the digits of the larger one of the value and the residual, and a
+    quotient by a small deviation would leave none of them."""
+    if has_torch_function((m, y)):
+        return handle_torch_function(correlations, (m, y), m, y, rowvar, dtype)
+    x = _together(variables(m, y, rowvar, dtype))
     c = cov(x, dtype=x.dtype)
     if not c.ndim:
         return c / c

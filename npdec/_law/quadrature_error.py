@@ -47,12 +47,16 @@ class Straightness:
 
     def see(self, rates: Sequence[torch.Tensor]) -> None:
         """The rates at the next node."""
+        if not self.holds:
+            return
         if self._first is None:
             self._first = rates
             return
-        self.holds = self.holds and all(
+        self.holds = all(
             largest(r - r0) <= evenness(r.dtype) * s for r, r0, s in zip(rates, self._first, self.scale, strict=True)
         )
+        if not self.holds:  # nobody compares with them any more
+            self._first = None
 
 
 class LastCoefficients:

@@ -13,6 +13,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._by_elements import by_elements
+from npdec._impl.statistics_impl import gram
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, value_of, with_numbers
 from npdec._rules.rule import rule
@@ -96,8 +97,7 @@ def _cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any
     x = input if input.ndim == 2 else input.reshape(1, -1)
     if fweights is None and aweights is None:
         center, norm = x - x.mean(1, keepdim=True), max(x.shape[1] - correction, 0)
-        made = torch.matmul(center, center.mT.conj()) / norm
-        return made.squeeze()
+        return (gram(center) / norm).squeeze()
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     weights = weights.to(value_of(x).real.dtype)
     count = weights.sum()
