@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-__all__ = ["lead", "narrowed", "row_by_row"]
+__all__ = ["lead", "narrowed", "once", "row_by_row"]
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -23,6 +23,11 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     if 0 not in strides[:ndim]:
         return tensor
     return tensor[tuple([slice(0, 1) if not stride else slice(None) for stride in strides[:ndim]])]
+
+
+def once(tensor: torch.Tensor, function: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A function of each element alone, made once of those that are one in memory."""
+    return function(narrowed(tensor, tensor.ndim)).expand(tensor.shape)
 
 
 def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:

@@ -129,14 +129,19 @@ class FromVJP(Components):
             yield torch.view_as_complex(made.contiguous()) if self.total.is_complex() else made
 
     def _row(self, number: torch.Tensor) -> torch.Tensor:
-        made = number.detach().new_zeros(self.count)
         if not number.requires_grad:
-            return made
+            return number.detach().new_zeros(self.count)
         sums = [source.sum for source in self.sources]
         found: Sequence[torch.Tensor | None] = torch.autograd.grad(number, sums, retain_graph=True, allow_unused=True)
+        made = None
         with torch.no_grad():
             for source, slope in zip(self.sources, found, strict=True):
-                if slope is not None:
-                    given = source.contracted(slope).to(made.dtype)
-                    _ = made.add_(given) if source.places is None else made.index_add_(0, source.places, given)
-        return made
+                if slope is None:
+                    continue
+                given = source.contracted(slope).to(number.dtype)
+                if source.places is None and made is None:
+                    made = given
+                    continue
+                made = given.new_zeros(self.count) if made is None else made
+                _ = made.add_(given) if source.places is None else made.index_add_(0, source.places, given)
+        return number.detach().new_zeros(self.count) if made is None else made

@@ -200,14 +200,14 @@ def _sample(sample: Any) -> torch.Tensor:
     return x
 
 
-def _count_few(x: torch.Tensor, bins: list[Any]) -> tuple[torch.Tensor, list[torch.Tensor]] | None:
+def _count_few(columns: Sequence[torch.Tensor], bins: list[Any]) -> tuple[torch.Tensor, list[torch.Tensor]] | None:
     """What `histogramdd` gives of few points in float64 for numbers of bins, counted by Python; None for others."""
-    if x.dtype is not torch.float64 or not all(type(n) is int and 0 < n <= _FEW for n in bins):
+    if columns[0].dtype is not torch.float64 or not all(type(n) is int and 0 < n <= _FEW for n in bins):
         return None
-    if math.prod(bins) > _FEW**2 or not _util.are_numbers(x):
+    if math.prod(bins) > _FEW**2 or not _util.are_numbers(*columns):
         return None
-    cells, all_edges = [0] * len(x), []
-    for n, numbers in zip(bins, zip(*x.tolist())):
+    cells, all_edges = [0] * len(columns[0]), []
+    for n, numbers in zip(bins, [column.tolist() for column in columns]):
         low, high = min(numbers), max(numbers)
         if not math.isfinite(sum(numbers)) or low == high:
             return None
@@ -247,14 +247,21 @@ def histogramdd(
     array([[1.],
            [2.]])
     """
-    x = _sample(sample)
-    if x.is_complex():
-        raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
-    dims = x.shape[1]
-    if not dims:
+    columns = _sample(sample).unbind(1)
+    if not columns:
         raise ValueError("histogramdd: points without coordinates are in no bin")
+    return _in_grid(columns, bins, range, density, weights)
+
+
+def _in_grid(
+    columns: Sequence[torch.Tensor], bins: object, range: object, density: bool | None, weights: torch.Tensor | None
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """The same of points by their coordinates along each axis, which need not lie in one array."""
+    dims, count = len(columns), len(columns[0])
+    if columns[0].is_complex():
+        raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
     if weights is not None:
-        if tuple(weights.shape) != (len(x),):
+        if tuple(weights.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")
         if not can_cast(weights.dtype, torch.float64):
             raise TypeError(f"histogramdd: weights of {weights.dtype} cannot be cast to float64")
@@ -267,15 +274,15 @@ def histogramdd(
     ranges = [None] * dims if range is None else list(range)  # type: ignore[call-overload]
     if len(ranges) != dims:
         raise ValueError("range argument must have one entry per dimension")
-    if weights is None and not density and 0 < x.numel() <= _FEW and not any(limits is not None for limits in ranges):
-        few = _count_few(x, per_axis)
+    simple = weights is None and not density and not any(limits is not None for limits in ranges)
+    if simple and 0 < dims * count <= _FEW:
+        few = _count_few(columns, per_axis)
         if few is not None:
             return few
-    edges = [_bins.edges_of_axis(i, x[:, i], per_axis[i], ranges[i]) for i, _ in enumerate(per_axis)]
+    edges = [_bins.edges_of_axis(i, column, per_axis[i], ranges[i]) for i, column in enumerate(columns)]
     # One cell more along each axis for the points outside.
-    cell = _cell_of(x.unbind(1), edges)
     shape = [len(edge) for edge in edges]
-    counts = counted(cell, weights, math.prod(shape)).to(torch.float64).reshape(shape)
+    counts = counted(_cell_of(columns, edges), weights, math.prod(shape)).to(torch.float64).reshape(shape)
     for i, edge in enumerate(edges):
         counts = counts.narrow(i, 0, len(edge) - 1)
     if density:
@@ -312,5 +319,7 @@ def histogram2d(
         count = 1
     if count not in (1, 2):
         bins = [bins, bins]
-    counts, edges = histogramdd(torch.stack(promote(x, y), 1), bins, range, density, weights)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"histogram2d: x and y must be 1-d, not of shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    counts, edges = _in_grid(promote(x, y), bins, range, density, weights)
     return counts, edges[0], edges[1]

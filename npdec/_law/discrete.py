@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from npdec._core.containers import refilled
+from npdec._decomposed.axes import once
 from npdec._decomposed.call import Call
 from npdec._decomposed.kept_components import dtype_of_steps, handed_on
 from npdec._decomposed.registry import Rule
@@ -106,7 +107,8 @@ def as_numbers(x: Any, dtype: torch.dtype | None = None) -> Any:
         ends = (part.to(given.dtype) for part in (x.value, x.residual))
         wide: Any = DecomposedTensor(*ends, given, x.labels, x.reverse).to(wanted)
         given = handed_on(wide)
-    return DecomposedTensor(x.value.to(wanted), x.residual.to(wanted), given, x.labels, x.reverse)
+    residual = x.residual.to(wanted) if tracing() else once(x.residual, lambda row: row.to(wanted))
+    return DecomposedTensor(x.value.to(wanted), residual, given, x.labels, x.reverse)
 
 
 def common_dtype(tensors: Sequence[DecomposedTensor]) -> torch.dtype:

@@ -135,13 +135,16 @@ def _of_rounding(
 def stepped(
     name: str, value: torch.Tensor, residual: torch.Tensor, moving: DecomposedTensor, size: torch.Tensor
 ) -> DecomposedTensor:
-    """A boolean or an integer that changes by jumps as the number `moving` does. `size` is the magnitude of the numbers
-    whose rounding errors are in that."""
+    """A boolean or an integer that changes by jumps as `moving` does, a number or an integer. `size` is the magnitude
+    of the numbers whose rounding errors are in that."""
     given = stand_in(moving) or moving.components
     with no_graph(moving.reverse):
-        dtype = moving.value.real.dtype  # torch.compile does not trace to_real
+        if moving.discrete:
+            step = change(moving.value.to(given.dtype), moving.residual.to(given.dtype))
+        else:
+            step = change(moving.value, moving.residual)
+        dtype = step.real.dtype  # torch.compile does not trace to_real
         jump = value.to(dtype) - residual.to(dtype)
-        step = change(moving.value, moving.residual)
     components = share_of_jump(name, jump, step, size, given)
     if isinstance(components, torch.Tensor) and components.is_complex():
         components = components.real

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import torch
 
-from npdec._decomposed.axes import narrowed
+from npdec._decomposed.axes import once
 from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._law.create_graph import wants_graph
@@ -97,11 +97,6 @@ def _load_traced() -> None:
 
 def _at(start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], t: float) -> tuple[torch.Tensor, ...]:
     return tuple(r if t == 0.0 else r + t * d for r, d in zip(start, step, strict=True))
-
-
-def _kept(start: torch.Tensor) -> torch.Tensor:
-    """A copy, in which equal rows stay one."""
-    return narrowed(start, start.ndim).clone().expand(start.shape)
 
 
 def _panel(
@@ -281,7 +276,7 @@ def integrate(
             bound,
         )
     # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
-    detached_start = [_kept(r.detach()) if reverse else r.detach() for r in residuals]
+    detached_start = [once(r.detach(), torch.clone) if reverse else r.detach() for r in residuals]
     detached_step = tuple(d.detach() for d in step)
     _load_jvp()
     scale = [max(largest(out), largest(r0)) for out, r0 in zip(result, base, strict=True)]

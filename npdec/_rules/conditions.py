@@ -228,8 +228,9 @@ def _counted(func: Function, index: Any, weights: Any, size: int) -> Any:
     with no_graph(index.reverse):
         value, residual = func(index.value, plain[0], size), func(index.residual, plain[1], size)
     apart = index.value != index.residual
+    nothing = apart.new_zeros(()).expand(apart.shape)
     places, dtype = index.value + index.residual, value.dtype if carries(value.dtype) else None
-    share: Any = as_numbers(stepped("histogram", apart, torch.zeros_like(apart), as_numbers(index), places), dtype)
+    share: Any = as_numbers(stepped("histogram", apart, nothing, index, places), dtype)
     del places
     if weights is not None:
         share = share * torch.where(apart, torch.add(plain[0] / 2, plain[1], alpha=0.5), 0).to(value.dtype)
