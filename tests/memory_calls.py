@@ -49,22 +49,17 @@ _LIST = "an array for each element, in NumPy as well"
 _ITEMS = "as many steps in Python as elements, in NumPy as well, each with a graph of its own"
 _MATRIX = "a matrix of as many rows and columns as elements, in NumPy as well"
 _BLOCKS = "the graph keeps a matrix for each 256 elements of the shorter sequence, which has as many as the longer"
-_BOUNDS = "of decomposed bounds as many jumps as pairs of bounds and elements; the graph keeps each"
+_BOUNDS = "of decomposed bounds as many jumps as pairs of bounds and elements, each kept: refused, if these are many"
 _DISTANCES = "as many differences as pairs of rows, each with contributions; the graph keeps them all"
 _SOLVED = (
     "by quadrature: the derivative of the factors holds several arrays of their size, and the graph three of each node"
 )
 _LOW_RANK = "a product with random columns, factors of it, and another, each of which the graph keeps"
-_WINDOWS = "a quarter above: padded squares, their means, a power and a quotient, each with what its slope is made of"
-_HARD = "the largest alone beside the soft choice: each is an array that is decomposed, and so is their difference"
-_EDGES = "edges made from the data: an element has three contributions, and the comparison with each edge as well"
-_CENTRED = "four products of two centred rows: the midpoints of both and the graph of each are as large as the rows"
 _STEPS = (
     "by panels: 0 ** 0 at the baseline has a singularity, at which they are halved fifty times: by time, not memory"
 )
 _DEGREES = "as many steps as the highest degree, here the number of elements, each with an array of its own"
 _AXES = "no call: of one row torch takes each element for an axis"
-_ONE_MORE = "less than a quarter above: several arrays of the size of the result, which is that of two"
 _PRODUCTS = "an element contributes to all products after it along the axis: 25 on average where it is 50 long"
 # What takes more than the bound for some arguments, and why: by the names of `functions`.
 BEYOND: dict[str, str] = {
@@ -83,18 +78,13 @@ BEYOND: dict[str, str] = {
        for shifted in ("", "shifted_") for kind in "tuvw"},
     "torch.histogramdd": _AXES,
     **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
-    "torch.nn.functional.local_response_norm": _WINDOWS,
-    "torch.nn.functional.gumbel_softmax": _HARD,
-    **dict.fromkeys("np.histogram np.histogram2d np.histogramdd".split(), _EDGES),
-    **dict.fromkeys("np.cov np.corrcoef".split(), _CENTRED),
     **dict.fromkeys("torch.pow torch.float_power torch.xlogy torch.Tensor.pow torch.Tensor.float_power "
                     "torch.Tensor.xlogy torch.special.special_xlogy".split(), _STEPS),
-    "np.nancumprod": _ONE_MORE,
 }  # fmt: skip
 # The same of single calls: by name and arguments.
 CALLS_BEYOND: dict[tuple[str, str], str] = dict.fromkeys(
     [(name, "x.reshape(2, 2, 50, -1), 2") for name in ("torch.cumprod", "torch.Tensor.cumprod")], _PRODUCTS
-) | {("np.gradient", "p, x"): _ONE_MORE}
+)
 
 
 class Function(NamedTuple):

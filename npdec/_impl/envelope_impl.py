@@ -75,7 +75,9 @@ def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     value, residual = value.flatten(1), residual.expand(shape).flatten(1)
     height, pitch, goal = _first(value, residual, 0)
     fractions = _shared(((residual == height) & (value - residual == pitch)).to(value.dtype))
-    moving = (goal != value.amax(0, keepdim=True))[0]
+    unknown = torch.isnan(height)  # nobody leads among lines of which one starts at nan
+    fractions.masked_fill_(unknown, 0)
+    moving = ((goal != value.amax(0, keepdim=True)) & ~unknown)[0]
     if bool(moving.any()):
         value, residual, *start = (
             t if bool(moving.all()) else t[:, moving] for t in (value, residual, height, pitch, goal)

@@ -83,6 +83,7 @@ def truth(x: Any) -> Any:
 
 # -- logic -------------------------------------------------------------------------------------------------------------
 
+_PAIRS = 2**30  # comparisons of an element with a bound, above which their contributions are not tried to be kept
 _LOGIC: dict[str, Function] = {
     "and": torch.mul,
     "or": lambda a, b: a + b - a * b,
@@ -209,6 +210,13 @@ def _searched(call: Call, x: Any, bounds: Any, right: bool) -> Any:
     if not isinstance(bounds, DecomposedTensor):
         return stepped(name, value, residual, as_numbers(x), magnitude(as_numbers(x)))
     x = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=bounds.dtype, device=bounds.device)
+    pairs = bounds.shape[-1] * x.numel()
+    if pairs > _PAIRS:
+        raise MemoryError(
+            f"{name}: {bounds.shape[-1]:,} bounds that carry contributions, and {x.numel():,} elements, are {pairs:,} "
+            "comparisons, of which each is kept: search fewer elements at a time, give the bounds without what they "
+            'carry (.value), or search under np.rule(conditions="frozen")'
+        )
     # Bounds lie along the first axis, over which entries are summed where they are.
     rows = bounds.reshape(-1, *[1] * x.ndim) if bounds.ndim == 1 else bounds.movedim(-1, 0).unsqueeze(-1)
     made = torch.sum(as_numbers(rows <= x if right else rows < x), 0)

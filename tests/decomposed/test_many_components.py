@@ -11,7 +11,7 @@ import torch
 from numpy.polynomial.legendre import leggauss
 
 import npdec as np
-from npdec._decomposed.entries import Entries
+from npdec._decomposed.entries import Entries, owner_dtype
 
 N = 9000
 
@@ -98,6 +98,26 @@ def test_running_sums_of_a_ufunc():
     numpy.testing.assert_array_equal(numpy.asarray(made.value), numpy.add.accumulate(a))
     expected = numpy.where(numpy.arange(N) <= 77, a, 0)
     numpy.testing.assert_allclose(numpy.asarray(made[77].components), expected)
+
+
+def test_owners_take_no_more_memory_than_their_numbers_need():
+    assert np.decompose(torch.ones(5000)).kept.owners.dtype is torch.int32
+    assert owner_dtype(2**31 - 1) is torch.int32
+    assert owner_dtype(2**31) is torch.int64
+
+
+@pytest.mark.parametrize("function", [np.cov, np.corrcoef])
+@pytest.mark.parametrize("other", [False, True])
+def test_products_of_rows_with_themselves_have_the_contributions_of_few(function, other):
+    """Of many components they are found backwards, of few forwards."""
+    a, base, b = _numbers(6)[:5000], _numbers(7)[:5000], numpy.sin(numpy.arange(5000.0))
+    many = function(np.decompose(np.array(a), baseline=np.array(base)), np.array(b) if other else None)
+    few = function(
+        np.decompose(np.array(a), baseline=np.array(base), groups=np.arange(5000) // 50), np.array(b) if other else None
+    )
+    got = numpy.asarray(many.components).reshape(100, 50, *many.shape).sum(1)
+    numpy.testing.assert_allclose(got, numpy.asarray(few.components), rtol=1e-9, atol=1e-12)
+    numpy.testing.assert_array_equal(numpy.asarray(many.value), numpy.asarray(few.value))
 
 
 def test_pairs_of_one_component_are_joined_piece_by_piece():

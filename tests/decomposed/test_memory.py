@@ -68,6 +68,28 @@ def test_memory_of_generated_calls(name: str) -> None:
         assert grown <= BOUND, arguments
 
 
+LARGEST = [  # where what was kept until the end of a call was most of its memory
+    ("np.corrcoef", "x, p"), ("np.cov", "x, p"), ("np.histogram", "x, 2"), ("np.histogram", "[x, p]"),
+    ("np.histogram2d", "x, p"), ("np.histogramdd", "x, 2"), ("np.nancumprod", "[x, p]"), ("np.gradient", "p, x"),
+    ("torch.nn.functional.gumbel_softmax", "x, m, 0.5"),
+    ("torch.nn.functional.local_response_norm", "x.reshape(4, 5, -1), 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments"), LARGEST)
+def test_memory_of_what_takes_most(name: str, arguments: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.DecompositionWarning)  # of arguments that are no sensible ones
+        assert memory_calls.growth(FUNCTIONS[name], arguments, 50_000, 70_000) <= BOUND
+
+
+def test_many_decomposed_bounds_are_refused():
+    """They would be compared with each element, of which the graph keeps all."""
+    x = np.decompose(np.linspace(0.1, 0.9, N))
+    with pytest.raises(MemoryError, match=r"bounds that carry contributions.*comparisons"):
+        np.searchsorted(x, np.linspace(0.0, 1.0, N))
+
+
 def test_the_growth_sees_components_that_are_made():
     f = memory_calls.Function("made", lambda x: x[: len(x) // 8].components.sum(), ["x"], tensors=False)
     assert memory_calls.growth(f, "x", 5_000, 6_000) > 500
