@@ -96,6 +96,7 @@ class Components:
     __slots__ = ()
 
     uses = 0
+    looked_at = math.inf  # of so many elements the magnitudes are looked at
     source: Any = None  # the decomposed tensor of whose components they are a view
 
     # -- what each kind says -------------------------------------------------------------------------------------------
@@ -163,6 +164,10 @@ class Components:
     def magnitude(self) -> torch.Tensor:
         """The sum of the magnitudes of the components, (*S)."""
         return self.dense().abs().sum(0)
+
+    def magnitude_at(self, places: torch.Tensor) -> torch.Tensor:
+        """The same at some `places` (N,) of the flat elements, at most `looked_at` of them."""
+        return self.magnitude().flatten()[places]
 
     def sizes(self) -> torch.Tensor:
         """The sum of the magnitudes of each component's elements, (C,)."""

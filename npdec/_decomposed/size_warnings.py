@@ -19,6 +19,7 @@ __all__ = [
     "STEEP",
     "change",
     "has_few_digits",
+    "half_of_digits",
     "has_finite_sum",
     "keeps_digits",
     "is_large",
@@ -121,6 +122,14 @@ def _magnitude(components: Any) -> torch.Tensor:
     return made
 
 
+def _magnitude_at(components: Any, places: torch.Tensor) -> torch.Tensor:
+    """The same at some of the flat elements."""
+    if isinstance(components, torch.Tensor):
+        return components.detach().reshape(len(components), -1)[:, places].abs_().sum(0)
+    made: torch.Tensor = components.magnitude_at(places).detach()
+    return made
+
+
 def warn_of_size(
     name: str,
     made: Sequence[Any],
@@ -148,10 +157,10 @@ def warn_of_size(
 
 def has_few_digits(dtype: torch.dtype) -> bool:
     """Whether numbers of the dtype lose half of their digits long before they are a million times too large."""
-    return (dtype.is_floating_point or dtype.is_complex) and _half_of_digits(dtype) < STEEP
+    return (dtype.is_floating_point or dtype.is_complex) and half_of_digits(dtype) < STEEP
 
 
-def _half_of_digits(dtype: torch.dtype) -> float:
+def half_of_digits(dtype: torch.dtype) -> float:
     """How many times larger than their sum terms are that leave it half of the digits."""
     return float(torch.finfo(dtype).eps ** -0.5)
 
@@ -162,7 +171,7 @@ def keeps_digits(divisor: torch.Tensor, inverse: torch.Tensor) -> bool:
     if not divisor.numel():
         return True
     least, most = torch.aminmax(torch.mul(divisor, inverse).detach().abs())
-    limit = _half_of_digits(divisor.dtype) - 1
+    limit = half_of_digits(divisor.dtype) - 1
     return 1 / limit <= least.item() and most.item() <= limit
 
 
@@ -170,14 +179,26 @@ def warn_of_digits(
     name: str, gross: torch.Tensor, made: Any, value: torch.Tensor, residual: torch.Tensor, reverse: bool
 ) -> None:
     """Warn where what several arguments contribute, of magnitudes `gross` (*S), cancels to less than half of its
-    digits in what is `made` of it, of a dtype that has few."""
-    sizes = value.abs() + residual.abs()
-    sizes = sizes + (change(value, residual).abs() if reverse else _magnitude(made))
-    if bool((torch.isfinite(gross) & (gross > _half_of_digits(value.dtype) * sizes)).any()):
+    digits in what is `made` of it."""
+    limit = half_of_digits(value.dtype)
+    with torch.no_grad():
+        ends = torch.add(value.abs(), residual.abs())
+        if not ends.numel() or gross.max().item() <= limit * ends.min().item():
+            return
+        # Contributions are no smaller than their sum is: mostly that is enough, and they need not be looked at.
+        lost = gross > limit * (ends + change(value, residual).abs())
+        places = lost.logical_and_(torch.isfinite(gross)).flatten().nonzero().squeeze(1)
+        if not reverse and len(places):
+            places = places[:: math.ceil(len(places) / getattr(made, "looked_at", math.inf)) or 1]
+            gross, ends = gross.flatten()[places], ends.flatten()[places]
+            del lost  # memory for looking at contributions
+            places = (gross > limit * (ends + _magnitude_at(made, places))).nonzero()
+    if len(places):
+        digits = str(value.dtype).removeprefix("torch.")
+        wider = "compute in a wider dtype, or " if has_few_digits(value.dtype) else ""
         _util.warn(
-            f"{name}: what its arguments contribute cancels, and less than half of the digits of "
-            f"{str(value.dtype).removeprefix('torch.')} are left in the contributions: compute in a wider dtype, or "
-            "choose another baseline",
+            f"{name}: what its arguments contribute cancels, and less than half of the digits of {digits} are left in "
+            f"the contributions: {wider}choose another baseline",
             DecompositionWarning,
         )
 

@@ -8,7 +8,8 @@ for each element that is read, gives the contributions to that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
@@ -24,6 +25,7 @@ class FromVJP(Components):
     __slots__ = ("count", "sources", "total")
 
     uses = Use.SUMS
+    looked_at = 8  # each is a run backwards
 
     def __init__(self, total: torch.Tensor, sources: Sequence[Source], count: int) -> None:
         self.total, self.sources, self.count = total, sources, count
@@ -75,6 +77,10 @@ class FromVJP(Components):
         rows = [row.abs().sum() for row in self._rows()]
         return torch.stack(rows).reshape(self.total.shape) if rows else self.total.real.detach()
 
+    def magnitude_at(self, places: torch.Tensor) -> torch.Tensor:
+        """The same at some `places` (N,) of the flat elements, at most `looked_at` of them."""
+        return torch.stack([row.abs().sum() for row in self._rows(places.tolist())])
+
     def sizes(self) -> torch.Tensor:
         """The sum of the magnitudes of each component's elements, (C,)."""
         made = self.total.detach().real.new_zeros(self.count)
@@ -87,11 +93,11 @@ class FromVJP(Components):
         places = torch.as_tensor(owners, dtype=torch.int64, device=self.total.device)
         return FromVJP(*self.on_graph(places), count)
 
-    def _rows(self) -> Iterator[torch.Tensor]:
-        """The components (C,) of each element."""
+    def _rows(self, places: Iterable[int] | None = None) -> Iterator[torch.Tensor]:
+        """The components (C,) of each element, or of those at these places."""
         with torch.inference_mode(False), torch.enable_grad():
             flat = self.total.reshape(-1)
-        for i in range(len(flat)):
+        for i in range(len(flat)) if places is None else places:
             with torch.inference_mode(False), torch.enable_grad():
                 number = flat[i]
                 if number.is_complex():

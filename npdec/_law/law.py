@@ -32,6 +32,7 @@ from npdec._decomposed.size_warnings import (
     STEEP,
     change,
     has_few_digits,
+    is_large,
     has_finite_sum,
     warn_missing,
     warn_of_digits,
@@ -154,7 +155,7 @@ def two_orders(call: Call) -> Any:
         of_a = share(a, c_a, by_a, lambda u: chosen(call(u, b.value)))
         of_b = share(b, c_b, by_b, lambda u: chosen(call(a.value, u)))
         made = total([of_a, of_b])
-        if not (tracing() or mapped()) and has_few_digits(value.dtype):
+        if not (tracing() or mapped()) and (has_few_digits(value.dtype) or is_large(by_a) or is_large(by_b)):
             warn_of_digits(name, by_a.detach().abs() + by_b.detach().abs(), made, value, residual, call.reverse)
         return pack(value, residual, made, labels, call.reverse)
 
@@ -202,10 +203,9 @@ def pointwise_in_all(call: Call) -> Any:
     known = has_finite_sum(difference)
     if not known or not all(bool(mean.detach().abs().amax() <= STEEP) for mean in means if mean.numel()):
         warn_of_size(name_of(func), [made], components, [value], [residual], call.reverse)
-    if has_few_digits(value.dtype):
-        with torch.no_grad():
-            gross = sum((mean * step).abs() for mean, step in zip(means, steps, strict=True))
-        warn_of_digits(name_of(func), gross, made, value, residual, call.reverse)
+    with torch.no_grad():
+        gross = sum((mean * step).abs() for mean, step in zip(means, steps, strict=True))
+    warn_of_digits(name_of(func), gross, made, value, residual, call.reverse)
     return pack(value, residual, made, labels, call.reverse)
 
 

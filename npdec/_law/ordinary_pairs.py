@@ -17,10 +17,10 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, has_few_digits, keeps_digits, warn_of_digits
+from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
-from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, length, made_of, rows_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
@@ -211,8 +211,7 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     if not bool((value - residual - shares[0] - shares[1]).abs().amax() < _JUMP):
         return NotImplemented
     made = first * means[0] + second * means[1]
-    if has_few_digits(value.dtype):
-        warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
+    warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
     return made_of(value, residual, made, pair.like, pair.labels)
 
 
@@ -240,18 +239,27 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if settings.get().rule != "affine":
         return NotImplemented
     after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
-    slope = torch.mul(after, before).neg_()
-    if first is not None and has_few_digits(slope.dtype) and not keeps_digits(pair.values[1], before):
-        return NotImplemented
+    steepness = torch.mul(after, before)
     if first is None:
-        through = slope * pair.values[0]
-        if not _is_tame(pair.values[0]) or not is_moderate(slope):
+        through = torch.mul(steepness, pair.values[0]).neg_()
+        if not _is_tame(pair.values[0]) or not is_moderate(steepness):
             return NotImplemented
         return _finite(pair, func, torch.mul(second, through))
     middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
-    if not is_moderate(middle) or not is_moderate(inverse) or not is_moderate(slope):
+    if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
         return NotImplemented
-    return _finite(pair, func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, slope)))
+    return _finite(pair, func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, steepness), value=-1))
+
+
+def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:
+    """Whether the mean reciprocal of a divisor and its steepness are moderate, and half of the digits are left whatever
+    is divided: the quotient q of the divisor's ends has |q| + 1 / |q| <= 4 inverse² / |steepness| + 2."""
+    size, (low, high) = length(inverse), steepness.aminmax()
+    least, most = low.item(), high.item()
+    if not (size <= STEEP and -STEEP <= least and most <= STEEP):
+        return False
+    least = max(least, -most)  # the least magnitude, or less than zero
+    return 4 * size * size <= (half_of_digits(steepness.dtype) - 3) * least or keeps_digits(pair.values[1], before)
 
 
 def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:

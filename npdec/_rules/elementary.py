@@ -18,7 +18,6 @@ from npdec._decomposed.reverse_graph import guarded, no_graph, read_only
 from npdec._decomposed.size_limits import check
 from npdec._decomposed.size_warnings import (
     STEEP,
-    has_few_digits,
     has_finite_sum,
     keeps_digits,
     warn_infinite,
@@ -71,12 +70,20 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
         safe = tracing() or mapped() or (bool(torch.isfinite(value).all()) and bool(torch.isfinite(residual).all()))
     components = handed_on(product) if safe else _parted(x, inverse, product)
     looked_at = safe and isinstance(x, DecomposedTensor) and not (tracing() or mapped())
-    if looked_at and has_few_digits(value.dtype) and not keeps_digits(y.value, inverse.residual):
-        with torch.no_grad():
-            gross = (x_value - x_residual).abs() * (inverse.value + inverse.residual).abs()
-            gross = (gross + (x_value + x_residual).abs() * (inverse.value - inverse.residual).abs()) / 2
-        warn_of_digits("divide", gross, components, value, residual, product.reverse)
+    if looked_at and not keeps_digits(y.value, inverse.residual):
+        gross = [_gross(x_value, x_residual, inverse)]
+        product.value, product.residual = value, residual  # memory is used again where there are many contributions
+        del inverse
+        warn_of_digits("divide", gross.pop(), components, value, residual, product.reverse)
     return DecomposedTensor(value, residual, components, product.labels, product.reverse)
+
+
+def _gross(value: torch.Tensor, residual: torch.Tensor, inverse: DecomposedTensor) -> torch.Tensor:
+    """The magnitudes of what a dividend and the reciprocal of its divisor contribute to the quotient."""
+    with torch.no_grad():
+        by_value = (value - residual).abs_() * (inverse.value + inverse.residual).abs_()
+        by_inverse = (value + residual).abs_() * (inverse.value - inverse.residual).abs_()
+        return by_value.add_(by_inverse).div_(2)
 
 
 def _is_small(divisor: Any) -> bool:

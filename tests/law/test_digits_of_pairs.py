@@ -20,7 +20,7 @@ FUNCTIONS = {
     "average": lambda x, y: np.average(np.array(x), weights=np.array(y)).tensor,
     "reciprocal": lambda x, y: torch.div(x.sum(), y.sum()),
 }
-DTYPES = {torch.float32: 6.0, torch.float16: 1.5, torch.bfloat16: 6.0}  # and how many powers of ten numbers move
+DTYPES = {torch.float64: 16.0, torch.float32: 6.0, torch.float16: 1.5, torch.bfloat16: 6.0}  # and how many powers of ten numbers move
 
 
 def _marked(x: torch.Tensor, r: torch.Tensor, dtype: torch.dtype) -> np.DecomposedTensor:
