@@ -8,7 +8,6 @@ for each element that is read, gives the contributions to that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
