@@ -16,8 +16,10 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import row_by_row
 from npdec._decomposed.components import Use
+from npdec._decomposed.kept_components import handed_on, summed
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
+from npdec._decomposed.size_warnings import half_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
@@ -222,8 +224,52 @@ def _wide(layer: Layer, components: torch.Tensor, ndim: int) -> torch.Tensor:
     return components.reshape(len(components), *(1,) * (ndim - len(layer.weight_shape)), *layer.weight_shape)
 
 
+def _warn_of_rounding(layer: Layer, x: DecomposedTensor, made: DecomposedTensor) -> None:
+    """Of elements that are equal, or of one alone, less their mean nothing is left but rounding, which is divided by
+    the root of eps: no contribution accounts for it. Say so where less than half of the digits are left in a row."""
+    if tracing() or mapped() or x.value.is_meta:
+        return
+    with torch.no_grad():
+        if made.reverse and layer.rows(x.value, 0).shape[-1] > 1:  # what several contribute is known added up alone
+            return
+        at_value, length = _flatness(layer, x.value)
+        if not bool(at_value.any()):
+            return
+        at_baseline, other = _flatness(layer, x.residual)
+        flat = at_value & at_baseline & (length + other > 0)
+        components = handed_on(made)
+        if not bool(flat.any()) or getattr(components, "looked_at", math.inf) < made.value.numel():
+            return
+        value, residual = single(made.value.detach()), single(made.residual.detach())
+        sums, sizes = summed(made).detach(), summed(made, True).detach()
+        missing = layer.rows((value - residual - sums).abs(), 0).amax(-1)
+        sizes = layer.rows(value.abs() + residual.abs() + sizes, 0).amax(-1)
+        if bool((flat & (half_of_digits(made.value.dtype) * missing > sizes)).any()):
+            _util.warn(
+                f"{layer.name}: what it normalises is constant, or one element, so that the result is rounding of "
+                f"{str(made.value.dtype).removeprefix('torch.')}, which no contribution accounts for: normalise over "
+                "several elements, or with a larger eps",
+                DecompositionWarning,
+            )
+
+
+def _flatness(layer: Layer, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which rows have hardly any variance beside their mean square; and their lengths."""
+    rows = layer.rows(single(x.detach()), 0)
+    m, limit = rows.shape[-1], 64 * torch.finfo(rows.dtype).eps
+    length = torch.linalg.vector_norm(rows, dim=-1)
+    return m * length * length * (1 - limit) <= rows.sum(-1).square(), length
+
+
 def normalise(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
-    """Input, weight and bias, each decomposed or not."""
+    """Input, weight and bias, each decomposed or not; says what rounding has made of the result."""
+    made = _normalised(layer, x, weight, bias)
+    if isinstance(x, DecomposedTensor) and layer.centred and made.value.numel() and not made.value.is_complex():
+        _warn_of_rounding(layer, x, made)
+    return made
+
+
+def _normalised(layer: Layer, x: Any, weight: Any, bias: Any) -> Any:
     arguments = x, weight, bias
     parts = [t for t in arguments if isinstance(t, DecomposedTensor)]
     reverse = parts[0].reverse

@@ -36,7 +36,8 @@ def _powers(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     """Whole numbers e (as floats) for the factors along the last axis: after division by 2**e, the products of
     successive factors at their largest are about one."""
     size = torch.maximum(x.detach().abs(), r.detach().abs())
-    logs = torch.where((size > 0) & torch.isfinite(size), torch.log2(size), 0).clamp(-1000, 1000)
+    most = _most(size) - 1  # 2**-e is finite, of subnormal numbers as well
+    logs = torch.where((size > 0) & torch.isfinite(size), torch.log2(size), 0).clamp(-most, most)
     sums = torch.round(torch.cumsum(logs.to(torch.float64), -1)).to(logs.dtype)
     return torch.diff(sums, prepend=torch.zeros_like(sums[..., :1]))
 

@@ -33,6 +33,21 @@ def test_a_variables_correlation_with_itself_is_constant():
     numpy.testing.assert_allclose(made.components, 0, atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("name", ["prod", "cumprod", "nanprod", "multiply.accumulate"])
+def test_products_of_the_smallest_numbers(name, dtype):
+    """Subnormal factors are no nearer to one than they can be brought; none makes a contribution of NaN."""
+    tiny = float(numpy.finfo(dtype).smallest_subnormal)
+    values = numpy.array([-1e-3, tiny, 0.5, 3 * tiny, 1e-3, tiny], dtype)
+    bases = numpy.array([tiny, tiny, tiny, 0.25, tiny, 1.0], dtype)
+    for x, r in ((values, bases), (bases, values), (values, numpy.zeros_like(values)), (values, values)):
+        d = np.decompose(np.array(x), baseline=np.array(r))
+        function = np.multiply.accumulate if "." in name else getattr(np, name)
+        made = function(d)
+        assert numpy.isfinite(numpy.asarray(made.components)).all()
+        assert float(np.abs(made.value - made.c_sum()).max()) <= 4e-3 * numpy.finfo(dtype).eps
+
+
 # -- nan at the baseline or at the value -------------------------------------------------------------------------------
 
 NAN_FUNCTIONS = "nansum nanprod nancumsum nancumprod nanmean nanvar nanstd nanmax nanmin nan_to_num".split()
