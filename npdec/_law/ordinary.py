@@ -33,7 +33,7 @@ from npdec._torch.functorch import is_transformed
 
 __all__ = [
     "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined", "layer",
-    "length", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
+    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -98,15 +98,12 @@ def has_numbers(tensor: torch.Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_meta
 
 
-def length(factor: torch.Tensor) -> float:
-    """The root of the sum of the squares: no number is larger."""
-    factor = factor.detach() if factor.requires_grad else factor
-    return abs((torch.linalg.vector_norm(factor) if factor.ndim else factor).item())
-
-
 def is_moderate(factor: torch.Tensor) -> bool:
     """Whether no contribution becomes a million times as large, infinite or NaN by a factor."""
-    return length(factor) <= STEEP
+    factor = factor.detach() if factor.requires_grad else factor
+    if factor.ndim:
+        factor = torch.linalg.vector_norm(factor)
+    return -STEEP <= factor.item() <= STEEP
 
 
 def of_the_value(func: Function, args: Sequence[Any]) -> Any:

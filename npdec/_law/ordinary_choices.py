@@ -159,8 +159,9 @@ def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
     if of_x is None or of_y is None:
         return NotImplemented
     made = of_x.add_(of_y)
-    if has_few_digits(value.dtype) or not (is_moderate(by_x) and is_moderate(by_y)):
-        warn_of_digits(name_of(func), by_x.abs() + by_y.abs(), made, value, residual, reverse=False)
+    gross = by_x.abs() + by_y.abs()
+    if has_few_digits(value.dtype) or not torch.linalg.vector_norm(gross).item() <= STEEP:
+        warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)
     return made_of(value, residual, made, pair.like, pair.labels)
 
 

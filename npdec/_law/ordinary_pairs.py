@@ -20,7 +20,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
-from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, length, made_of, rows_of
+from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
@@ -254,7 +254,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
 def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:
     """Whether the mean reciprocal of a divisor and its steepness are moderate, and half of the digits are left whatever
     is divided: the quotient q of the divisor's ends has |q| + 1 / |q| <= 4 inverse² / |steepness| + 2."""
-    size, (low, high) = length(inverse), steepness.aminmax()
+    size, (low, high) = torch.linalg.vector_norm(inverse).item(), steepness.aminmax()
     least, most = low.item(), high.item()
     if not (size <= STEEP and -STEEP <= least and most <= STEEP):
         return False
