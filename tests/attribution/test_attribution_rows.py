@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import weakref
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy
 import pytest
@@ -123,3 +126,31 @@ def test_what_does_not_fit():
         attribute_rows(net, x, batch_size=0)
     with pytest.raises(ValueError, match="there are no rows"):
         summarize([])
+
+
+def _or_killed(block, flag, value):
+    if flag.exists() and value in block:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+@pytest.mark.slow
+def test_a_lost_worker_of_dask_loses_nothing_that_was_written(tmp_path):
+    array, dask = pytest.importorskip("dask.array"), pytest.importorskip("dask")
+    pytest.importorskip("pyarrow")
+    flag, out = tmp_path / "kill", tmp_path / "out"
+    flag.touch()
+    plain = numpy.arange(24.0).reshape(8, 3)
+    data = array.from_array(plain, chunks=(2, 3))
+    data = data.map_blocks(_or_killed, flag, 12.0, dtype=float, meta=numpy.empty((0, 0)))
+    f = lambda a: (a * a).sum(1)  # noqa: E731
+    given = []
+    with dask.config.set(scheduler="processes", num_workers=1):
+        with pytest.raises(BrokenProcessPool, match="terminated abruptly"):
+            given.extend(attribute_rows(f, data, batch_size=2, out=out))
+        assert len(given) == 2
+        assert sorted(path.name for path in out.iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
+        flag.unlink()
+        again = list(attribute_rows(f, data, batch_size=2, out=out, resume=True))
+    numpy.testing.assert_array_equal(numpy.concatenate([numpy.asarray(one.attribution) for one in again]), plain**2)
+    assert len(list(out.iterdir())) == 4
