@@ -23,7 +23,7 @@ from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
 from npdec._core.base import ArrayBase, MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method, open_method_to_guests
-from npdec._core.tracebacks import ended, ends
+from npdec._core.tracebacks import ended
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
@@ -331,7 +331,7 @@ class ArrayBuffer(BufferMethods):
         _exported("ctypes", self, BufferError)
         return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
 
-    @ends
+    @open_method_to_guests
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
         """Write numbers into a part of every element: the bytes from `offset` on, taken as a dtype.
 

@@ -17,7 +17,7 @@ from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
 from npdec._core.base import MetSubclass, NDArrayBase, SubclassBase
-from npdec._core.door import hand_over_method
+from npdec._core.door import hand_over_method, open_method_to_guests
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
@@ -294,14 +294,12 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         except Exception as error:
             raise ended(error)  # noqa: B904
 
+    @open_method_to_guests
     def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
-        try:
-            mask = chosen("compress", as_tensor(condition))
-            result = indexing_impl.compress(mask, self._t, axis)
-            return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
-        except Exception as error:
-            raise ended(error)  # noqa: B904
+        mask = chosen("compress", as_tensor(condition))
+        result = indexing_impl.compress(mask, self._t, axis)
+        return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")
 
     def choose(self, /, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
         """For each index in the array the element of the choice of that number; see `np.choose`. The choices are given

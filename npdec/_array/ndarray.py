@@ -26,7 +26,7 @@ from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
-from npdec._core.base import NDArrayBase
+from npdec._core.base import NDArrayBase, plain_of
 from npdec._core.door import hand_over, subclasses
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended, ends
@@ -327,6 +327,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         try:
             if type(value) is not Composition and ordinary.write(self, Ellipsis, value):
                 return
+            value = plain_of(value)
             check_writeable("fill", self)
             number = as_value(value, self._d)
             if self._d in SIGNED:

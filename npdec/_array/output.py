@@ -19,7 +19,7 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.interrupts import each
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
-__all__ = ["check_writeable", "dtype_of_out", "refuse_numpys", "write", "write_out", "writeable_tensor"]
+__all__ = ["check_out", "check_writeable", "dtype_of_out", "refuse_numpys", "write", "write_out", "writeable_tensor"]
 
 
 def check_writeable(name: str, array: Any) -> Any:
@@ -44,6 +44,13 @@ def refuse_numpys(array: Any) -> None:
     # Such an object is asked by the ufunc, or says that it takes none.
     if hasattr(type(array), "__array_ufunc__") and not isinstance(array, ArrayBase):
         raise AbsentDTypeError("return arrays must be of ArrayType")
+
+
+def check_out(out: Any) -> None:
+    """Raise, as that does, where what is to be written is such an array or object, or a tuple of them."""
+    for item in out if isinstance(out, tuple) else (out,):
+        if item is not None and type(item) is not wrap.ARRAY:
+            refuse_numpys(item)
 
 
 def prepare(name: str, array: NDArrayBase, value: Any, written: Iterable[Any]) -> torch.Tensor:

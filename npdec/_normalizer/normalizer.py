@@ -17,7 +17,7 @@ import torch
 from npdec._array import fp_errors, memory, wrap
 from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
 from npdec._array.convert import as_dtype, as_tensor
-from npdec._array.output import dtype_of_out, write_out, writeable_tensor
+from npdec._array.output import check_out, dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
 from npdec._core.base import ArrayBase, Poly1dBase
 from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
@@ -86,6 +86,7 @@ class _Source:
             "_wrap_frozen": results.wrap_frozen,
             "_wrap_mirror": results.wrap_mirror,
             "_wrap_scalar": wrap.wrap_scalar,
+            "_check_out": check_out,
             "_write_out": write_out,
             "_dtype_of_out": dtype_of_out,
             "_written": memory.written,
@@ -278,7 +279,8 @@ class _Source:
         """The return of what was written into `out=`. A view of it among the arguments, which nobody else has any more,
         is let go of before: it would count as a tensor that misses the contributions."""
         given = [p.name for p in self.arrays if p.name != out]
-        return [f"if {out} is not None:", *[f"    {name} = None" for name in given], f"    return {written}"]
+        check = f"    if type({out}) is not _Array: _check_out({out})"  # or the call goes on with them elsewhere
+        return [f"if {out} is not None:", check, *[f"    {name} = None" for name in given], f"    return {written}"]
 
     def finish(self) -> list[str]:
         lines = []

@@ -39,8 +39,7 @@ def open_body(lines: list[str], parameters: Sequence[Parameter], name: str, meth
         else:
             words.append(f"**({{}} if {value} is _default_{p.name} else {{{p.name!r}: {value}}})")
     if method:
-        first, *rest = positional
-        call = f"_hand_over_method({name!r}, {first}, ({_listed(rest)}), {{{', '.join(words)}}}, _absent)"
+        call = f"_hand_over_method({name!r}, self, ({_listed(positional[1:])}), {{{', '.join(words)}}}, _absent)"
     elif is_ufunc:
         call = f"_hand_over_ufunc(_self, '__call__', ({_listed(positional)}), {{{', '.join(words)}}}, _absent)"
     else:
