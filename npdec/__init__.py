@@ -73,6 +73,10 @@ _door.subclasses.fill(lambda: _importlib.import_module("npdec._subclasses.calls"
 _guest_array.methods.fill(lambda: _importlib.import_module("npdec._guests.methods"))
 _tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 
+_function: _Any
+for _function in (can_cast, imag, iscomplexobj, isrealobj, real, result_type, save, savetxt, savez, savez_compressed):
+    _function._implementation = _door.Implementation(_function.__name__)  # those above that are not open to guests
+
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)
 
 # Imported when first used, which keeps the import of npdec short.

@@ -56,6 +56,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
 
     __module__, __qualname__ = "npdec", "ndarray"  # what users know it as
     __slots__ = ()
+    _op_priority = 0.0  # by which SymPy leaves `symbol * array` to the array, as it does for NumPy's
 
     def __new__(
         cls,

@@ -18,8 +18,8 @@ from npdec._core.unbound import takes_namespace
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
-    "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests", "open_to_guests",
-    "open_to_guests_as", "open_ufunc_method", "opened", "subclasses",
+    "Implementation", "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests",
+    "open_to_guests", "open_to_guests_as", "open_ufunc_method", "opened", "subclasses",
 ]  # fmt: skip
 
 
@@ -62,6 +62,22 @@ def hand_over_ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: A
     return subclasses.value().ufunc(function, method, args, kwargs or {})
 
 
+class Implementation:
+    """A public function where no class is asked what it means, by its dotted name. NumPy's functions have one by the
+    name `_implementation`, which classes that compute functions themselves call for plain arrays."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return subclasses.value().unasked(self._name, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<implementation of {self._name}>"
+
+
 def opened(function: Callable[..., Any], on: Callable[[tuple[Any, ...], dict[str, Any], Exception], Any]) -> Any:
     """The function, whose calls go on by `on` where they meet what torch cannot hold."""
 
@@ -89,7 +105,9 @@ def open_to_guests_as(name: str) -> Callable[[Callable[..., Any]], Any]:
 
     def decorated(function: Callable[..., Any]) -> Any:
         first = int(takes_namespace(function))
-        return opened(function, lambda args, kwargs, error: hand_over(name, args[first:], kwargs, error))
+        made = opened(function, lambda args, kwargs, error: hand_over(name, args[first:], kwargs, error))
+        made._implementation = Implementation(name)
+        return made
 
     return decorated
 

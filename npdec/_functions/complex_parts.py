@@ -6,7 +6,8 @@ from typing import Any
 
 from npdec._array.ndarray import Composition
 from npdec._array.scalars import complexfloating
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, MetSubclass, SubclassBase
+from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._functions.creation import asanyarray
 
@@ -22,6 +23,8 @@ def real(val: Any) -> Any:
     (array([1.]), 3.0)
     """
     try:
+        if isinstance(val, SubclassBase):  # which may compute functions itself
+            return hand_over("real", (val,), {}, MetSubclass(type(val)))
         return val.real if isinstance(val, _WITH_PARTS) else asanyarray(val).real
     except Exception as error:
         raise ended(error)  # noqa: B904
@@ -34,6 +37,8 @@ def imag(val: Any) -> Any:
     (array([2.]), 0.0)
     """
     try:
+        if isinstance(val, SubclassBase):  # which may compute functions itself
+            return hand_over("imag", (val,), {}, MetSubclass(type(val)))
         return val.imag if isinstance(val, _WITH_PARTS) else asanyarray(val).imag
     except Exception as error:
         raise ended(error)  # noqa: B904

@@ -19,6 +19,7 @@ from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.output import check_out, dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
+from npdec._core import door
 from npdec._core.base import ArrayBase, Poly1dBase
 from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
 from npdec._core.tags import NoValue, Spec
@@ -353,6 +354,7 @@ class _Source:
         function.__module__ = module
         function.__qualname__ = qualname
         function.__kernel__ = self.kernel
+        function._implementation = None if method else door.Implementation(f"{module}.{name}".removeprefix("npdec."))
         if self.spec.unbound and not method:
             function = self.namespace[name] = unbound_of(module)(function)
         return function

@@ -18,7 +18,17 @@ from npdec._subclasses.array import Subclassed, adopt, base_of, of_both, taken_o
 from npdec._subclasses.composed import COMPOSED
 from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
 
-__all__ = ["Subclassed", "constructed", "function", "implemented", "method", "of_both", "ufunc", "ufunc_itself"]
+__all__ = [
+    "Subclassed",
+    "constructed",
+    "function",
+    "implemented",
+    "method",
+    "of_both",
+    "ufunc",
+    "ufunc_itself",
+    "unasked",
+]
 
 
 def constructed(cls: type, shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any, order: Any) -> Any:
@@ -118,6 +128,14 @@ def default_of_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: di
         return NotImplemented
     module = found.__module__.partition("._")[0]
     return implemented(found, f"{module}.{found.__name__}".removeprefix("npdec."), args, kwargs, None)
+
+
+def unasked(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same, where no class is asked."""
+    public = operator.attrgetter(name)(wrap.NAMESPACE.value)
+    plain = Plain()
+    plain(args), plain(kwargs)
+    return implemented(public, name, args, kwargs, None) if plain.met else public(*args, **kwargs)
 
 
 def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception | None) -> Any:

@@ -250,3 +250,11 @@ def test_text_is_no_dtype_of_torch():
         assert npdec.dtype(spelling) == numpy.dtype(spelling)
         with pytest.raises(npdec.exceptions.AbsentDTypeError, match=r"no text|no bytes"):
             as_dtype(spelling)
+
+
+@pytest.mark.parametrize("numbers", [range(10, 1), range(1, 10, -1), range(0), range(5, 5), range(7, 0, -2)], ids=str)
+def test_ranges_are_read_as_numpy_reads_them(numbers):
+    for make in ("array", "asarray"):
+        made = getattr(npdec, make)(numbers)
+        assert made.tolist() == numpy.array(numbers).tolist()
+        assert made.dtype == npdec.int64

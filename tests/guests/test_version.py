@@ -31,5 +31,6 @@ def test_the_version_is_read_as_one_of_numpys(read):
 
 def test_the_version_has_npdecs_own_behind():
     text = npdec.__version__
-    assert isinstance(text, str) and text == f"{npdec.version.short_version}+npdec.{npdec.version}"
+    assert isinstance(text, str)
+    assert text == f"{npdec.version.short_version}+npdec.{npdec.version}"
     assert pickle.loads(pickle.dumps(text)) == text == npdec.version.version
