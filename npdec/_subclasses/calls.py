@@ -35,6 +35,8 @@ def constructed(cls: type, shape: Any, dtype: Any, buffer: Any, offset: int, str
     """`np.ndarray.__new__(cls, shape, ...)`: a new array of a subclass, or one over a buffer."""
     memory = buffer._p if isinstance(buffer, SubclassBase) else buffer
     made = construct.construct(shape, dtype, memory, offset, strides, order)
+    if not issubclass(cls, SubclassBase):  # NumPy's own class, which pickles of NumPy's name
+        return made
     return adopt(cls, made, None, None if buffer is None else base_of(buffer, cls))
 
 
@@ -205,6 +207,9 @@ def wrapped_call(function: Any, args: tuple[Any, ...]) -> Any:
 # --- methods ----------------------------------------------------------------------------------------------------------
 
 
+_UFUNCS = ("conj", "conjugate")  # methods that are a ufunc, which tells the class so when it wraps the result
+
+
 def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method, an operator or an attribute, of an array of a subclass or with one among its arguments."""
     special = _SPECIAL.get(name)
@@ -214,7 +219,7 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     if operated is not None:
         return _operated(name, *operated, array, args)
     composed = COMPOSED.get(name)
-    if composed is not None and overrides.asks_itself(array, kwargs.get("out")):
+    if composed is not None and (name in _UFUNCS or overrides.asks_itself(array, kwargs.get("out"))):
         return composed(array, *args, **kwargs)
     plain = Plain()
     bare = plain(array)

@@ -112,3 +112,25 @@ def test_special_methods_taken_from_the_class_take_arrays_of_subclasses(name, va
         return kind, list(made) if name == "__iter__" else made, x.tolist()
 
     same(called)
+
+
+def test_a_pickle_that_names_numpys_class_gives_an_array():
+    made = npdec.ndarray.__new__(numpy.ndarray, (2,), "f8")
+    assert type(made) is npdec.ndarray
+    assert made.shape == (2,)
+
+
+@pytest.mark.parametrize("name", ["conj", "conjugate"])
+def test_conjugates_tell_the_class_of_which_ufunc_they_come(name):
+    def program(np: Any) -> Any:
+        told = []
+
+        class Told(np.ndarray):
+            def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+                told.append(None if context is None else (context[0].__name__, len(context[1])))
+                return array.view(type(self))
+
+        x = np.array([1 + 2j, 3j]).view(Told)
+        return getattr(x, name)(), type(getattr(x, name)()).__name__, told
+
+    same(program)
