@@ -11,7 +11,7 @@ import torch
 
 import npdec as np
 
-__all__ = ["PLANTED", "line_of", "planted"]
+__all__ = ["PLANTED", "line_of", "planted", "wrong_kernel", "wrong_method", "wrong_torch"]
 
 
 def line_of(function: Callable[..., Any], mark: str = "# here") -> tuple[int, str]:
@@ -28,7 +28,7 @@ def planted(source: str, **names: Any) -> Any:
     return next(found for name, found in scope.items() if name not in names and callable(found))
 
 
-def _kernel(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]], Any]) -> None:
+def wrong_kernel(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]], Any]) -> None:
     """Put something wrong in the place of the kernel of a wrapper, and of its short way."""
     scope = function.__globals__
     kernel = scope["_kernel"]
@@ -39,13 +39,13 @@ def _kernel(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]
         monkeypatch.setitem(scope, "_in_few", lambda array: None)
 
 
-def _torch(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]], Any]) -> None:
+def wrong_torch(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]], Any]) -> None:
     """Put something wrong in the place of torch's function in a ufunc's call or an operator."""
     scope = function.__globals__
     monkeypatch.setitem(scope, "_torch", wrong(scope["_torch"]))
 
 
-def _method(monkeypatch: Any, name: str, source: str) -> None:
+def wrong_method(monkeypatch: Any, name: str, source: str) -> None:
     right = getattr(np.ndarray, name)
     monkeypatch.setattr(np.ndarray, name, planted(source, right=right, np=np))
 
@@ -63,7 +63,7 @@ def sum_of_few_digits(monkeypatch: Any) -> Any:
         total = np.cumsum(m)  # here
         return total + 1
 
-    _kernel(monkeypatch, np.cumsum, lambda right: lambda *a, **k: right(*a, **k).to(torch.int32))
+    wrong_kernel(monkeypatch, np.cumsum, lambda right: lambda *a, **k: right(*a, **k).to(torch.int32))
     return program, (N,), "dtype"
 
 
@@ -73,7 +73,7 @@ def exp_in_single_precision(monkeypatch: Any) -> Any:
         z = np.exp(y)  # here
         return z.sum()
 
-    _torch(monkeypatch, type(np.exp).__call__, lambda right: lambda t: right(t.float()).double())
+    wrong_torch(monkeypatch, type(np.exp).__call__, lambda right: lambda t: right(t.float()).double())
     return program, (X,), "values"
 
 
@@ -82,7 +82,7 @@ def mean_over_the_wrong_axis(monkeypatch: Any) -> Any:
         square = x[:, 1:]
         return np.mean(square, axis=0) * 2  # here
 
-    _kernel(monkeypatch, np.mean, lambda right: lambda a, axis=None, *m, **k: right(a, 1 - axis, *m, **k))
+    wrong_kernel(monkeypatch, np.mean, lambda right: lambda a, axis=None, *m, **k: right(a, 1 - axis, *m, **k))
     return program, (X,), "values"
 
 
@@ -91,7 +91,7 @@ def median_over_the_wrong_axis(monkeypatch: Any) -> Any:
         low = np.median(x, axis=0)  # here
         return low - 1
 
-    _kernel(monkeypatch, np.median, lambda right: lambda a, axis=None, *m, **k: right(a, 1 - axis, *m, **k))
+    wrong_kernel(monkeypatch, np.median, lambda right: lambda a, axis=None, *m, **k: right(a, 1 - axis, *m, **k))
     return program, (X,), "shape"
 
 
@@ -104,7 +104,7 @@ def product_that_overflows(monkeypatch: Any) -> Any:
     def wrong(right: Any) -> Any:
         return lambda a, b: right(a, b).to(torch.int16).to(torch.int32)
 
-    _torch(monkeypatch, np.ndarray.__mul__, wrong)
+    wrong_torch(monkeypatch, np.ndarray.__mul__, wrong)
     return program, (N,), "values"
 
 
@@ -115,7 +115,7 @@ def slice_that_is_a_copy(monkeypatch: Any) -> Any:
         row += 5.0
         return y.sum()
 
-    _method(monkeypatch, "__getitem__", "def __getitem__(self, key): return right(self, key).copy()")
+    wrong_method(monkeypatch, "__getitem__", "def __getitem__(self, key): return right(self, key).copy()")
     return program, (X,), "memory"
 
 
@@ -137,7 +137,7 @@ def copy_that_is_a_view(monkeypatch: Any) -> Any:
         y[0] = 0.0
         return kept - y
 
-    _method(monkeypatch, "copy", "def copy(self, order='C'): return self[...]")
+    wrong_method(monkeypatch, "copy", "def copy(self, order='C'): return self[...]")
     return program, (X,), "memory"
 
 
@@ -147,7 +147,7 @@ def assignment_to_the_next_row(monkeypatch: Any) -> Any:
         y[1] = 9.0  # here
         return y.sum()
 
-    _method(monkeypatch, "__setitem__", "def __setitem__(self, key, value): right(self, key + 1, value)")
+    wrong_method(monkeypatch, "__setitem__", "def __setitem__(self, key, value): right(self, key + 1, value)")
     return program, (X,), "written"
 
 
@@ -157,7 +157,7 @@ def addition_in_place_twice(monkeypatch: Any) -> Any:
         y += 0.5  # here
         return y.sum()
 
-    _method(monkeypatch, "__iadd__", "def __iadd__(self, other): return right(right(self, other), other)")
+    wrong_method(monkeypatch, "__iadd__", "def __iadd__(self, other): return right(right(self, other), other)")
     return program, (X,), "written"
 
 
@@ -166,7 +166,7 @@ def difference_the_wrong_way_round(monkeypatch: Any) -> Any:
         z = x * x
         return 1.0 - z  # here
 
-    _method(monkeypatch, "__rsub__", "def __rsub__(self, other): return self - other")
+    wrong_method(monkeypatch, "__rsub__", "def __rsub__(self, other): return self - other")
     return program, (X,), "values"
 
 
@@ -175,7 +175,7 @@ def comparison_that_lets_equals_through(monkeypatch: Any) -> Any:
         m = n - 20000
         return (m > 0).sum()  # here
 
-    _torch(monkeypatch, np.ndarray.__gt__, lambda right: torch.ge)
+    wrong_torch(monkeypatch, np.ndarray.__gt__, lambda right: torch.ge)
     return program, (N,), "values"
 
 
@@ -185,7 +185,7 @@ def solution_of_the_transposed(monkeypatch: Any) -> Any:
         b = np.ones(3)
         return np.linalg.solve(square, b)  # here
 
-    _kernel(monkeypatch, np.linalg.solve, lambda right: lambda a, b: right(a.mT, b))
+    wrong_kernel(monkeypatch, np.linalg.solve, lambda right: lambda a, b: right(a.mT, b))
     return program, (X,), "values"
 
 
@@ -212,7 +212,7 @@ def concatenation_that_refuses(monkeypatch: Any) -> Any:
 
         return refusing
 
-    _kernel(monkeypatch, np.concatenate, refuse)
+    wrong_kernel(monkeypatch, np.concatenate, refuse)
     return program, (X,), "raises"
 
 
@@ -221,7 +221,7 @@ def choice_with_branches_swapped(monkeypatch: Any) -> Any:
         mask = x > 1.0
         return np.where(mask, x, 0.0)  # here
 
-    _kernel(monkeypatch, np.where, lambda right: lambda condition, x, y: right(condition, y, x))
+    wrong_kernel(monkeypatch, np.where, lambda right: lambda condition, x, y: right(condition, y, x))
     return program, (X,), "values"
 
 
@@ -230,7 +230,7 @@ def range_one_too_short(monkeypatch: Any) -> Any:
         k = np.arange(5)  # here
         return k * x[0, 0]
 
-    _kernel(monkeypatch, np.arange, lambda right: lambda *a, **k: right(*a, **k)[:-1])
+    wrong_kernel(monkeypatch, np.arange, lambda right: lambda *a, **k: right(*a, **k)[:-1])
     return program, (X,), "shape"
 
 

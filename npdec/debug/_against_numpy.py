@@ -6,15 +6,21 @@ are views as before. So aliases are NumPy's too, and what an operation writes is
 
 from __future__ import annotations
 
+import copy
+import types
 import warnings
 from typing import Any
 
 import torch
 
 import npdec as np
+from npdec._array.iterators import flatiter
 from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
 from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._random.generator import Generator
+from npdec._random.legacy import RandomState
+from npdec._random.streams import TorchStream
 from npdec.debug._calls import Call
 from npdec.debug._differences import Difference, departure, difference_of, in_words, unlike
 from npdec.debug._followed import UNSPECIFIED
@@ -30,6 +36,20 @@ _WITHOUT_MEMORY = frozenset({"ndarray.real", "ndarray.imag", "ndarray.__iter__",
 # order NumPy leaves open.
 _UP_TO_SIGN = frozenset({"linalg.eig", "linalg.eigh", "linalg.svd", "linalg.qr"})
 _IN_ANY_ORDER = frozenset({"unique_values"})
+# Sorting leaves the order of equals open, unless it is asked to be stable.
+_OPEN_AMONG_EQUALS = frozenset({"argsort", "ndarray.argsort"})
+# Counts and steps that rounding on the way may move; those of other functions are decided by the numbers as they are.
+_COUNTS_OF_ROUNDED = ("linalg.", "histogram", "isclose", "allclose")
+_STEPS = frozenset("floor ceil trunc rint round around fix sign floor_divide __floordiv__ heaviside modf".split())
+# Where IEEE 754 says which sign a zero has.
+_SIGNED = frozenset(
+    """
+    add subtract multiply divide true_divide negative positive sqrt copysign floor ceil trunc rint where
+    __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __itruediv__
+    __neg__ __pos__ __abs__ absolute abs fabs __getitem__ __setitem__ copy reshape astype
+""".split()
+)
+_DRAWING = ("Generator.", "RandomState.")
 _SMALL_CHANGES = 4  # of the arguments, to see what rounding makes of an operation
 _ALLOWED_OF_ROUNDING = 64.0
 
@@ -118,7 +138,9 @@ class NumPyBeside:
         try:
             memories = _Memories()
             function = self.function(call)
-            args, kwargs = rebuilt((call.args, _on_host(call.kwargs)), memories.array, _atom)
+            given, before = _first(call.args, memories)
+            args, kwargs = rebuilt((given, _on_host(call.kwargs)), memories.array, _atom)
+            args = (*before, *args)
         except (Unknown, _Absent):
             return
         call.notes[self] = function, args, kwargs, memories
@@ -126,9 +148,11 @@ class NumPyBeside:
     def function(self, call: Call) -> Any:
         import numpy
 
-        if call.name.startswith(("numpy.", "random.", "Generator", "RandomState")):
+        if call.name.startswith(_DRAWING):
+            return call.attribute
+        if call.name.startswith(("numpy.", "random.")):
             raise _Absent
-        if call.kind in ("method", "attribute"):
+        if call.kind in ("method", "attribute", "assignment"):
             if not call.name.startswith("ndarray.") or not hasattr(numpy.ndarray, call.attribute):
                 raise _Absent
             return call.attribute
@@ -156,6 +180,8 @@ class NumPyBeside:
             warnings.simplefilter("ignore")
             if call.kind == "attribute":
                 return getattr(args[0], function)
+            if call.kind == "assignment":
+                return setattr(args[0], function, args[1])
             if call.kind == "method":
                 return getattr(args[0], function)(*args[1:], **kwargs)
             return function(*args, **kwargs)
@@ -167,7 +193,7 @@ class NumPyBeside:
 
         function, args, kwargs, memories = call.notes.pop(self)
         try:
-            made = self.run(call, function, args, kwargs)
+            made: Any = self.run(call, function, args, kwargs)
         except Exception as error:
             theirs = f"NumPy raises {type(error).__name__}: {error}".splitlines()[0]
             self.difference = difference_of(call, "raises", _described(result), theirs)
@@ -178,11 +204,16 @@ class NumPyBeside:
         for given, copied in memories.pairs:
             if isinstance(given, NDArrayBase) and self.difference is None:
                 self.look(call, given, copied, "written", None)
+        again: Any = (function, args, kwargs, memories)
         if call.name in _UP_TO_SIGN:
-            result, made = _magnitudes(np, result), _magnitudes(numpy, made)
+            result, made, again = _magnitudes(np, result), _magnitudes(numpy, made), None
         elif call.name in _IN_ANY_ORDER:
-            result, made = np.sort(result), numpy.sort(made)
-        self.look(call, result, made, "values", (function, args, kwargs, memories))
+            result, made, again = np.sort(result), numpy.sort(made), None
+        elif call.name in _OPEN_AMONG_EQUALS and not _is_stable(args, kwargs):
+            (result, made), again = _sorted_by(np.array(args[0]), args, kwargs, result, made), None
+        elif call.name.startswith(_DRAWING):  # the next numbers are others
+            again = None
+        self.look(call, result, made, "values", again)
         if self.difference is None:
             self.look_at_memory(call, result, made, memories)
 
@@ -191,15 +222,22 @@ class NumPyBeside:
     def look(self, call: Call, ours: Any, theirs: Any, kind: str, again: Any) -> None:
         if self.difference is not None:
             return
-        if isinstance(ours, (tuple, list)) and isinstance(theirs, (tuple, list)):
+        if isinstance(ours, dtype_class) and str(ours) != str(numpy_of(theirs)):
+            self.difference = difference_of(call, "dtype", str(ours), f"{theirs} in NumPy")
+        elif isinstance(ours, str) and isinstance(theirs, str) and ours != theirs:
+            self.difference = difference_of(call, "values", repr(ours), f"{theirs!r} in NumPy")
+        elif isinstance(ours, (tuple, list)) and isinstance(theirs, (tuple, list)):
             if len(ours) != len(theirs):
                 self.difference = difference_of(call, "shape", f"{len(ours)} results", f"{len(theirs)} in NumPy")
             for one, other in zip(ours, theirs):
                 self.look(call, one, other, kind, None)
+        if isinstance(ours, (tuple, list)):
             return
         if not is_array(ours) or not is_array(theirs):
             if type(ours) is type(theirs) and isinstance(ours, (bool, int)) and ours != theirs:
                 self.difference = difference_of(call, kind, repr(ours), f"{theirs!r} in NumPy")
+            if isinstance(ours, NDArrayBase) and len(ours._t.shape) and isinstance(theirs, (int, float, complex)):
+                self.difference = difference_of(call, "shape", shown(ours), f"{type(theirs).__name__} in NumPy")
             if not isinstance(ours, float) or not isinstance(theirs, float):
                 return
         elif str(getattr(ours, "dtype", "")).removeprefix("torch.") != str(theirs.dtype):
@@ -208,8 +246,16 @@ class NumPyBeside:
         elif tuple(ours.shape) != tuple(theirs.shape):
             self.difference = difference_of(call, "shape", shown(ours), f"{shown(theirs)} in NumPy")
             return
-        found = None if call.attribute in UNSPECIFIED else unlike(ours, theirs, self.rtol)
-        if found is None or (again is not None and found[0] <= self.of_rounding(call, theirs, *again)):
+        elif not isinstance(theirs, ArrayBase) and isinstance(ours, NDArrayBase) is not _is_array_of_numpy(theirs):
+            words = ("a scalar", "an array")
+            ours_is = isinstance(ours, NDArrayBase)
+            self.difference = difference_of(call, "type", words[ours_is], f"{words[not ours_is]} in NumPy")
+            return
+        if kind == "values" and _may_be_written(ours) and not theirs.flags.writeable:
+            self.difference = difference_of(call, "memory", "an array that may be written", "read-only in NumPy")
+            return
+        found = None if call.attribute in UNSPECIFIED else unlike(ours, theirs, self.rtol, call.attribute in _SIGNED)
+        if found is None or (again is not None and 0 < found[0] <= self.of_rounding(call, theirs, *again)):
             return
         absolute, relative, index = found
         self.difference = difference_of(
@@ -222,10 +268,15 @@ class NumPyBeside:
         changes with the last digits of the arguments."""
         import numpy
 
+        if call.attribute in _STEPS or (_is_counted(made) and not call.name.startswith(_COUNTS_OF_ROUNDED)):
+            return 0.0
         if isinstance(function, str) and function.startswith("__i") and function not in ("__invert__", "__iter__"):
             return 0.0
         moved = 0.0
         random = numpy.random.default_rng(0)
+
+        def as_computed(array: Any) -> Any:
+            return changed(array.astype(float) if array.dtype.kind in "iu" and _is_inexact(made) else array)
 
         def changed(array: Any) -> Any:
             if array.dtype.kind not in "fc":
@@ -233,10 +284,12 @@ class NumPyBeside:
             eps = numpy.finfo(array.dtype).eps
             return array * (1 + eps * random.choice([-1, 0, 1], size=array.shape)).astype(array.dtype)
 
-        for _ in range(_SMALL_CHANGES):
+        for change in (as_computed, changed) * _SMALL_CHANGES:
             try:
-                again = self.run(call, function, *rebuilt((args, kwargs), changed))
+                again = self.run(call, function, *rebuilt((args, kwargs), change))
             except Exception:
+                if change is as_computed:
+                    continue  # integers are places, or counts
                 return 0.0
             found = departure(made, again)
             moved = max(moved, found[0] if found is not None else 0.0)
@@ -246,7 +299,13 @@ class NumPyBeside:
         """Whether the result looks at the memory of the same arguments as NumPy's."""
         import numpy
 
-        if call.name in _WITHOUT_MEMORY or not isinstance(result, NDArrayBase) or not isinstance(made, numpy.ndarray):
+        if isinstance(result, (tuple, list)) and isinstance(made, (tuple, list)):
+            for one, other in zip(result, made):
+                self.look_at_memory(call, one, other, memories)
+            return
+        if self.difference is not None or call.name in _WITHOUT_MEMORY:
+            return
+        if not isinstance(result, NDArrayBase) or not isinstance(made, numpy.ndarray):
             return
         for given, copied in memories.pairs:
             if not isinstance(given, NDArrayBase) or not isinstance(copied, numpy.ndarray):
@@ -256,6 +315,59 @@ class NumPyBeside:
                 words = ("a copy", "a view of its argument")
                 self.difference = difference_of(call, "memory", words[ours], f"{words[theirs]} in NumPy")
                 return
+
+
+def _first(args: tuple[Any, ...], memories: _Memories) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments, and NumPy's own in the place of a first one that is no array: the iterator of an array's elements,
+    a generator of random numbers in the state that it is in."""
+    import numpy
+
+    if args and isinstance(args[0], flatiter):
+        return args[1:], (memories.array(args[0].base).flat,)
+    if args and isinstance(args[0], (Generator, RandomState)):
+        stream = args[0]._stream
+        if isinstance(stream, TorchStream):
+            raise _Absent
+        if not isinstance(stream.source, types.ModuleType):
+            return args[1:], (copy.deepcopy(stream.source),)
+        shared = numpy.random.RandomState()
+        shared.set_state(stream.source.get_state())
+        return args[1:], (shared,)
+    return args, ()
+
+
+def _is_stable(args: Any, kwargs: Any) -> bool:
+    kind = kwargs.get("kind", args[2] if len(args) > 2 else None)
+    return bool(kwargs.get("stable")) or str(kind)[:1] in "sm"
+
+
+def _sorted_by(array: Any, args: Any, kwargs: Any, ours: Any, theirs: Any) -> tuple[Any, Any]:
+    """What two orders make of an array, if they are orders of its elements."""
+    import numpy
+
+    if str(ours.dtype) != str(theirs.dtype) or tuple(ours.shape) != theirs.shape:
+        return ours, theirs
+    axis = kwargs.get("axis", args[1] if len(args) > 1 else -1)
+    return np.take_along_axis(array, ours, axis), numpy.take_along_axis(numpy.asarray(array), theirs, axis)
+
+
+def _is_array_of_numpy(value: Any) -> bool:
+    import numpy
+
+    return isinstance(value, numpy.ndarray)
+
+
+def _may_be_written(value: Any) -> bool:
+    flags: Any = getattr(value, "flags", None) if isinstance(value, NDArrayBase) else None
+    return flags is not None and bool(flags.writeable)
+
+
+def _is_inexact(made: Any) -> bool:
+    return getattr(made, "dtype", None) is not None and made.dtype.kind in "fc"
+
+
+def _is_counted(made: Any) -> bool:
+    return getattr(made, "dtype", None) is not None and made.dtype.kind in "biu"
 
 
 def _atom(value: Any) -> Any:

@@ -29,7 +29,8 @@ class Call:
     """A call of an operation: `function(*args, **kwargs)` is the same call again.
 
     `name` is that of npdec ("add", "linalg.norm", "ndarray.sum", "ndarray.__add__") or torch's ("torch.exp"). `kind`
-    says what `function` is: "function", "method" (of the first argument), "attribute" or "torch".
+    says what `function` is: "function", "method" (of the first argument), "attribute", "assignment" (to an attribute)
+    or "torch".
     """
 
     name: str
@@ -120,6 +121,8 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
         attribute = _attribute(type(first), scope.get(name), code)
         if attribute is not None:
             name, held = attribute
+            if isinstance(held, property) and _code(held) is not code:
+                return f"ndarray.{name}", "assignment", _assigning(name), held.fset, 0
             if isinstance(held, property):
                 return f"ndarray.{name}", "attribute", operator.attrgetter(name), held.fget, 0
             return f"ndarray.{name}", "method", getattr(type(first), name), held, 0
@@ -140,11 +143,11 @@ def _attribute(cls: type, function: Any, code: types.CodeType) -> tuple[str, Any
     name = function.__name__ if getattr(function, "__code__", None) is code else code.co_name
     for base in cls.__mro__:
         held = vars(base).get(name)
-        if held is not None and _code(held) is code:
+        if held is not None and code in (_code(held), _code_of_assignment(held)):
             return name, held
     for base in cls.__mro__:
         for other, held in vars(base).items():
-            if _code(held) is code:
+            if code in (_code(held), _code_of_assignment(held)):
                 return other, held
     return None
 
@@ -152,6 +155,14 @@ def _attribute(cls: type, function: Any, code: types.CodeType) -> tuple[str, Any
 def _code(held: Any) -> Any:
     function = held.fget if isinstance(held, property) else getattr(held, "__func__", held)
     return getattr(function, "__code__", None)
+
+
+def _code_of_assignment(held: Any) -> Any:
+    return getattr(held.fset, "__code__", None) if isinstance(held, property) else None
+
+
+def _assigning(name: str) -> Callable[[Any, Any], None]:
+    return lambda array, value: setattr(array, name, value)
 
 
 def _public(code: types.CodeType, function: Any, local: dict[str, Any]) -> tuple[str, Any] | None:

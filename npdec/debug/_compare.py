@@ -80,7 +80,8 @@ def compare(
     """Run a function under npdec and under others, and name the first operation whose result differs.
 
     - ``"numpy"``: each operation beside NumPy's function of that name, on the same numbers: values, dtype, shape,
-      whether the result is a view, and what is written. Then the whole program runs under NumPy.
+      scalar or array, whether the result is a view, what is written, and random numbers of one seed. Then the whole
+      program runs under NumPy.
     - ``"jit"``: the graph of `np.jit`, compiled, beside the operations one by one.
     - ``"float32"``: the same operations, with arguments and arrays that are made in float32: where rounding first grows
       beyond `rtol`.
@@ -88,8 +89,8 @@ def compare(
 
     So a wrong result is laid to the program (it is the same under NumPy), to npdec, to the compiler, or to rounding.
     The arguments are copied before each run and stay as they are. Operations of a program that branches follow the way
-    of its first run. Not compared are functions of torch beside NumPy's, what NumPy has not, random numbers, and
-    operations that call functions of the program.
+    of its first run. Not compared are functions of torch beside NumPy's, what NumPy has not, and operations that call
+    functions of the program.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ class Difference:
     """The first operation whose result differs.
 
     `operation` is its name, `place` the line of the program, `arguments` their dtypes and shapes. `kind` says what
-    differs: "dtype", "shape", "values", "memory" (whether the result looks at the memory of an argument), "written"
+    differs: "dtype", "shape", "type" (a scalar or an array), "values" (of arithmetic, signs of zeros too), "memory"
+    (whether the result looks at the memory of an argument, or may be written where NumPy's is read-only), "written"
     (what was written into an argument), "raises" or "way" (the program goes another way). `ours` and `theirs` are the
     two results in words; `absolute` and `relative` the largest difference of elements (nan where none can be said),
     `relative` to the largest magnitude; `index` where it is; `before` the largest relative difference that the
@@ -110,9 +111,11 @@ def departure(ours: Any, theirs: Any) -> tuple[float, float, tuple[int, ...]] | 
     return largest, largest / scale if scale else largest, index
 
 
-def unlike(ours: Any, theirs: Any, rtol: float | None) -> tuple[float, float, tuple[int, ...]] | None:
+def unlike(
+    ours: Any, theirs: Any, rtol: float | None, signs: bool = False
+) -> tuple[float, float, tuple[int, ...]] | None:
     """As `departure`, if any element differs by more than `rtol` of itself: by default, by more than an operation's
-    rounding."""
+    rounding. `signs` compares those of zeros too."""
     a, b = numbers_of(ours), numbers_of(theirs)
     if a is None or b is None or a.shape != b.shape or not a.numel():
         return None
@@ -123,7 +126,12 @@ def unlike(ours: Any, theirs: Any, rtol: float | None) -> tuple[float, float, tu
         allowed = _ROUNDING[bits] if rtol is None else rtol
     size = torch.maximum(_wide(a).abs(), _wide(b).abs())
     size = torch.where(torch.isfinite(size), size, 0.0)
-    return departure(ours, theirs) if (error > allowed * size).any() else None
+    if (error > allowed * size).any():
+        return departure(ours, theirs)
+    if not (signs and a.is_floating_point() and b.is_floating_point()):
+        return None
+    zeros = ((a == 0) & (b == 0) & (a.signbit() != b.signbit())).nonzero()  # of which one is negative
+    return (0.0, 0.0, tuple(zeros[0].tolist())) if len(zeros) else None
 
 
 def _bits(numbers: torch.Tensor) -> int:

@@ -61,7 +61,7 @@ class _Hook:
             call = self.open.pop(frame)
             how = _left(frame) if arg is None else "returned"
             if frame.f_code.co_flags & inspect.CO_GENERATOR:
-                if arg is None and how != "yielded":
+                if arg is None:  # it has ended, or is closed before: `zip` leaves off with the shortest
                     self.resumed.pop(frame, None)
                     return
                 self.resumed[frame] = self.resumed.get(frame, 0) + 1
@@ -75,7 +75,7 @@ class _Hook:
 def _left(frame: FrameType) -> str:
     """How a frame is left: what raises is told of as what returns None."""
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-    return "returned" if name.startswith("RETURN") else "yielded" if name.startswith("YIELD") else "raised"
+    return "returned" if name.startswith("RETURN") else "raised"
 
 
 class _Mode(torch.overrides.TorchFunctionMode):

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import npdec as np
+import planted_more
 import samples
 import tiers
 from npdec._jit.recorder import Recorder
@@ -24,7 +25,7 @@ def _given(arguments):
     return [np.array(one.copy()) for one in arguments]
 
 
-@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize("plant", [*PLANTED, *planted_more.PLANTED], ids=lambda plant: plant.__name__)
 def test_faults_of_npdec(plant, monkeypatch):
     with monkeypatch.context() as patch:
         program, arguments, kind = plant(patch)
@@ -33,7 +34,7 @@ def test_faults_of_npdec(plant, monkeypatch):
     line, text = line_of(program)
     assert found is not None
     assert (found.line, found.place.text, found.kind) == (line, text, kind)
-    assert found.place.file == __file__.replace("debug/test_planted_faults.py", "planted.py")
+    assert found.place.file == plant.__code__.co_filename
     for one, before in zip(given, arguments, strict=True):
         numpy.testing.assert_array_equal(numpy.asarray(one), before)  # they are copied
     right = np.debug.compare(program, *given, against=["numpy"])  # nothing is planted any more
@@ -103,6 +104,64 @@ def test_a_recorder_that_writes_down_another_operation(monkeypatch):
     found = np.debug.compare(wave, np.arange(6.0), against="jit", backend="eager")["jit"]
     assert found.difference.line == line_of(wave)[0]
     assert found.verdict.startswith("the graph that np.jit records")
+
+
+def turned(x):
+    y = x + 1.0
+    z = y.sum(axis=0)  # here
+    return z * 2.0
+
+
+def chosen(x):
+    y = x * 2.0
+    z = np.where(y > 1.0, y, 0.0)  # here
+    return z + 1.0
+
+
+def subtracted(x):
+    y = x * 3.0
+    z = y - x  # here
+    return z.sum()
+
+
+def counted(x):
+    y = np.exp(x)
+    n = np.cumsum(y > 2.0)  # here
+    return n + 1
+
+
+def put_in_order(x):
+    y = x * x
+    z = np.sort(y, axis=-1)  # here
+    return z + x
+
+
+def put_together(x):
+    y = x + 1.0
+    z = np.concatenate([x, y])  # here
+    return z * 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "target", "wrong"),
+    [
+        (turned, "aten.sum.dim_IntList", lambda a, axes, *m, **k: torch.sum(a, 1)),
+        (chosen, "aten.where.self", lambda c, a, b: torch.where(~c, a, b)),
+        (subtracted, "aten.sub.Tensor", lambda a, b, **k: b - a),
+        (counted, "aten.cumsum.default", lambda a, axis, **k: torch.cumsum(a, axis, dtype=torch.int32)),
+        (put_in_order, "aten.sort.default", lambda a, *m: torch.sort(a, descending=True)),
+        (put_together, "aten.cat.default", lambda parts, *m: torch.cat(parts[::-1], *m)),
+    ],
+    ids=lambda item: getattr(item, "__name__", ""),
+)
+def test_other_functions_that_are_miscompiled(program, target, wrong):
+    x = np.linspace(0.1, 1.4, 9).reshape(3, 3)
+    found = np.debug.compare(program, x, against="jit", backend=_miscompiled({target: wrong}))["jit"]
+    assert found.difference is not None, found
+    assert found.difference.line == line_of(program)[0]
+    assert found.verdict.startswith("the compiler")
+    assert np.debug.compare(program, x, against="jit", backend="eager")
 
 
 @pytest.mark.slow
@@ -205,6 +264,35 @@ def test_no_function_is_said_to_differ_that_agrees_with_numpy():
         assert beside.difference is None, (name, str(beside.difference))
         compared += beside.count
     assert compared > 150
+
+
+@pytest.mark.parametrize(
+    ("program", "argument"),
+    [
+        (
+            lambda x: sum(a * b for a, b in zip(x, 2 * x[1:])),
+            numpy.arange(5.0),
+        ),  # the second is left off before its end
+        (lambda x: next(iter(x)), numpy.arange(3.0)),
+        (np.linalg.eigvalsh, numpy.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])),
+        (np.argsort, numpy.arange(300.0) % 3),
+        (lambda x: np.argsort(x, axis=0) + x.argsort(0), (numpy.arange(300.0) % 3).reshape(100, 3)),
+        (lambda n: (np.argsort(n), n.argsort()), numpy.arange(300) % 3),
+        (lambda x: np.broadcast_arrays(x, 1.0), numpy.arange(3.0)),
+        (lambda x: np.random.default_rng(3).choice(x, 2), numpy.arange(3.0)),
+    ],
+)
+def test_what_may_differ_is_no_difference(program, argument):
+    report = np.debug.compare(program, np.array(argument), against="numpy")
+    assert report["numpy"].difference is None, report
+
+
+def test_an_order_of_equals_that_is_none():
+    wrong = planted("def argsort(a): return right(-a)", right=np.argsort)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(np), "argsort", wrong)
+        found = np.debug.compare(lambda x: np.argsort(x) + 1, np.arange(300.0) % 3, against="numpy")["numpy"]
+    assert found.difference.operation == "argsort"
 
 
 class Model:
