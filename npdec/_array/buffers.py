@@ -201,6 +201,7 @@ class BufferMethods(ArrayBase):
         """The array pickled, as bytes."""
         return pickle.dumps(self, 2)
 
+    @ends
     def byteswap(self, /, inplace: bool = False) -> Any:
         """The elements with their bytes in reverse order; with `inplace` in the same memory.
 

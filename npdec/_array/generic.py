@@ -20,7 +20,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_scalar_text, legacy_text, scalar_text
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.described import described
 from npdec._decomposed.tensor import DecomposedTensor
@@ -243,6 +243,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
         """Nothing: a scalar has no shape."""
         del new_shape, refcheck
 
+    @ends
     def setflags(self, /, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Nothing: the flags of a scalar are what they are."""
         del write, align, uic

@@ -273,6 +273,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         """
         return self.__array__()
 
+    @ends
     def setflags(self, /, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Make the array read-only (`write=False`) or writeable again. `align` and `uic` can only be what they are.
 

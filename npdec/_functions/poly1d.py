@@ -98,6 +98,7 @@ class poly1d(Poly1dBase):
     def __len__(self) -> int:
         return self.order
 
+    @ends
     def __getitem__(self, val: Any) -> Any:
         if 0 <= val <= self.order:
             return self._coefficients[self.order - val]

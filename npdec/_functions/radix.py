@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from npdec._core.tracebacks import ends
+
 __all__ = ["base_repr", "binary_repr"]
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@ends
 def binary_repr(num: Any, width: int | None = None) -> str:
     """The binary digits of an integer, at least `width` of them; with a width, negative ones in two's complement.
 
@@ -29,6 +32,7 @@ def binary_repr(num: Any, width: int | None = None) -> str:
     return f"{number % (1 << width):0{width}b}"
 
 
+@ends
 def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     """The digits of an integer in a base from 2 to 36, with so many zeros in front. ValueError for another base.
 

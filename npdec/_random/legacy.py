@@ -331,7 +331,7 @@ def get_bit_generator() -> Any:
 def set_bit_generator(bitgen: Any) -> None:
     """Make the functions of `np.random`, and of NumPy's own random module, draw from a bit generator of NumPy.
 
-    Raises ImportError without NumPy.
+    Raises TypeError for what is no bit generator, ImportError without NumPy.
 
     >>> before = np.random.get_bit_generator()
     >>> np.random.set_bit_generator(np.random.PCG64(0))
@@ -339,4 +339,8 @@ def set_bit_generator(bitgen: Any) -> None:
     True
     >>> np.random.set_bit_generator(before)
     """
-    numpy_random("random.set_bit_generator").set_bit_generator(bitgen)
+    random = numpy_random("random.set_bit_generator")
+    if not hasattr(bitgen, "capsule"):  # NumPy lets go of the generator that it draws from before it looks
+        kind = type(bitgen).__name__
+        raise TypeError(f"random.set_bit_generator takes a bit generator (np.random.PCG64(0)), not {kind}")
+    random.set_bit_generator(bitgen)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from npdec._core.tracebacks import ends
 from npdec._guests.stand_ins import is_within
 from npdec._running.imports import own_builtins
 
@@ -117,6 +118,7 @@ def _refuse_arrays_in_c(spec: importlib.machinery.ModuleSpec) -> None:
         )
 
 
+@ends
 def install(packages: str | Iterable[str]) -> Installation:
     """From now on, `numpy` means npdec in these packages, and NumPy itself in all others.
 

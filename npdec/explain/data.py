@@ -101,9 +101,11 @@ def _decoded(path: Path, content: bytes, encoding: str | None) -> str:
     used = encoding or next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
     try:
         text = content.decode(used).removeprefix("\ufeff")
-        if used == "utf-8" and text[:400].count("\0") > len(text[:400]) // 4:
+        if used == "utf-8" and "\0\0" not in text[:400] and text[:400].count("\0") > len(text[:400]) // 4:
             likely = "utf-16-be" if text.startswith("\0") else "utf-16-le"
             raise InputError(f"{path}: looks like UTF-16 without a mark; say so by --encoding {likely}")
+        if "\0\0" in text[:400]:
+            raise InputError(f"{path}: is no text, and of no kind that is known; save the table as CSV or Parquet")
         return text
     except UnicodeDecodeError as error:
         what = "UTF-8" if used.startswith("utf-8") else used
@@ -118,7 +120,8 @@ def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]],
     if text.lstrip()[:1] in ("{", "[") and '"' in text[:200] and ":" in text[:200]:
         raise InputError(f"{path}: looks like JSON; save the table as CSV or Parquet")
     if text.lstrip()[:100].lower().startswith(("<!doctype", "<html", "<?xml")):
-        raise InputError(f"{path}: looks like a web page, not a table")
+        what = "XML" if text.lstrip().startswith("<?xml") and "<html" not in text[:1000] else "a web page"
+        raise InputError(f"{path}: looks like {what}, not a table")
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     start = 1
@@ -144,6 +147,8 @@ def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]],
     for cells, line in zip(rows[1:], lines[1:]):
         if len(cells) != len(names):
             said = f"has {counted(len(cells), 'cell')}, but the header names {counted(len(names), 'column')}"
+            if len(names) == 1 and all(len(other) > 1 for other in rows[1:]):
+                said += f" ({one_line(names[0], 40)!r}); take out the lines before the names"
             raise InputError(f"{path}, line {line}: {said}")
     if len(names) == 1 and _is_of_words(rows):
         raise InputError(f"{path}: has one column, {one_line(names[0], 60)!r}, of several words; columns are separated "

@@ -28,6 +28,15 @@ _REFUSED = {
     b"\x80\x05": "is a pickle, which could run any code; save the table as Parquet or CSV",
     b"%PDF": "is a PDF, not a table",
     b"\x89PNG": "is a picture, not a table",
+    b"\xff\xd8\xff": "is a picture, not a table",
+    b"<stata_dta>": "is a Stata file; save the table as Parquet or CSV",
+    b"$FL2": "is an SPSS file; save the table as Parquet or CSV",
+    b"$FL3": "is an SPSS file; save the table as Parquet or CSV",
+    b"MATLAB 5.0": "is a MATLAB file; save the table as CSV",
+    b"Obj\x01": "is an Avro file; save the table as Parquet or CSV",
+    b"ORC": "is an ORC file; save the table as Parquet or CSV",
+    b"X\n\x00\x00": "is data of R; save the table as CSV",
+    b"RDX": "is data of R; save the table as CSV",
     b"BZh": "is compressed; unpack it first",
     b"\xfd7zXZ": "is compressed; unpack it first",
     b"\x28\xb5\x2f\xfd": "is compressed; unpack it first",
@@ -85,7 +94,9 @@ def _read(
         if not any(name.startswith("xl/") for name in members):
             if any(name.endswith(".npy") for name in members):
                 raise InputError(f"{path}: is a .npz archive of arrays; save one of them as .npy")
-            raise InputError(f"{path}: is a zip archive, not an Excel workbook")
+            if "mimetype" in members:
+                raise InputError(f"{path}: is an OpenDocument file; save it as .xlsx or CSV")
+            raise InputError(f"{path}: is a zip archive, not an Excel workbook; unpack it first")
     try:
         return read(content, sheet)
     except ImportError as error:

@@ -396,5 +396,5 @@ class Series:
         return (series, *status) if full else series
 
 
-for _name in "__init__ __call__ linspace roots truncate cutdeg trim mapparms integ deriv convert".split():
+for _name in "__init__ __call__ __pow__ linspace roots truncate cutdeg trim mapparms integ deriv convert".split():
     setattr(Series, _name, ends(vars(Series)[_name]))

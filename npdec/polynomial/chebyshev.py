@@ -134,6 +134,7 @@ class Chebyshev(Series, basis=CHEBYSHEV):
     """
 
     @classmethod
+    @ends
     def interpolate(cls, func: Callable[..., Any], deg: Any, domain: Any = None, args: Sequence[Any] = ()) -> Any:
         """The series of degree `deg` that agrees with func(x, *args) at the Chebyshev points of the domain.
 

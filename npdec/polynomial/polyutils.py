@@ -15,6 +15,7 @@ __all__ = ["as_series", "format_float", "getdomain", "mapdomain", "mapparms", "t
 DELEGATES_TO_NUMPY = frozenset({"format_float"})
 
 
+@ends
 def trimseq(seq: Any) -> Any:
     """The sequence without the zeros at its end, of which one stays if there is nothing else.
 

@@ -166,6 +166,16 @@ def test_the_shared_stream(lib):
     assert lib.random.get_state(legacy=False)["bit_generator"] == "PCG64"
 
 
+@pytest.mark.parametrize("given", ["x", None, 3, object()])
+def test_what_is_no_bit_generator_leaves_the_shared_stream_alone(given):
+    """NumPy itself draws on from memory that it has freed."""
+    before = np.random.get_bit_generator()
+    with pytest.raises(TypeError, match="takes a bit generator"):
+        np.random.set_bit_generator(given)
+    assert np.random.get_bit_generator() is before
+    assert 0 <= np.random.rand() < 1
+
+
 @BOTH
 def test_children_are_independent_and_repeatable(lib):
     def drawn():

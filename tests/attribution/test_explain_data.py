@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
 import math
 import re
 import sys
+import zipfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +66,26 @@ def array(content: Any) -> bytes:
     buffer = io.BytesIO()
     numpy.save(buffer, content)
     return buffer.getvalue()
+
+
+def zipped(name: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, "a,b\n1,2\n")
+    return buffer.getvalue()
+
+
+def workbook(*rows: list[Any]) -> Made:
+    def make(folder: Path) -> bytes:
+        import openpyxl
+
+        made, buffer = openpyxl.Workbook(), io.BytesIO()
+        for row in rows:
+            made.active.append(row)
+        made.save(buffer)
+        return buffer.getvalue()
+
+    return make
 
 
 # Encodings.
@@ -149,6 +172,22 @@ answer("names with escapes", "\x1b[31mred,b\n1,2\n", 5)
 answer("a name of 10,000 characters", "x" * 10_000 + ",b\n1,2\n", 5)
 answer("1,000 columns", ",".join(f"c{i}" for i in range(1000)) + "\n" + ",".join(["1"] * 1000) + "\n", 1000)
 answer("20,000 rows", "a,b\n" + "1,2\n" * 20_000, 5)
+answer("names with spaces", " a , b \n1,2\n", 5)
+answer("names in two cases", "a,A\n1,2\n", 5)
+answer("names from right to left", "שלום,b\n1,2\n3,4\n", 5)
+# More of what people's programs write.
+answer("lines of three systems", "a,b\r\n1,2\n3,4\r5,6\n", 5)
+answer("empty columns and rows at the end", "a,b,,\n1,2,,\n3,4,,\n,,,\n", 5)
+answer("totals below", "name,a,b\nx,1,2\nTotal,1,2\n", 5)
+answer("groups by apostrophes", "a;b\n1'000.5;2\n3'000;4\n", 1000.5**2 + 4)
+answer("narrow spaces", "a;b\n1\u202f000;2\n3\u00a0000;4\n", 1e6 + 4)
+answer("words for no number", "a,b\n1,2\nNaN,4\nn/a,5\n", 5)
+answer("yes and no", "a,b,c\nyes,1,2\nno,3,4\n", 5)
+answer("durations", "a,b\n01:30:00,2\n02:00:00,4\n", 4)
+answer("Parquet of decimals", frame(lambda f, b: f.to_parquet(b), a=[Decimal("1.5"), Decimal("3.5")], b=[2, 4]), 6.25)
+answer("Parquet of lists", frame(lambda f, b: f.to_parquet(b), a=[[1, 2], [3]], b=[2, 4]), 4)
+answer(".npy, big-endian", array(numpy.array([[1.0, 2.0], [3.0, 4.0]], ">f8")), 5)
+answer(".npy of halves in Fortran's order", array(numpy.asfortranarray([[1, 2], [3, 4]], "f2")), 5)
 # Other kinds of files.
 answer("gzip", gzip.compress(b"a,b\n1,2\n"), 5)
 answer(".npy", array(numpy.array([[1.0, 2.0], [3.0, 4.0]])), 5)
@@ -174,9 +213,39 @@ refused("a picture", b"\x89PNG\r\n\x1a\n" + bytes(90), "is a picture")
 refused("a PDF", b"%PDF-1.7\n", "is a PDF")
 refused("JSON", '[{"a": 1, "b": 2}]', "looks like JSON")
 refused("a web page", "<!DOCTYPE html><html><table>", "looks like a web page")
+refused("a Stata file", b"<stata_dta><header>" + bytes(90), "is a Stata file; save")
+refused("an SPSS file", b"$FL2@(#) SPSS" + bytes(90), "is an SPSS file; save")
+refused("a MATLAB file", b"MATLAB 5.0 MAT-file" + bytes(90), "is a MATLAB file; save")
+refused("data of R", gzip.compress(b"X\n\x00\x00" + bytes(50)), "is data of R; save")
+refused("an ORC file", b"ORC" + bytes(90), "is an ORC file; save")
+refused("an Avro file", b"Obj\x01" + bytes(50), "is an Avro file; save")
+refused("a tar archive", b"x.csv" + bytes(95) + b"0000644\0a,b\n1,2\n", "is no text, and of no kind that is known")
+refused("an old database", b"\x03\x7a\x01\x01" + bytes(100), "is no text, and of no kind that is known")
+refused("bzip2", bz2.compress(b"a,b\n1,2\n"), "is compressed; unpack it first")
+refused("a zip of a CSV", zipped("t.csv"), "is a zip archive, not an Excel workbook; unpack it first")
+refused("OpenDocument", zipped("mimetype"), "is an OpenDocument file; save it as .xlsx or CSV")
+refused("XML", '<?xml version="1.0"?><rows><r a="1"/></rows>', "looks like XML, not a table")
+refused("lines of JSON", '{"a": 1}\n{"a": 2}\n', "looks like JSON")
+refused(
+    "a title above", "Report of sales\n\na,b\n1,2\n3,4\n", "'Report of sales'.; take out the lines before the names"
+)
+refused("comments above", "# by hand\na,b\n1,2\n3,4\n", "take out the lines before the names")
+refused("a table of Markdown", "| a | b |\n|---|---|\n| 1 | 2 |\n", "column 'a' is not numeric .line 2 has '---'")
+refused("names again", "a,b\n1,2\na,b\n3,4\n", "column 'a' is not numeric .line 3 has 'a'")
+refused("negative numbers in brackets", "a,b\n(1.5),2\n3,4\n", "column 'a' is not numeric")
+refused("a null character", "a,b\n1,2\0\n3,4\n", "column 'b' is not numeric")
+refused("a mark only", b"\xef\xbb\xbf", "the file is empty")
+refused("an empty workbook", workbook(), "has no columns")
+refused("a title in a workbook", workbook(["Sales"], [], ["a", "b"], [1, 2]), "column 'Sales' is not numeric")
 refused("all bytes", bytes(range(256)) * 4, "is not text in UTF-8")
 
-NEEDS = {"Parquet": "pyarrow", "Feather": "pyarrow", "Excel": "openpyxl"}
+NEEDS = {
+    "Parquet": "pyarrow",
+    "Parquet of decimals": "pyarrow",
+    "Parquet of lists": "pyarrow",
+    "Feather": "pyarrow",
+    "Excel": "openpyxl",
+}
 
 
 def command(options: str = "", row: str = "0", baseline: str = "zero") -> list[str]:

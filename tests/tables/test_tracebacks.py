@@ -110,6 +110,7 @@ OWNERS = {
     "RandomState": lambda: np.random.RandomState(0),
     "np.random": lambda: np.random,
     "Polynomial": lambda: np.polynomial.Polynomial([1, 2, 3]),
+    "Chebyshev": lambda: np.polynomial.Chebyshev([1, 2, 3]),
     "chebyshev": lambda: np.polynomial.chebyshev,
     "polynomial": lambda: np.polynomial.polynomial,
     "polyutils": lambda: np.polynomial.polyutils,
@@ -145,6 +146,8 @@ WRONGLY = (
     (("text",), {}),
     (("text", "b"), {}),
     ((object(),), {}),
+    ((ARRAY,), {}),
+    ((np.array([]),), {}),
     ((ARRAY, object()), {}),
     ((ARRAY, np.ones((2, 3, 5, 7))), {}),
     ((ARRAY, [9], 1), {}),
@@ -162,7 +165,7 @@ APART = set("""
 
 
 def named(owner):
-    special = ["__getitem__", "__setitem__", "__add__", "__matmul__", "__call__"]
+    special = ["__getitem__", "__setitem__", "__add__", "__matmul__", "__pow__", "__call__"]
     for name in sorted({*getattr(owner, "__all__", dir(owner)), *special}):
         if name in APART or (name.startswith("_") and name not in special):
             continue
