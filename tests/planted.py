@@ -40,7 +40,7 @@ def wrong_kernel(monkeypatch: Any, function: Any, wrong: Callable[[Callable[...,
 
 
 def wrong_torch(monkeypatch: Any, function: Any, wrong: Callable[[Callable[..., Any]], Any]) -> None:
-    """Put something wrong in the place of torch's function in a ufunc's call or an operator."""
+    """Put something wrong in the place of torch's function in a ufunc's call."""
     scope = function.__globals__
     monkeypatch.setitem(scope, "_torch", wrong(scope["_torch"]))
 
@@ -101,10 +101,7 @@ def product_that_overflows(monkeypatch: Any) -> Any:
         b = a * a  # here
         return b.sum()
 
-    def wrong(right: Any) -> Any:
-        return lambda a, b: right(a, b).to(torch.int16).to(torch.int32)
-
-    wrong_torch(monkeypatch, np.ndarray.__mul__, wrong)
+    wrong_method(monkeypatch, "__mul__", "def __mul__(self, o): return right(self, o).astype('int16').astype('int32')")
     return program, (N,), "values"
 
 
@@ -175,7 +172,7 @@ def comparison_that_lets_equals_through(monkeypatch: Any) -> Any:
         m = n - 20000
         return (m > 0).sum()  # here
 
-    wrong_torch(monkeypatch, np.ndarray.__gt__, lambda right: torch.ge)
+    wrong_method(monkeypatch, "__gt__", "def __gt__(self, other): return self >= other")
     return program, (N,), "values"
 
 

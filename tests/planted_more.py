@@ -8,7 +8,7 @@ import numpy
 import torch
 
 import npdec as np
-from planted import planted, wrong_kernel, wrong_method, wrong_torch
+from planted import planted, wrong_kernel, wrong_method
 
 __all__ = ["PLANTED"]
 
@@ -216,7 +216,7 @@ def sign_of_zero(patch: Any) -> Any:
         z = y * -1.0  # here
         return 1.0 / z
 
-    wrong_torch(patch, np.ndarray.__mul__, lambda right: lambda a, b: right(a, b) + 0.0)
+    wrong_method(patch, "__mul__", "def __mul__(self, other): return right(self, other) + 0.0")
     return program, (X,), "values"
 
 
