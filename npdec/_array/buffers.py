@@ -23,7 +23,7 @@ from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
 from npdec._core.base import ArrayBase, MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method, open_method_to_guests
-from npdec._core.tracebacks import ended
+from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn

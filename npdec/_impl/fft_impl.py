@@ -165,7 +165,9 @@ def _half_inverse(a: torch.Tensor) -> torch.Tensor:
 
 
 def _from_real(a: torch.Tensor) -> torch.Tensor | None:
-    return in_order_of(a, torch.fft.fft(torch.fft.rfft(a), None, -2)) if a.dim() == 2 and a.numel() else None
+    if a.dim() != 2 or not a.numel():
+        return None
+    return in_order_of(a, torch.fft.fft(in_order_of(a, torch.fft.rfft(a)), None, -2))
 
 
 def _to_real(a: torch.Tensor) -> torch.Tensor | None:
@@ -173,7 +175,7 @@ def _to_real(a: torch.Tensor) -> torch.Tensor | None:
         return None
     wide = _COMPLEX.get(a.dtype)
     a = a if wide is None else a.to(wide)
-    return in_order_of(a, torch.fft.irfft(torch.fft.ifft(a, None, -2)))
+    return in_order_of(a, torch.fft.irfft(in_order_of(a, torch.fft.ifft(a, None, -2))))  # the layout decides on bits
 
 
 _FROM_REAL, _TO_REAL = Direct(_from_real, _REAL), Direct(_to_real, _COMPUTED)
