@@ -78,8 +78,9 @@ BEYOND: dict[str, str] = {
        for shifted in ("", "shifted_") for kind in "tuvw"},
     "torch.histogramdd": _AXES,
     **dict.fromkeys("torch.functional.pca_lowrank torch.functional.svd_lowrank".split(), _LOW_RANK),
-    **dict.fromkeys("np.pow np.power np.float_power np.emath.power torch.pow torch.float_power torch.xlogy torch.Tensor.pow "
-                    "torch.Tensor.float_power torch.Tensor.xlogy torch.special.special_xlogy".split(), _STEPS),
+    **dict.fromkeys("np.pow np.power np.float_power np.emath.power torch.pow torch.float_power torch.xlogy "
+                    "torch.Tensor.pow torch.Tensor.float_power torch.Tensor.xlogy torch.special.special_xlogy".split(),
+                    _STEPS),
 }  # fmt: skip
 # The same of single calls: by name and arguments.
 CALLS_BEYOND: dict[tuple[str, str], str] = dict.fromkeys(
