@@ -13,6 +13,8 @@ from npdec._array.ordinary import is_free
 from npdec._array.output import check_writeable, refuse_numpys, write
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
+from npdec._decomposed.kept_components import handed_on
+from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
 from npdec._impl._storage import has_overlap
@@ -72,7 +74,11 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
         self.compute(tuple(none))  # a dtype is refused before indices and shapes
         raise
     found: set[str] | None = set() if fp_state.watching else None
-    result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
+    flat = array._t.reshape(-1)
+    result = _applied(self, flat, chosen.reshape(-1), values, found)
+    if type(result) is DecomposedTensor:  # each occurrence is moderate beside the one before, and not all together
+        given = [handed_on(x) for x in (flat, values) if type(x) is DecomposedTensor]
+        warn_of_size(f"{name}.at", [handed_on(result)], given, [result.value], [result.residual], result.reverse)
     write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
     if found:
         same = values is not None and array.ndim == 1 and values.dtype is array._d

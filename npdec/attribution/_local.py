@@ -25,6 +25,7 @@ __all__ = ["Run", "forward", "reverse", "share"]
 
 _ALL = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
+_ROUNDINGS = 64  # of numbers on the way to a result
 
 
 class Run(NamedTuple):
@@ -109,7 +110,7 @@ def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
     for value, residual, row, change in zip(values, residuals, rows, moved, strict=True):
         more = ": mode='forward' shares out what is left, and names the operation"
         if not _warn_if_large(problem, value, residual, row, more):
-            _warn_if_lost(run, change, row)
+            _warn_if_lost(run, change, row, (value * 1.0).abs() + (residual * 1.0).abs())
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -145,16 +146,15 @@ def _warn_if_large(
 
 
 @torch.no_grad()
-def _warn_if_lost(run: Run, change: torch.Tensor, shares: torch.Tensor) -> None:
+def _warn_if_lost(run: Run, change: torch.Tensor, shares: torch.Tensor, size: torch.Tensor) -> None:
     """Warn of contributions, shape (C,), that miss more of the component, which they are the derivative of, than
     rounding does: what leaves the graph (in a pickle, to another process) comes back without it. The component is not
     the change of the value, in which there is the rounding of all that cancels; and what is not larger than the
-    rounding of the inputs' changes is nothing but such."""
-    shares, change = shares.double(), change.double()
-    missed, size = (change - shares.sum(-1)).abs(), change.abs() + shares.abs().sum(-1)
+    rounding of the inputs' changes, and of the value and residual, of this `size`, is nothing but such."""
+    missed, gross = (change - shares.sum(-1)).abs().double(), (change.abs() + shares.abs().sum(-1)).double()
     eps = torch.finfo(run.changes[0].dtype).eps
-    given = sum(float(step.abs().double().sum()) for step in run.changes)
-    if bool((torch.isfinite(size) & (missed > max(0.01, eps**0.5) * size) & (missed > eps * given)).any()):
+    floor = eps * (sum(float(step.abs().double().sum()) for step in run.changes) + _ROUNDINGS * size.double())
+    if bool((torch.isfinite(gross) & (missed > max(0.01, eps**0.5) * gross) & (missed > floor)).any()):
         _util.warn(
             "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
             "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",

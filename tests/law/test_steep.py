@@ -178,6 +178,24 @@ def test_contributions_that_a_factor_makes_a_million_times_as_large_are_said(nam
     assert not said
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["few", "many components"])
+def test_occurrences_of_an_index_are_one_call(kept):
+    """`ufunc.at` makes a product of many: none is a million times as large as the one before."""
+
+    def run(x):
+        d = np.decompose(x)
+        y = np.stack([d[:2].sum(), d[2:].sum()])
+        np.multiply.at(y, [0, 0, 0], 1e5)
+        return y
+
+    rest = [0.5] * (4000 if kept else 1)
+    _, said = heard(run, np.array([1.0, -1.0, *rest]))
+    assert [text.partition(":")[0] for text, _ in said] == ["multiply.at"]
+    assert all(file == __file__ for _, file in said)
+    _, said = heard(run, np.array([1.0, 1.0, *rest]))
+    assert not said
+
+
 # -- steep functions of what cancels -----------------------------------------------------------------------------------
 
 # Components that cancel, to nothing or to rounding errors, or not; they move an argument around these numbers.
