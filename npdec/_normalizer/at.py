@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -74,15 +75,19 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
         self.compute(tuple(none))  # a dtype is refused before indices and shapes
         raise
     found: set[str] | None = set() if fp_state.watching else None
-    flat = array._t.reshape(-1)
-    result = _applied(self, flat, chosen.reshape(-1), values, found)
-    if type(result) is DecomposedTensor:  # each occurrence is moderate beside the one before, and not all together
-        given = [handed_on(x) for x in (flat, values) if type(x) is DecomposedTensor]
-        warn_of_size(f"{name}.at", [handed_on(result)], given, [result.value], [result.residual], result.reverse)
+    result = _applied(self, array._t.reshape(-1), chosen.reshape(-1), values, found)
+    _look_at_size(name, result, (array._t, values))
     write(name, array, result.reshape(tuple(array._t.shape)), "unsafe", None, found)
     if found:
         same = values is not None and array.ndim == 1 and values.dtype is array._d
         fp_state.report(found, name if same and self._flags is not None else "at")
+
+
+def _look_at_size(name: str, result: torch.Tensor, operands: Sequence[torch.Tensor | None]) -> None:
+    """Warn where contributions are large: each occurrence is moderate beside the one before, and not all together."""
+    if type(result) is DecomposedTensor:
+        given = [handed_on(x) for x in operands if type(x) is DecomposedTensor]
+        warn_of_size(f"{name}.at", [handed_on(result)], given, [result.value], [result.residual], result.reverse)
 
 
 def _broadcast(values: torch.Tensor, shape: torch.Size) -> torch.Tensor:
