@@ -172,7 +172,10 @@ class DecomposedTensor(torch.Tensor):
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
-        return labels is self.labels or labels == self.labels or set(labels) <= set(self.labels)
+        try:
+            return labels is self.labels or labels == self.labels or set(labels) <= set(self.labels)
+        except Exception as error:
+            raise met(error)  # noqa: B904
 
     def c_sum(self) -> torch.Tensor:
         """`residual + components.sum(0)`: the value, from its parts."""
