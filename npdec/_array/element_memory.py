@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import deque
 from functools import cache
+from itertools import starmap
 from typing import Any
 
 import torch
@@ -62,9 +64,9 @@ class _Pairs:
 
     def __setitem__(self, key: Any, number: Any) -> None:
         key = (key,) if type(key) is int else key
-        parts, number = self.parts, complex(number)
-        parts[(*key, 0)] = number.real
-        parts[(*key, 1)] = number.imag
+        number = complex(number)
+        both = ((*key, 0), number.real), ((*key, 1), number.imag)
+        deque(starmap(self.parts.__setitem__, both), 0)  # a loop in C, in which no interrupt comes
 
 
 class _Grid:

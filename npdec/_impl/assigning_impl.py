@@ -179,17 +179,17 @@ def _put_number(a: torch.Tensor, ind: Any, v: Any) -> bool:
     if type(v) is not float or a.dtype is not torch.float64 or not a.is_contiguous() or not _util.are_numbers(a):
         return False
     if type(ind) is int:
-        places = [ind]
+        least = greatest = ind
     elif type(ind) is torch.Tensor and ind.dtype is torch.int64 and 0 < ind.numel() <= _FEW and _util.are_numbers(ind):
         places = ind.reshape(-1).tolist()
+        least, greatest = min(places), max(places)
     else:
         return False
     size = a.numel()
-    if min(places) < -size or max(places) >= size:
+    if least < -size or greatest >= size:
         return False
     flat = a if a.dim() == 1 else a.view(-1)
-    for place in places:
-        flat[place] = v
+    flat[ind] = v  # in one call, which no interrupt divides
     return True
 
 

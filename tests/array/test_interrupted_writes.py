@@ -1,0 +1,141 @@
+"""Writes of plain numbers are whole, wherever in them an interrupt comes: one is tried at every instruction, or many."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy
+import pytest
+
+import npdec as np
+
+INDEX = numpy.array([3, 0, 2])
+MASK = numpy.array([True, False, True, True, False, True])
+
+WRITES = {
+    "element": lambda x, a: x.__setitem__(2, a[1]),
+    "element from the end": lambda x, a: x.__setitem__(-2, a[1]),
+    "item": lambda x, a: x.__setitem__((0,), a[1].item()),
+    "slice": lambda x, a: x.__setitem__(slice(1, 5), a[:4]),
+    "reversed": lambda x, a: x.__setitem__(slice(None, None, -1), a),
+    "number": lambda x, a: x.__setitem__(slice(None), a[0]),
+    "array of indices": lambda x, a: x.__setitem__(np.array(INDEX), a[:3]),
+    "list of indices": lambda x, a: x.__setitem__([0, 0, 4], a[:3]),
+    "mask": lambda x, a: x.__setitem__(np.array(MASK), a[:4]),
+    "number under a mask": lambda x, a: x.__setitem__(np.array(MASK), a[3]),
+    "list": lambda x, a: x.__setitem__(slice(0, 3), a[:3].tolist()),
+    "flat": lambda x, a: x.flat.__setitem__(slice(None, None, 2), a[:3]),
+    "flat at an index": lambda x, a: x.flat.__setitem__(1, a[0]),
+    "fill": lambda x, a: x.fill(a[2]),
+    "put": lambda x, a: np.put(x, np.array(INDEX), a[:3]),
+    "put of a number": lambda x, a: np.put(x, np.array(INDEX), a[4].item()),
+    "put at an index": lambda x, a: np.put(x, 3, a[4].item()),
+    "put_along_axis": lambda x, a: np.put_along_axis(x, np.array(INDEX), a[4].item(), 0),
+    "put_along_axis of several": lambda x, a: np.put_along_axis(x, np.array(INDEX), a[:3], 0),
+    "putmask": lambda x, a: np.putmask(x, np.array(MASK), a),
+    "place": lambda x, a: np.place(x, np.array(MASK), a),
+    "copyto": lambda x, a: np.copyto(x, a),
+    "copyto where": lambda x, a: np.copyto(x, a, where=np.array(MASK)),
+    "choose": lambda x, a: np.choose(np.array([0, 1, 1, 0, 1, 0]), [a, a[::-1]], out=x),
+    "take": lambda x, a: np.take(a, [3, 3, 1, 0, 5, 2], out=x, mode="clip"),
+    "compress": lambda x, a: np.compress(MASK, a, out=x[:4]),
+    "add": lambda x, a: np.add(x, a, out=x),
+    "add where": lambda x, a: np.add(x, a, out=x, where=np.array(MASK)),
+    "in place": lambda x, a: x.__iadd__(a),
+    "add.at": lambda x, a: np.add.at(x, np.array([0, 0, 4]), a[:3]),
+    "multiply.at": lambda x, a: np.multiply.at(x, [0, 0, 4], a[0]),
+    "add.accumulate": lambda x, a: np.add.accumulate(a, out=x),
+    "cumsum": lambda x, a: np.cumsum(a, out=x),
+    "sort": lambda x, a: x.sort(),
+    "partition": lambda x, a: x.partition(3),
+    "matmul": lambda x, a: np.matmul(np.eye(6, dtype=a.dtype)[::-1], a, out=x),
+    "concatenate": lambda x, a: np.concatenate([a[:2], a[2:]], out=x),
+    "stack": lambda x, a: np.stack([a[:3], a[3:]], out=x.reshape(2, 3)),
+    "mean": lambda x, a: np.mean([a, a], axis=0, out=x) if a.dtype.kind in "fc" else x.fill(1),
+    "clip": lambda x, a: np.clip(a, 1, 3, out=x) if a.dtype.kind != "c" else x.fill(1),
+    "byteswap": lambda x, a: x.byteswap(inplace=True),
+    "shuffle": lambda x, a: np.random.default_rng(0).shuffle(x),
+    "real": lambda x, a: setattr(x, "real", a.real),
+    "fill_diagonal": lambda x, a: np.fill_diagonal(x[:4].reshape(2, 2), a[0]),
+}  # fmt: skip
+
+LAYOUTS = {
+    "own": lambda x: (x, x),
+    "column": lambda x: (whole := np.stack([x, x], axis=1), whole[:, 0]),
+    "reversed": lambda x: (x, x[::-1]),
+}
+
+
+class Interrupt(BaseException):
+    pass
+
+
+def interrupted_at(at: int, write, *args) -> int:
+    """Write, interrupted before the instruction of this number; how many there were."""
+    count = 0
+
+    def local(frame, event, arg):
+        nonlocal count
+        if event == "opcode":
+            count += 1
+            if count == at:
+                sys.settrace(None)
+                raise Interrupt
+        return local
+
+    def trace(frame, event, arg):
+        frame.f_trace_opcodes = True
+        return local(frame, event, arg)
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        write(*args)
+    except Interrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def tried(write, layout, dtype, every=1) -> None:
+    def fresh():
+        x = np.array([1, 5, 2, 4, 3, 1]).astype(dtype)
+        whole, target = LAYOUTS[layout](x)
+        target[0], whole.flat[0]  # windows to elements are there
+        a = np.array([2, 1, 4, 3, 1, 5]).astype(dtype)
+        if dtype == "complex128":
+            a = a * (1 + 2j)
+        return whole, target, a
+
+    def state(whole, target):
+        return whole.tobytes(), target.tobytes()
+
+    whole, target, a = fresh()
+    before = state(whole, target)
+    write(target, a)
+    after = state(whole, target)
+    whole, target, a = fresh()
+    count = interrupted_at(0, write, target, a)
+    for at in range(1, count + 1, every):
+        whole, target, a = fresh()
+        interrupted_at(at, write, target, a)
+        found = state(whole, target)
+        assert found in (before, after), f"instruction {at} of {count}: {whole!r}, {target!r}"
+
+
+DTYPES = ("float64", "complex128", "int64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["element", "put of a number", "putmask"])
+def test_no_instruction_divides_a_write(name, dtype):
+    tried(WRITES[name], "own", dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", WRITES)
+def test_no_instruction_divides_any_write(name, layout):
+    for dtype in DTYPES:
+        tried(WRITES[name], layout, dtype, every=13)
