@@ -47,8 +47,8 @@ def commit(steps: Sequence[Step], part: torch.Tensor | None = None) -> None:
         if at == 0 and version is not None and part is not None and part._version != version:
             at = 1
         if at > 0:
-            for part in (item for _, *args in steps[at:] for item in args if isinstance(item, torch.Tensor)):
-                _ = part.requires_grad and part.grad_fn  # or torch takes a view that failed half-way for a leaf
+            for item in (item for _, *args in steps[at:] for item in args if isinstance(item, torch.Tensor)):
+                _ = item.requires_grad and item.grad_fn  # or torch takes a view that failed half-way for a leaf
             deque(starmap(operator.call, steps[at:]), 0)
         raise
 

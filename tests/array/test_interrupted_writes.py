@@ -1,4 +1,4 @@
-"""Writes of plain numbers are whole, wherever in them an interrupt comes: one is tried at every instruction, or many."""
+"""Writes of plain numbers are whole, wherever an interrupt comes: one is tried at every instruction, or at many."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRITES = {
     "put_along_axis of several": lambda x, a: np.put_along_axis(x, np.array(INDEX), a[:3], 0),
     "putmask": lambda x, a: np.putmask(x, np.array(MASK), a),
     "place": lambda x, a: np.place(x, np.array(MASK), a),
-    "copyto": lambda x, a: np.copyto(x, a),
+    "copyto": np.copyto,
     "copyto where": lambda x, a: np.copyto(x, a, where=np.array(MASK)),
     "choose": lambda x, a: np.choose(np.array([0, 1, 1, 0, 1, 0]), [a, a[::-1]], out=x),
     "take": lambda x, a: np.take(a, [3, 3, 1, 0, 5, 2], out=x, mode="clip"),
