@@ -39,6 +39,17 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if tiers.quick and collection_path.suffix == ".py" and tiers.is_slow(collection_path) else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test of many cases the quick tests take a part, but where they are asked for by name (`-k`)."""
+    if tiers.quick and not config.getoption("keyword"):
+        cases = {
+            item.nodeid: item for item in items if not any(map(item.get_closest_marker, ("slow", "long", "whole")))
+        }
+        for name in tiers.left_out(cases):
+            cases[name].add_marker("slow")
+
+
 DTYPE = torch.get_default_dtype()
 
 

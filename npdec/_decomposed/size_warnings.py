@@ -24,12 +24,14 @@ __all__ = [
     "keeps_digits",
     "is_large",
     "of_what_stays",
+    "steepest",
     "warn_cancelled",
     "warn_infinite",
     "warn_missing",
     "warn_of_digits",
     "warn_of_factors",
     "warn_of_size",
+    "warn_rounded",
     "watch_factors",
 ]
 
@@ -100,6 +102,20 @@ def of_what_stays(compute: Callable[[], T], parts: Callable[[T], Iterable[torch.
         for one in dict.fromkeys(said):
             _util.warn(one, DecompositionWarning)
     return made
+
+
+def warn_rounded(name: str) -> None:
+    """Warn that part of a change is nobody's: a steep slope has made much of the rounding errors of the argument."""
+    _util.warn(
+        f"{name}: nothing but rounding has moved its argument, or part of the way, and it is steep there: part of the "
+        "change is missing from the contributions: compute in a wider dtype, or choose another baseline",
+        DecompositionWarning,
+    )
+
+
+def steepest(dtype: torch.dtype) -> float:
+    """The slope up to which rounding errors of an argument of the dtype are not looked at."""
+    return half_of_digits(dtype) if dtype is torch.float32 or dtype is torch.complex64 else STEEP
 
 
 def is_large(factor: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.size_warnings import STEEP, change, warn_cancelled, warn_infinite
+from npdec._decomposed.size_warnings import STEEP, change, half_of_digits, warn_cancelled, warn_infinite, warn_rounded
 from npdec._law.all_components import need_all
 from npdec._law.jumps import moved, share_of_jump
 from npdec._law.secant import derivative
@@ -42,9 +42,12 @@ def tempered(
         if alone is not None:
             return alone
     made = slope.apply(components)
-    gross, size = moved(components)[1], moved(made)[1]
+    (total, gross), size = moved(components), moved(made)[1]
     bounded, difference = torch.isfinite(gross), change(fx, fr)
     there = torch.where(torch.isfinite(fx) & torch.isfinite(fr), fx.abs() + fr.abs(), 0).detach()
+    lost = (change(x, r).detach() - total).abs() * slope.multiplier.detach().abs()
+    if bool((bounded & torch.isfinite(lost) & (lost > (there + size) / half_of_digits(lost.dtype))).any()):
+        warn_rounded(name)
     large = bounded & (gross > 0) & ~(size <= STEEP * (there + gross)) & (torch.isfinite(fx - fr) | (x == r))
     if bool(large.any()) and not fx.is_complex():
         warn_cancelled(name)

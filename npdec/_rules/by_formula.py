@@ -34,7 +34,8 @@ class Formula(Rule):
         self.tags = tags
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return own_numbers(func, args, kwargs, self.formula(*widened(tuple(args)), **widened(kwargs)))
+        value, residual = Call(func, None, args, kwargs).ends()  # first: torch says what is wrong with the arguments
+        return with_numbers(value, residual, self.formula(*widened(tuple(args)), **widened(kwargs)))
 
 
 def by_formula(formula: Function, *numbers: str) -> Formula:

@@ -116,6 +116,8 @@ def _where_method(func: Function, input: Any, condition: Any, other: Any) -> Any
 
 @rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
 def _masked_fill(func: Function, x: Any, mask: Any, value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.ndim:
+        return func(*map(value_of, (x, mask, value)))  # raises
     if not isinstance(mask, DecomposedTensor):
         if isinstance(value, DecomposedTensor):
             return _LINEAR(torch.where, (mask, value.to(x.dtype), x), {})

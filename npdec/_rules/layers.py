@@ -42,6 +42,8 @@ def _embedding(
     index = value_of(input)
     if not isinstance(weight, DecomposedTensor):  # contributions of an index
         return func(index, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if weight.ndim != 2:
+        return func(index, weight.value)  # raises
     if max_norm is not None:
         _shrink(weight, index, max_norm, norm_type)
     return _looked_up(weight, index)

@@ -66,10 +66,14 @@ def _group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Any:
-    def call(x: torch.Tensor, weight: Any, bias: Any) -> torch.Tensor:
-        return torch.group_norm(x, num_groups, weight, bias, eps, cudnn_enabled)
+    options = () if func is F.group_norm else (cudnn_enabled,)
+
+    def call(x: torch.Tensor, weight: Any, bias: Any) -> Any:
+        return func(x, num_groups, weight, bias, eps, *options)
 
     shape = tuple(x.shape)
+    if len(shape) < 2:
+        return call(x.value, value_of(weight), value_of(bias))  # raises
 
     def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
         return t.reshape((*t.shape[:lead], shape[0], num_groups, -1))

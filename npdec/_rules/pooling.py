@@ -44,7 +44,8 @@ def _max_pool(
     return_indices: bool = False,
 ) -> Any:
     options = (padding, dilation, ceil_mode)
-    return _pooled_by(func, x, kernel_size, stride or kernel_size, *options, {"return_indices": return_indices})
+    stride = kernel_size if stride is None else stride
+    return _pooled_by(func, x, kernel_size, stride, *options, {"return_indices": return_indices})
 
 
 def _max_pool_kernel(
@@ -57,7 +58,7 @@ def _max_pool_kernel(
     ceil_mode: bool = False,
 ) -> Any:
     """The functions in C++, which say by their names whether they give indices."""
-    return _pooled_by(func, x, kernel_size, stride or kernel_size, padding, dilation, ceil_mode, {})
+    return _pooled_by(func, x, kernel_size, stride, padding, dilation, ceil_mode, {})
 
 
 def _adaptive_max_pool(func: Function, x: Any, output_size: Any, return_indices: bool = False) -> Any:
@@ -80,6 +81,7 @@ def _pooled_by(
 ) -> Any:
     name = name_of(func)
     count = _axes(name)
+    stride = kernel if isinstance(stride, Sequence) and not stride else stride
     settings = [_each(setting, count) for setting in (kernel, stride, padding, dilation)]
     plain = not (ceil_mode or any(options.values()) or any(settings[2])) and set(settings[3]) == {1}
     plain = plain and name == f"max_pool{count}d"
@@ -261,6 +263,8 @@ def _rrelu(
 ) -> Any:
     """rrelu outside training has the slope in the middle; in training it draws one for each negative element."""
     lower, upper = chosen("rrelu", lower), chosen("rrelu", upper)
+    if lower > upper:
+        return func(x.value, lower, upper)  # raises
     if not training:
         return F.leaky_relu(x, (lower + upper) / 2)
     with no_graph(x.reverse):

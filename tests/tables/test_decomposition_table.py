@@ -89,6 +89,7 @@ def _differs(made: list[Any], wanted: list[Any], bases: dict[Path, Any]) -> bool
     return False
 
 
+@pytest.mark.whole
 @each_name
 def test_value_is_unchanged_and_complete(name):
     samples.check_all(check_value_and_completeness, choices(name))

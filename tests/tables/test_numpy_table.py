@@ -145,6 +145,7 @@ def arrays_in(item: Any) -> Iterator[Any]:
 # -- the samples -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @each_name
 def test_result_is_numpys(name):
     for sample in samples.SAMPLES[name]:
