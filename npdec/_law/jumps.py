@@ -3,8 +3,8 @@
 Between the two sides of a jump the slope is the jump over the step x − r. That is a difference of rounded numbers, and
 where the components cancel, it may be nothing but their rounding errors: 0.1 + 0.2 − 0.3 is 5.6e-17, and a slope over
 it would make contributions of 1e15 of a jump of one. So the step is taken to be what the components add up to. Where
-they cancel so far that no digits are left of that, those that move towards the value share the jump in proportion to
-their sizes, and a warning says so.
+they cancel so far that no digits are left of that, or where the step is rounding and another one than they make, those
+that move towards the value share the jump in proportion to their sizes, and a warning says so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from npdec._torch.tracing import tracing
 __all__ = ["moved", "share_of_jump", "stepped"]
 
 _ROUNDINGS = 32  # between a step and the sum of all of its components
+
+
+_ROUNDED = 1 / 2  # of a step, from where on it is another one than components make
 
 
 def _noise(info: torch.finfo) -> float:
@@ -74,6 +77,10 @@ def share_of_jump(
         total, gross = total + others, gross + others.abs()
     jumps, bounded = difference != 0, torch.isfinite(gross)
     apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
+    if not traced and len(components) > 1:  # one that moves has it all, by however little
+        length = step.detach().abs()
+        other = (step.detach() - total).abs() > _ROUNDED * torch.maximum(length, total.abs())
+        apart &= ~(other & (torch.minimum(length, total.abs()) <= _noise(info) * size.detach()))
     # The graph is that of the step: the components may be constants of it.
     divisor = torch.where(apart, step + (total - step).detach() if step.requires_grad else total, 1)
     multiplier = difference / divisor

@@ -24,7 +24,7 @@ BOUND = 20
 _PART = 8  # of so many functions one is tested here, the same ones whatever others there are
 
 
-@pytest.mark.parametrize("case", tiers.turns(memory_cases.CASES, 3, 7))
+@pytest.mark.parametrize("case", tiers.turns(memory_cases.CASES, 3, 16))
 def test_memory(case: str) -> None:
     assert memory_cases.factor(case, N) <= BOUND
 
@@ -76,6 +76,7 @@ LARGEST = [  # where what was kept until the end of a call was most of its memor
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments"), LARGEST)
 def test_memory_of_what_takes_most(name: str, arguments: str) -> None:
     with warnings.catch_warnings():

@@ -101,6 +101,7 @@ def test_a_quotient_of_large_numbers_that_move_together_says_what_it_loses() -> 
     assert not said
 
 
+@pytest.mark.slow
 def test_a_quotient_of_very_many_components_is_looked_at_in_a_few_places() -> None:
     """Vectors over their lengths, from a baseline of zero: the contributions are as large as what they are made of."""
     x = np.decompose(torch.linspace(0.1, 0.9, 5000, dtype=torch.float64).reshape(10, -1))

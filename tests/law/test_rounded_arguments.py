@@ -6,8 +6,10 @@ import warnings
 
 import numpy
 import pytest
+import torch
 
 import npdec as np
+from npdec import DecomposedTensor
 
 FUNCTIONS = {
     "standardised": lambda b: (b - b.mean()) / b.std(),
@@ -40,3 +42,21 @@ def test_contributions_of_a_constant_column_add_up_or_it_is_said(name, dtype, sc
         missing = numpy.abs(change - components.sum(0)) > 4 * numpy.finfo(dtype).eps ** 0.5 * size
     told = any(issubclass(one.category, np.exceptions.DecompositionWarning) for one in said)
     assert told or not missing.any(), (value, residual, components)
+
+
+@pytest.mark.parametrize("step", [np.trunc, np.floor, np.sign, lambda d: d >= 1], ids=["trunc", "floor", "sign", ">="])
+def test_a_step_that_is_rounding_is_not_made_by_components_of_another_size(step):
+    """Correlations of a row with itself: 1 and 1 − 1.1e-16, between contributions that add up to −2e-5."""
+    made = DecomposedTensor(
+        torch.tensor(1.0, dtype=torch.float64),
+        torch.tensor(0.9999999999999999, dtype=torch.float64),
+        torch.tensor([-0.0082, 0.0903, -0.082121], dtype=torch.float64),
+        ("a", "b", "c"),
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = step(np.asarray(made))
+    components = numpy.asarray(found.components)
+    assert abs(components).max() <= 1
+    assert components.sum() == float(found.value) - float(found.residual)
+    assert len(said) == bool(components.any())

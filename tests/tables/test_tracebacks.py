@@ -174,7 +174,7 @@ def named(owner):
                 yield name, function
 
 
-QUICK = list(OWNERS)[1::12]  # a process takes seconds to import what it tries
+QUICK = list(OWNERS)[1::40]  # a process takes seconds to import what it tries
 
 
 @pytest.mark.parametrize("owner", [o if o in QUICK else pytest.param(o, marks=pytest.mark.slow) for o in (*OWNERS, "")])
