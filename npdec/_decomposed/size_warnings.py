@@ -141,7 +141,7 @@ def _magnitude(components: Any) -> torch.Tensor:
 def _magnitude_at(components: Any, places: torch.Tensor) -> torch.Tensor:
     """The same at some of the flat elements."""
     if isinstance(components, torch.Tensor):
-        return components.detach().reshape(len(components), -1)[:, places].abs_().sum(0)
+        return components.detach().reshape(len(components), -1)[:, places].abs().sum(0)
     made: torch.Tensor = components.magnitude_at(places).detach()
     return made
 

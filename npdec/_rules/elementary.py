@@ -81,8 +81,8 @@ def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None
 def _gross(value: torch.Tensor, residual: torch.Tensor, inverse: DecomposedTensor) -> torch.Tensor:
     """The magnitudes of what a dividend and the reciprocal of its divisor contribute to the quotient."""
     with torch.no_grad():
-        by_value = (value - residual).abs_() * (inverse.value + inverse.residual).abs_()
-        by_inverse = (value + residual).abs_() * (inverse.value - inverse.residual).abs_()
+        by_value = ((value - residual) * (inverse.value + inverse.residual)).abs()
+        by_inverse = ((value + residual) * (inverse.value - inverse.residual)).abs()
         return by_value.add_(by_inverse).div_(2)
 
 

@@ -114,3 +114,14 @@ def test_a_quotient_of_very_many_components_is_looked_at_in_a_few_places() -> No
     numpy.testing.assert_allclose(
         made.kept.magnitude_at(places), made.components.abs().sum(0).flatten()[places], rtol=1e-9
     )
+
+
+@pytest.mark.filterwarnings("ignore::npdec.DecompositionWarning")
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_quotients_of_complex_numbers_are_looked_at(dtype) -> None:
+    value, other = torch.tensor([0.5 - 0.25j, 1.5 - 1j], dtype=dtype), torch.tensor([3 + 1j, 1e-9 + 1e-9j], dtype=dtype)
+    x = np.decompose(value, baseline=torch.tensor([1j, 2.0], dtype=dtype), labels=["a", "b"])
+    y = np.decompose(other, baseline=torch.tensor([1.0, 1j], dtype=dtype), labels=["a", "b"])
+    found = x / y
+    missing = found.value - found.residual - found.components.sum(0)
+    assert bool((missing.abs() <= 1e-4 * (found.value.abs() + found.components.abs().sum(0))).all())
