@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import collections
 import re
+import resource
 import sys
 import time
 from pathlib import Path
@@ -40,6 +41,8 @@ def main(words: list[str]) -> int:
         program, failure = explore(options.only, **draw)
         print(f"{program.text}\n# {failure}")
         return bool(failure)
+    # A grid of ten bins along each of ten axes fills the memory, under NumPy too: a line that is refused is no line.
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
     part, parts = map(int, options.part.split("/"))
     seeds = range(options.seed + part - 1, options.seed + options.programs, parts)
     start, run, lines = time.perf_counter(), 0, 0
