@@ -145,7 +145,8 @@ class Plots:
     ) -> Any:
         """The contributions to each number of a 1-d array over time, stacked up from zero where they are positive and
         down where they are negative, and the line of their sum, which is the change from the baseline. `times` are
-        numbers or dates; ValueError if there are not as many. `top` is at most 7: so many colours can be told apart.
+        numbers or dates, drawn in their order, or words. ValueError if there are not as many, or one is missing or
+        comes twice. `top` is at most 7: so many colours can be told apart.
 
         >>> x = np.decompose(np.array([1.0, 2.0]), labels=["a", "b"])
         >>> axes = (np.arange(5.0)[:, None] * x).sum(axis=1).plot.stacked()

@@ -14,7 +14,6 @@ __all__ = ["heatmap", "image"]
 
 _CELL, _WIDE = 0.27, 0.5  # inches: the height of a cell, and the width of one with a number in it
 _WRITTEN = 80  # cells, up to which their numbers are written into them
-_TICKS = 40
 
 
 def heatmap(parts: Parts, columns: Sequence[Any] | None, top: int, title: str | None, unit: str, ax: Any) -> Any:
@@ -34,12 +33,7 @@ def heatmap(parts: Parts, columns: Sequence[Any] | None, top: int, title: str | 
     axes = style.axes_for(name, ax, min(max(across + 3.2, 6.0), 12.0), max(lines * _CELL + 2.0, 2.6))
     amounts = shown.amounts.numpy()
     colours = _coloured(axes, amounts, style.with_unit("contribution", unit), aspect="auto")
-    step = math.ceil(count / _TICKS)
-    slanted = sum(len(word) for word in words[::step]) > 60
-    axes.set_xticks(
-        range(0, count, step), [style.plain(word) for word in words[::step]],
-        rotation=45 if slanted else 0, ha="right" if slanted else "center", rotation_mode="anchor",
-    )  # fmt: skip
+    style.columns(axes, words)
     axes.set_yticks(range(lines), [style.plain(word) for word in shown.names()])
     axes.tick_params(length=0)
     if written:

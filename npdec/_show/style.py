@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from npdec._show.words import visible
 
 __all__ = [
-    "DOWN", "PALETTE", "REST", "UP", "axes_for", "diverging", "faint", "finish", "ink", "legible", "plain", "rising",
-    "tidy", "with_unit",
+    "DOWN", "PALETTE", "REST", "UP", "axes_for", "columns", "diverging", "faint", "finish", "ink", "legible", "plain",
+    "rising", "tidy", "with_unit",
 ]  # fmt: skip
 
 # Colours of Okabe and Ito (Color Universal Design, 2008), which the colour-blind tell apart.
@@ -95,6 +96,16 @@ def tidy(axes: Any, axis: str = "x") -> None:
     getattr(axes, f"{axis}axis").set_major_formatter("{x:,.10g}")
     axes.grid(axis=axis, color=faint(0.14), lw=0.8)
     axes.set_axisbelow(True)
+
+
+def columns(axes: Any, words: Sequence[str], most: int = 40) -> None:
+    """Words below what stands at 0, 1, 2, …: at most so many of them, and aslant where they are long."""
+    step = math.ceil(len(words) / most)
+    slanted = sum(len(word) for word in words[::step]) > 60
+    axes.set_xticks(
+        range(0, len(words), step), [plain(word) for word in words[::step]],
+        rotation=45 if slanted else 0, ha="right" if slanted else "center", rotation_mode="anchor",
+    )  # fmt: skip
 
 
 def finish(axes: Any, title: str, notes: str, beside: Sequence[Any] = ()) -> Any:
