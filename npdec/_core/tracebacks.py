@@ -89,14 +89,15 @@ def cut(error: Exception) -> Exception:
 
 
 def met(error: Exception) -> Exception:
-    """The error of a function of torch that has met a decomposed tensor, to be raised again: cut short where the
-    program, or torch for it, has called the function. Public functions of npdec's cut what they have called."""
+    """The error of a function of torch that has met a decomposed tensor, to be raised again: with the frame in which it
+    was raised where the program, or torch for it, has called the function. Where npdec has, it ends in torch's
+    function, one frame below what the program has called, which need not cut its errors itself."""
     if _tracing() or full.get():
         return error
     frame = sys._getframe(1).f_back
     while frame is not None and owner_of(frame) is PASSED:
         frame = frame.f_back
-    return error if frame is not None and owner_of(frame) is OWN else _shortened(error, whole=False)
+    return _shortened(error, whole=frame is not None and owner_of(frame) is OWN)
 
 
 def _shortened(error: Exception, whole: bool) -> Exception:

@@ -10,6 +10,7 @@ import torch
 from npdec._array import memory, wrap
 from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.unbound import unbound
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import creation_impl
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ __all__ = ["from_dlpack"]
 
 @unbound
 def from_dlpack(_: Any, x: Any, /, *, device: Any = None, copy: bool | None = None) -> Composition:
-    """An array over the memory of any object with the DLPack protocol; of an npdec array a view, contributions and all.
+    """An array over the memory of any object with the DLPack protocol; of an npdec array, or a decomposed
+    tensor, a view, contributions and all.
 
     It is read-only where it looks at an array of NumPy's that is, or the object cannot say that it may be written.
     What torch cannot look at (another device, NumPy's negative strides) is copied; with `copy=False` that raises
@@ -40,7 +42,10 @@ def from_dlpack(_: Any, x: Any, /, *, device: Any = None, copy: bool | None = No
         if not hasattr(x, "__dlpack__"):
             raise AttributeError(f"from_dlpack: {type(x).__name__!r} has no __dlpack__, by which arrays are exchanged")
         maker = x = _Exporter(x)
-    tensor = x._t if isinstance(x, ArrayBase) else torch.from_dlpack(x)
+    if isinstance(x, ArrayBase):
+        tensor = x._t
+    else:
+        tensor = x if isinstance(x, DecomposedTensor) else torch.from_dlpack(x)
     if isinstance(x, _Exporter):
         read_only = x.unversioned
     moved = tensor if device is None else tensor.to(creation_impl.as_device(device))

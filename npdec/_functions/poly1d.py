@@ -104,6 +104,7 @@ class poly1d(Poly1dBase):
             return self._coefficients[self.order - val]
         return self._coefficients.dtype.type(0)
 
+    @ends
     def __setitem__(self, key: Any, val: Any) -> None:
         if key < 0:
             raise ValueError("Does not support negative powers.")

@@ -96,6 +96,7 @@ def test_errors_end_at_the_line_of_the_program(how):
 
 # What is no function of a kernel: methods, and functions that leave their work to NumPy or are built of others.
 ARRAY = np.arange(6.0).reshape(2, 3)
+TENSOR = np.decompose(torch.arange(6.0).reshape(2, 3), axis=1)
 OWNERS = {
     "array": lambda: ARRAY,
     "decomposed array": lambda: np.decompose(ARRAY),
@@ -125,7 +126,7 @@ OWNERS = {
 # Of these, frames of torch, NumPy and Python's library lie between: only npdec's own are counted, and an error that
 # NumPy shows another one before, without npdec's part in it, is NumPy's.
 AMONG_OTHERS = {
-    "tensor": lambda: np.decompose(torch.arange(6.0).reshape(2, 3), axis=1),
+    "tensor": TENSOR.clone,
     "functional": lambda: torch.nn.functional,
     "Attribution": lambda: np.attribute(lambda x: x.sum(), ARRAY),
     "attribution": lambda: np.attribution,
@@ -155,6 +156,10 @@ WRONGLY = (
     ((ARRAY,), {"axis": 17}),
     ((-1, -1, -1), {}),
     ((), {}),
+    ((TENSOR,), {}),
+    ((2, TENSOR), {}),
+    ((ARRAY, TENSOR), {}),
+    ((TENSOR.sum(), TENSOR), {}),
 )
 # What acts on the process, the file system or NumPy's global generator; classes of NumPy's own; internals of ufuncs.
 APART = set("""
@@ -375,23 +380,20 @@ def test_of_what_lies_between_functions_of_the_program_one_frame_is_left(call):
     assert sum(owner is tracebacks.PASSED for owner in between) == 0, names
 
 
-T = np.decompose(torch.arange(6.0).reshape(2, 3), axis=1)
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: torch.nn.Linear(4, 2)(T), "2x3 and 4x2"),
-        (lambda: T @ T, "6x3 and 2x3|cannot be multiplied"),
-        (lambda: T + torch.ones(9), r"\(3\).*\(9\)"),
-        (lambda: torch.cat([T, torch.ones(3, 5)]), "size 3 but got size 5"),
-        (lambda: torch.nn.functional.cross_entropy(T, torch.ones(9)), r"\[9, 1\]"),
-        (lambda: torch.nn.functional.embedding(torch.tensor([9]), T), "out of range"),
-        (lambda: torch.einsum("ij,jk", T, T), "subscript j"),
-        (lambda: T.clone().add_(torch.ones(9)), r"\(3\).*\(9\)"),
-        (lambda: T.clone().__setitem__(9, 1), "index 9"),
-        (lambda: torch.linalg.solve(T, T), "square"),
-        (lambda: torch.where(T > 1, np.ones((2, 3, 5, 7)), T), r"\(3\).*\(7\)"),
+        (lambda: torch.nn.Linear(4, 2)(TENSOR), "2x3 and 4x2"),
+        (lambda: TENSOR @ TENSOR, "6x3 and 2x3|cannot be multiplied"),
+        (lambda: TENSOR + torch.ones(9), r"\(3\).*\(9\)"),
+        (lambda: torch.cat([TENSOR, torch.ones(3, 5)]), "size 3 but got size 5"),
+        (lambda: torch.nn.functional.cross_entropy(TENSOR, torch.ones(9)), r"\[9, 1\]"),
+        (lambda: torch.nn.functional.embedding(torch.tensor([9]), TENSOR), "out of range"),
+        (lambda: torch.einsum("ij,jk", TENSOR, TENSOR), "subscript j"),
+        (lambda: TENSOR.clone().add_(torch.ones(9)), r"\(3\).*\(9\)"),
+        (lambda: TENSOR.clone().__setitem__(9, 1), "index 9"),
+        (lambda: torch.linalg.solve(TENSOR, TENSOR), "square"),
+        (lambda: torch.where(TENSOR > 1, np.ones((2, 3, 5, 7)), TENSOR), r"\(3\).*\(7\)"),
     ],
 )
 def test_functions_of_torch_that_meet_decomposed_tensors(call, says):
