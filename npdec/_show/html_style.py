@@ -23,7 +23,7 @@ border-radius:4px;font-size:12px;line-height:1.35}
 .npdec th,.npdec td{padding:2px 8px;border:0;border-top:1px solid var(--npdec-line);background:none;color:inherit;
 white-space:nowrap;text-align:right;vertical-align:middle;font-variant-numeric:tabular-nums}
 .npdec th{font-weight:600;border-top:0}
-.npdec th.name,.npdec td.name{text-align:left;white-space:normal;overflow-wrap:anywhere;max-width:24em;min-width:4em}
+.npdec th.name,.npdec td.name{text-align:left;white-space:normal;overflow-wrap:anywhere;max-width:27em;min-width:4em}
 .npdec td.sum{font-weight:600}
 .npdec td.bar{padding:2px 4px;width:9.6em;min-width:5.6em}
 .npdec .track{position:relative;width:100%;min-width:5em;height:.95em;background:var(--npdec-track)}

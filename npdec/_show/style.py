@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ __all__ = [
 UP, DOWN = "#0072b2", "#d55e00"
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 REST = "#999999"
+_APART = 4  # pixels between two numbers along an axis
 
 
 def ink() -> str:
@@ -128,6 +130,7 @@ def finish(axes: Any, title: str, notes: str, beside: Sequence[Any] = ()) -> Any
         text.set_in_layout(True)
     root.draw_without_rendering()
     _make_room(axes, beside)
+    _thin_out(axes)
     return axes
 
 
@@ -152,3 +155,19 @@ def _make_room(axes: Any, texts: Sequence[Any]) -> None:
         low, high = axes.get_xlim()
         scale = (high - low) / frame.width
         axes.set_xlim(low - (left + 6) * scale * (left > 0.5), high + (right + 6) * scale * (right > 0.5))
+
+
+def _thin_out(axes: Any) -> None:
+    """As few numbers along the axis as can be read apart."""
+    from matplotlib.ticker import AutoLocator
+
+    if not isinstance(axes.xaxis.get_major_locator(), AutoLocator):
+        return
+    for bins in (4, 3, 2):
+        axes.figure.canvas.figure.draw_without_rendering()
+        low, high = sorted(axes.get_xlim())
+        marks = zip(axes.xaxis.get_ticklocs(), axes.xaxis.get_ticklabels(), strict=True)
+        boxes = [text.get_window_extent() for place, text in marks if low <= place <= high]
+        if all(one.x1 + _APART <= two.x0 for one, two in itertools.pairwise(boxes)):
+            return
+        axes.locator_params(axis="x", nbins=bins)

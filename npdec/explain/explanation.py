@@ -105,11 +105,17 @@ class OverRows(NamedTuple):
     most: float
 
 
-def over_rows(explanations: Sequence[Explanation]) -> list[OverRows]:
-    """The columns of all rows, ranked by their mean magnitude."""
-    count = len(explanations)
-    columns = []
-    for name, *moves in zip(explanations[0].names, *(item.contributions for item in explanations), strict=True):
-        size, mean = math.fsum(abs(move) / count for move in moves), math.fsum(move / count for move in moves)
-        columns.append(OverRows(name, size, mean, min(moves), max(moves)))
-    return sorted(columns, key=lambda column: -column.size)
+def over_rows(explanations: Sequence[Explanation], most: int | None = None) -> list[OverRows]:
+    """The columns of all rows, ranked by their mean magnitude; with `most`, all but so many as one."""
+    names, moves = explanations[0].names, [item.contributions for item in explanations]
+    columns = sorted(map(_over, names, zip(*moves, strict=True)), key=lambda pair: -pair[0].size)
+    shown = [column for column, _ in columns[:most]]
+    if left := [moves for _, moves in columns[len(shown) :]]:
+        shown.append(_over(f"{len(left)} others", [math.fsum(move) for move in zip(*left, strict=True)])[0])
+    return shown
+
+
+def _over(name: str, moves: Sequence[float]) -> tuple[OverRows, Sequence[float]]:
+    """A column, and its contribution to each row."""
+    size, mean = (math.fsum(n / len(moves) for n in numbers) for numbers in (map(abs, moves), moves))
+    return OverRows(name, size, mean, min(moves), max(moves)), moves

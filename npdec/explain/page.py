@@ -35,7 +35,7 @@ p { overflow-wrap: anywhere; } .quiet { color: var(--faint); }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; max-width: 18rem; }
 td.bar { width: 30%; min-width: 8rem; padding: 0; position: relative; }
-td.bar span { position: absolute; top: 22%; bottom: 22%; }
+td.bar span { position: absolute; top: calc(50% - .4em); height: .8em; }
 .up { background: var(--up); } .down { background: var(--down); }
 tfoot td { font-weight: 600; } details { margin: 1rem 0; } summary { cursor: pointer; }
 """
@@ -117,7 +117,7 @@ def _row(item: Explanation, top: int | None, numbers: Numbers) -> str:
 
 
 def _summary(explanations: Sequence[Explanation], top: int | None, numbers: Numbers) -> str:
-    lines = over_rows(explanations)[: top or _COLUMNS]
+    lines = over_rows(explanations, top or _COLUMNS)
     places = decimals(n for line in lines for n in line[1:])
     cells = [
         [line[0], numbers.text(line[1], places), *(numbers.text(n, places, sign=True) for n in line[2:])]

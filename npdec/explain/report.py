@@ -235,7 +235,7 @@ class Report:
     def _summary(self, explanations: Sequence[Explanation], group: str) -> list[Line]:
         """The columns over all rows, or those of a group, ranked by their mean magnitude."""
         count = len(explanations)
-        shown = over_rows(explanations)[: self.top]
+        shown = over_rows(explanations, self.top)
         places = decimals(n for column in shown for n in column[1:])
         rows = [
             [

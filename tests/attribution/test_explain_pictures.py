@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,77 @@ def test_points_of_many_rows(drawn):
         shares = [next(share for label, share in BRIDGES[row][0] if label.startswith(name)) for row in (0, 1)]
         assert sorted(x.tolist()) == pytest.approx(sorted(shares * 6))
     assert len(clouds) == 3
+
+
+def wide_table(count: int, length: int, rows: int = 12) -> tuple[list[str], Any]:
+    """A table of many columns, whose names are long, and the function that is explained: its contributions."""
+    names = [f"{'a name of a column that goes on and on ' * 8}"[: length - 4] + f" {i}" for i in range(count)]
+    cells = numpy.random.default_rng(count).standard_normal((rows, count))
+    weights = 1000.0 * 0.9 ** numpy.arange(count) * (-1) ** numpy.arange(count)
+    lines = [",".join(names), *(",".join(map(repr, row)) for row in cells.tolist())]
+    Path("wide.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    Path("wide.py").write_text(
+        f"import numpy as np\ndef f(x):\n    return (x * np.array({weights.tolist()})).sum(-1)\n"
+    )
+    return names, (cells - cells[:1]) * weights
+
+
+@pytest.mark.parametrize(
+    ("option", "rows", "count", "length"),
+    [
+        ("--html", "1", 100, 120),
+        ("--html", "1:4", 3, 10),
+        ("--html", "1:4", 40, 50),
+        ("--html", "all", 100, 50),
+        ("--plot", "1", 3, 120),
+        ("--plot", "1:6", 100, 10),
+        ("--plot", "1:4", 40, 120),
+        ("--plot", "all", 40, 120),
+    ],
+)
+def test_long_names_leave_room_for_what_they_name(drawn, option, rows, count, length):
+    _, amounts = wide_table(count, length)
+    file = "wide.png" if option == "--plot" else "wide.html"
+    assert main(["explain", "wide.py:f", "--data", "wide.csv", "--row", rows, "--baseline", "0", option, file]) == 0
+    (figure,) = drawn
+    figure.canvas.draw()
+    panels = [axes for axes in figure.axes if axes.axison and axes.get_label() != "<colorbar>"]
+    for axes in panels:
+        box = axes.get_window_extent()
+        assert box.width > 2.2 * figure.dpi, "inches for the bars"
+        marks = [text for text in axes.get_yticklabels() if text.get_text()]
+        assert len(marks) == min(count, 16) + 2 * (rows != "all")
+        for text in [*marks, *axes.texts, axes._left_title, figure._suptitle]:
+            place = text.get_window_extent()
+            assert place.x0 >= -1 and place.x1 <= figure.bbox.x1 + 1, text.get_text()  # noqa: PT018
+        low, high = axes.get_xlim()
+        ticks = [
+            text.get_window_extent() for at, text in zip(axes.get_xticks(), axes.get_xticklabels()) if low <= at <= high
+        ]
+        assert all(one.x1 < two.x0 for one, two in itertools.pairwise(ticks))
+    if option == "--html":
+        assert figure.bbox.width <= 12.5 * figure.dpi, "a page would make the text too small to read"
+    if rows == "all" and count > 15:
+        (others,) = [cloud for cloud in panels[0].collections if round(cloud.get_offsets()[:, 1].mean()) == 15]
+        order = numpy.argsort(-numpy.abs(amounts).sum(0))
+        numpy.testing.assert_allclose(
+            numpy.sort(others.get_offsets()[:, 0]), numpy.sort(amounts[:, order[15:]].sum(1)), rtol=1e-9
+        )
+
+
+@pytest.mark.parametrize("top", [None, 4])
+def test_what_is_left_out_of_a_summary_is_one_line(drawn, top, capsys):
+    _, amounts = wide_table(120, 10)
+    command = ["explain", "wide.py:f", "--data", "wide.csv", "--row", "all", "--baseline", "0", "--html", "wide.html"]
+    assert main([*command, *(["--top", str(top)] if top else [])]) == 0
+    shown = top or 100
+    order = numpy.argsort(-numpy.abs(amounts).mean(0))
+    rest = amounts[:, order[shown:]].sum(1)
+    page = Path("wide.html").read_text("utf-8")
+    cells = page.partition(f"<td>{120 - shown} others</td>")[2].split("</td>")[:4]
+    found = [float(cell.replace("<td>", "").replace(",", "")) for cell in cells]
+    numpy.testing.assert_allclose(found, [numpy.abs(rest).mean(), rest.mean(), rest.min(), rest.max()], atol=0.006)
+    if top:
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "116 others" in line]
+        found = [float(word.replace(",", "")) for word in line.split()[2:6]]
+        numpy.testing.assert_allclose(found, [numpy.abs(rest).mean(), rest.mean(), rest.min(), rest.max()], atol=0.006)
