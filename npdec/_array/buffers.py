@@ -119,6 +119,18 @@ def _exported(name: str, array: Any, error: type[Exception]) -> Any:
     return made
 
 
+class _Lender:
+    """An array as NumPy takes its memory by strides that are its own: buffers, which Python asks arrays for from 3.12
+    on, have others along axes of length 1."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    @property
+    def __array_struct__(self) -> Any:
+        return self._array.__array_struct__
+
+
 class BufferMethods(ArrayBase):
     """What arrays and scalars give away of their memory."""
 
@@ -330,7 +342,7 @@ class ArrayBuffer(BufferMethods):
         """
         numpy = numpy_for("ctypes")
         _exported("ctypes", self, BufferError)
-        return numpy.asarray(self).ctypes  # NumPy's array keeps this one, whose memory it is
+        return numpy.asarray(_Lender(self)).ctypes  # NumPy's array keeps this one, whose memory it is
 
     @open_method_to_guests
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:
