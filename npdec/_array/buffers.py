@@ -17,7 +17,7 @@ from npdec._array import element_order, wrap
 from npdec._array import memory as _memory
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.flags import Flags
-from npdec._array.host_numpy import host_array, numpy_for
+from npdec._array.host_numpy import Lender, host_array, numpy_for
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import bytes_of, reinterpreted, seen
@@ -117,18 +117,6 @@ def _exported(name: str, array: Any, error: type[Exception]) -> Any:
         made.flags.writeable = False
     _memory.pin(array)
     return made
-
-
-class _Lender:
-    """An array as NumPy takes its memory by strides that are its own: buffers, which Python asks arrays for from 3.12
-    on, have others along axes of length 1."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    @property
-    def __array_struct__(self) -> Any:
-        return self._array.__array_struct__
 
 
 class BufferMethods(ArrayBase):
@@ -342,7 +330,7 @@ class ArrayBuffer(BufferMethods):
         """
         numpy = numpy_for("ctypes")
         _exported("ctypes", self, BufferError)
-        return numpy.asarray(_Lender(self)).ctypes  # NumPy's array keeps this one, whose memory it is
+        return numpy.asarray(Lender(self)).ctypes  # NumPy's array keeps this one, whose memory it is
 
     @open_method_to_guests
     def setfield(self, /, val: Any, dtype: Any, offset: int = 0) -> None:

@@ -12,7 +12,7 @@ from npdec._dtypes.dtype import is_own, numpy_dtype
 from npdec._impl._util import warn
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["host_array", "numpy_for", "to_numpy_dtype"]
+__all__ = ["Lender", "host_array", "numpy_for", "to_numpy_dtype"]
 
 
 def numpy_for(name: str) -> Any:
@@ -46,3 +46,15 @@ def to_numpy_dtype(dtype: Any) -> Any:
         return None
     found = dtype_class(dtype)
     return numpy_dtype(found.torch_dtype) if is_own(found) else found
+
+
+class Lender:
+    """An array as NumPy takes its memory by strides that are its own: buffers, which Python asks arrays for from 3.12
+    on, have others along axes of length 1."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    @property
+    def __array_struct__(self) -> Any:
+        return self._array.__array_struct__
