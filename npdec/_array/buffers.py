@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import sys
 from typing import Any
 
 import torch
@@ -141,9 +142,14 @@ class BufferMethods(ArrayBase):
         numpy_for("data")
         return _exported("data", self, BufferError).data
 
-    def __buffer__(self, flags: int, /) -> memoryview:
-        """The same, which Python asks for from 3.12 on: `memoryview(x)`, `hashlib.sha256(x)`, `file.write(x)`."""
-        return self.data
+    if sys.version_info >= (3, 12):
+
+        def __buffer__(self, flags: int, /) -> memoryview:
+            """The same, as Python asks for it: `memoryview(x)`, `hashlib.sha256(x)`, `file.write(x)`. The flags say
+            what the one who asks can take, and NumPy keeps to them: BufferError or ValueError where it cannot."""
+            numpy_for("__buffer__")
+            made: Any = _exported("__buffer__", self, BufferError)
+            return (made if type(self) is wrap.ARRAY else made[()]).__buffer__(flags)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

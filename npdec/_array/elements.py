@@ -244,7 +244,7 @@ class ElementAccess(NDArrayBase):
                     tensor, address, data_ptr, items, cls, rank, _, _ = self._w
                 except AttributeError:
                     self._w = _NOT_YET
-                    return _by_torch(self, key, place)
+                    tensor = cls = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
                     and data_ptr() == address

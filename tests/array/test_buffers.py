@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import itertools
 import pickle
 import random
 import subprocess
@@ -303,6 +304,27 @@ def test_data_and_interface(layout, dtype):
     assert ours.ctypes.shape[:] == theirs.ctypes.shape[:]
     assert ours.ctypes.strides[:] == theirs.ctypes.strides[:] or not ours.size
     assert ours.ctypes.data == told_of["data"][0] or not ours.size
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python asks for buffers from 3.12 on")
+def test_buffers_are_as_they_are_asked_for():
+    made = [
+        lambda lib: lib.arange(6.0).reshape(2, 3), lambda lib: lib.arange(6.0).reshape(2, 3).T,
+        lambda lib: lib.arange(12)[::2], lambda lib: lib.zeros(0), lambda lib: lib.array(1j),
+        lambda lib: lib.float64(2.5), lambda lib: lib.int32(3),
+    ]  # fmt: skip
+    for flags, make in itertools.product([0, 1, 2, 4, 8, 24, 28, 29, 56, 88, 152, 284, 285], made):
+
+        def asked(lib, make=make, flags=flags):
+            try:
+                seen = make(lib).__buffer__(flags)
+            except Exception as error:
+                return type(error)
+            return seen.format, seen.shape, seen.strides, seen.readonly, seen.tobytes()
+
+        assert asked(np) == asked(numpy), flags
+    with pytest.raises(BufferError, match=r"use \.value"):
+        memoryview(np.decompose(np.ones(2)))
 
 
 @BOTH
