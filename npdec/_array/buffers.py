@@ -142,14 +142,13 @@ class BufferMethods(ArrayBase):
         numpy_for("data")
         return _exported("data", self, BufferError).data
 
-    if sys.version_info >= (3, 12):
-
-        def __buffer__(self, flags: int, /) -> memoryview:
-            """The same, as Python asks for it: `memoryview(x)`, `hashlib.sha256(x)`, `file.write(x)`. The flags say
-            what the one who asks can take, and NumPy keeps to them: BufferError or ValueError where it cannot."""
-            numpy_for("__buffer__")
-            made: Any = _exported("__buffer__", self, BufferError)
-            return (made if type(self) is wrap.ARRAY else made[()]).__buffer__(flags)
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The same, which Python asks for from 3.12 on: `memoryview(x)`, `hashlib.sha256(x)`, `file.write(x)`. Flags
+        say what the one who asks can take, and NumPy keeps to them: BufferError or ValueError where it cannot."""
+        numpy_for("__buffer__")
+        made: Any = _exported("__buffer__", self, BufferError)
+        lent = made if type(self) is wrap.ARRAY else made[()]
+        return lent.__buffer__(flags) if sys.version_info >= (3, 12) else lent.data
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

@@ -387,7 +387,7 @@ def test_of_what_lies_between_functions_of_the_program_one_frame_is_left(call):
         (lambda: TENSOR @ TENSOR, "6x3 and 2x3|cannot be multiplied"),
         (lambda: TENSOR + torch.ones(9), r"\(3\).*\(9\)"),
         (lambda: torch.cat([TENSOR, torch.ones(3, 5)]), "size 3 but got size 5"),
-        (lambda: torch.nn.functional.cross_entropy(TENSOR, torch.ones(9)), r"\[9, 1\]"),
+        (lambda: torch.nn.functional.cross_entropy(TENSOR, torch.ones(9)), r"batch_size \(9\)"),
         (lambda: torch.nn.functional.embedding(torch.tensor([9]), TENSOR), "out of range"),
         (lambda: torch.einsum("ij,jk", TENSOR, TENSOR), "subscript j"),
         (lambda: TENSOR.clone().add_(torch.ones(9)), r"\(3\).*\(9\)"),
@@ -397,7 +397,7 @@ def test_of_what_lies_between_functions_of_the_program_one_frame_is_left(call):
     ],
 )
 def test_functions_of_torch_that_meet_decomposed_tensors(call, says):
-    with pytest.raises((RuntimeError, IndexError), match=says) as caught:
+    with pytest.raises((RuntimeError, IndexError, ValueError), match=says) as caught:
         call()
     assert len(own_frames(caught.value)) <= 2
     assert caught.value.__context__ is None or caught.value.__suppress_context__
