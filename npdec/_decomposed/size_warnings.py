@@ -17,6 +17,7 @@ from npdec.exceptions import DecompositionWarning
 
 __all__ = [
     "STEEP",
+    "STEEPEST",
     "change",
     "has_few_digits",
     "half_of_digits",
@@ -24,7 +25,6 @@ __all__ = [
     "keeps_digits",
     "is_large",
     "of_what_stays",
-    "steepest",
     "warn_cancelled",
     "warn_infinite",
     "warn_missing",
@@ -39,6 +39,8 @@ T = TypeVar("T")
 # What is to be said of infinite results, until it is known which of the results are chosen.
 _held: ContextVar[list[str] | None] = ContextVar("npdec.held", default=None)
 
+# The slope up to which rounding errors of an argument are not looked at, where it is not STEEP: half of the digits.
+STEEPEST = dict.fromkeys((torch.float32, torch.complex64), float(torch.finfo(torch.float32).eps ** -0.5))
 STEEP = 2.0**20  # how many times larger than all that they come from and add up to contributions are without a warning
 
 
@@ -111,11 +113,6 @@ def warn_rounded(name: str) -> None:
         "change is missing from the contributions: compute in a wider dtype, or choose another baseline",
         DecompositionWarning,
     )
-
-
-def steepest(dtype: torch.dtype) -> float:
-    """The slope up to which rounding errors of an argument of the dtype are not looked at."""
-    return half_of_digits(dtype) if dtype is torch.float32 or dtype is torch.complex64 else STEEP
 
 
 def is_large(factor: Any) -> bool:

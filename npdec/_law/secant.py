@@ -17,7 +17,7 @@ import torch
 
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait, slope_name, slope_of, traits_of
-from npdec._decomposed.size_warnings import has_finite_sum, steepest
+from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum
 from npdec._impl import slopes_impl
 from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
@@ -181,7 +181,7 @@ def quick_slope(
     most = float(size.amax())
     if not most <= info.max * info.eps:
         return None
-    found = Slope(slope, difference, steep=most > steepest(slope.dtype))
+    found = Slope(slope, difference, steep=most > STEEPEST.get(slope.dtype, STEEP))
     return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
 
 
@@ -252,7 +252,7 @@ def _ranged(
 ) -> Slope:
     """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
     info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
-    slope.steep = not bool((size <= steepest(slope.multiplier.dtype)).all())
+    slope.steep = not bool((size <= STEEPEST.get(slope.multiplier.dtype, STEEP)).all())
     inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
     # A step that is infinite or NaN is shared where the function makes a number of it (nan_to_num does).
     extreme = (step != 0) & ((difference != 0) | ~torch.isfinite(step)) & ~inside & ~torch.isnan(difference)

@@ -29,7 +29,7 @@ class Slope:
     extreme: torch.Tensor | None = None
     singular: torch.Tensor | None = None
     limit: torch.Tensor | None = None
-    steep: bool = False  # somewhere beyond `steepest` of its dtype, or not finite
+    steep: bool = False  # beyond STEEP or STEEPEST of its dtype somewhere, or not finite
     dtype: torch.dtype | None = None
 
     def shares_finite(self) -> bool:

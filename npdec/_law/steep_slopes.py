@@ -46,7 +46,8 @@ def tempered(
     bounded, difference = torch.isfinite(gross), change(fx, fr)
     there = torch.where(torch.isfinite(fx) & torch.isfinite(fr), fx.abs() + fr.abs(), 0).detach()
     lost = (change(x, r).detach() - total).abs() * slope.multiplier.detach().abs()
-    if bool((bounded & torch.isfinite(lost) & (lost > (there + size) / half_of_digits(lost.dtype))).any()):
+    moving = bounded & (x != r)  # of contributions at a baseline nothing is a change
+    if bool((moving & torch.isfinite(lost) & (lost > (there + size) / half_of_digits(lost.dtype))).any()):
         warn_rounded(name)
     large = bounded & (gross > 0) & ~(size <= STEEP * (there + gross)) & (torch.isfinite(fx - fr) | (x == r))
     if bool(large.any()) and not fx.is_complex():

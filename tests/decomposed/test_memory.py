@@ -21,7 +21,7 @@ pytestmark = [
 
 N = 100_000
 BOUND = 20
-_PART = 8  # of so many functions one is tested here, the same ones whatever others there are
+_PART = 16  # of so many functions one is tested here, the same ones whatever others there are
 
 
 @pytest.mark.parametrize("case", tiers.turns(memory_cases.CASES, 3, 16))

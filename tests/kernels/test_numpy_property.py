@@ -130,7 +130,7 @@ def _special(name: str, dtype: str) -> bool:
 
 
 @pytest.mark.parametrize("name", UFUNCS)
-@settings(max_examples=fewer(40))
+@settings(max_examples=fewer(25))
 @given(data=st.data())
 def test_ufunc(name, data):
     ufunc = getattr(numpy, name)
@@ -229,7 +229,7 @@ def _rounding(x: Any) -> float:
 
 
 @pytest.mark.parametrize("name", PLAIN + OVER_NAN + RUNNING)
-@settings(max_examples=fewer(50))
+@settings(max_examples=fewer(30))
 @given(data=st.data())
 def test_reduction(name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
@@ -251,7 +251,7 @@ def test_reduction(name, data):
 
 
 @pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile"])
-@settings(max_examples=fewer(40))
+@settings(max_examples=fewer(25))
 @given(data=st.data())
 def test_quantiles(name, data):
     dtype = data.draw(st.sampled_from(BOOLS + INTEGERS + FLOATS))

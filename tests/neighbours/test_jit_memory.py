@@ -85,7 +85,7 @@ def compare(seed, **options):
             numpy.testing.assert_array_equal(numpy.asarray(mine), its, err_msg=f"program {seed}")
 
 
-@pytest.mark.parametrize("start", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 300, 27))])
+@pytest.mark.parametrize("start", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 160, 27))])
 def test_random_programs_of_writes(start):
     for seed in range(start, start + 27 if start else 1):
         compare(seed, backend="eager")
@@ -94,7 +94,7 @@ def test_random_programs_of_writes(start):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
 @pytest.mark.filterwarnings("ignore:.*torch._prims_common.check:FutureWarning")
-@pytest.mark.parametrize("seed", range(1000, 1006))
+@pytest.mark.parametrize("seed", range(1000, 1003))
 def test_random_programs_of_writes_compiled(seed):
     compare(seed)
 
@@ -110,7 +110,7 @@ def test_random_programs_of_views():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(100, 300, 40))
+@pytest.mark.parametrize("start", range(100, 220, 40))
 def test_more_random_programs_of_views(start):
     holds(range(start, start + 40))
 

@@ -220,7 +220,7 @@ def test_derived_calls(name):
     """Axes from both ends, axes that are kept, axes of length zero, arrays that broadcast; in both precisions. All
     floating arrays among the arguments are decomposed together."""
     for i, derived in enumerate(turns(variants(name), list(dict(CASES)).index(name), 4)):
-        for sample in turns((derived, single(derived)), i, 2):
+        for sample in [(derived, single(derived))[i % 2]]:
             found = leaves(sample)
             args = [samples.make(np, leaf) for leaf in found.values()]
             bases = tuple(np.array(baseline(leaf, sample.base, path)) for path, leaf in found.items())

@@ -179,13 +179,14 @@ def named(owner):
                 yield name, function
 
 
-QUICK = list(OWNERS)[1::40]  # a process takes seconds to import what it tries
+# A process takes seconds to import what it tries.
+TOGETHER = [["flat"], *(pytest.param(list(OWNERS)[i::4], marks=pytest.mark.slow) for i in range(4))]
+TOGETHER.append(pytest.param(list(AMONG_OTHERS), marks=pytest.mark.slow))
 
 
-@pytest.mark.parametrize("owner", [o if o in QUICK else pytest.param(o, marks=pytest.mark.slow) for o in (*OWNERS, "")])
-def test_methods_and_functions_built_of_others_end_there_too(owner):
+@pytest.mark.parametrize("owners", TOGETHER, ids=lambda owners: owners[0])
+def test_methods_and_functions_built_of_others_end_there_too(owners):
     """In a process of its own: what is called with anything may leave anything behind, in NumPy's memory too."""
-    owners = [owner] if owner else list(AMONG_OTHERS)
     code = f"import test_tracebacks, json; print('found', json.dumps(test_tracebacks.deep_sites(*{owners})))"
     here = Path(__file__).parent
     path = os.pathsep.join([str(here), str(here.parent), *sys.path])
