@@ -137,7 +137,8 @@ def _outcome(name: str, sample: samples.Sample, new: dict[Any, Any]) -> Any:
 
 @each_layout
 def test_functions_of_numpy(layout: str) -> None:
-    for name, sample in turns(CASES, list(LAYOUTS).index(layout), len(LAYOUTS)):
+    turn = list(LAYOUTS).index(layout)
+    for name, sample in turns(CASES[turn % 2 :: 2], turn, len(LAYOUTS) // 2):  # each function in every other layout
         found = leaves(sample)
         if layout in EXEMPT.get(name, ((), ""))[0]:
             continue
@@ -241,7 +242,8 @@ _IN_TABLE = [(name, op.name) for name, op in OPERATORS.items() if op.name not in
 def test_functions_of_torch(layout: str) -> None:
     table = [(name, op, sample) for name, op in _IN_TABLE for sample in first_sample(name)]
     table += [(name, name, Sample(name, function, inputs)) for name, (function, inputs) in OWN.items()]
-    for name, op, sample in turns(table, list(LAYOUTS).index(layout), len(LAYOUTS)):
+    turn = list(LAYOUTS).index(layout)
+    for name, op, sample in turns(table[turn % 2 :: 2], turn, len(LAYOUTS) // 2):
         if layout in EXEMPT.get(op, ((), ""))[0] or sum(x.numel() for x in sample.leaves.values()) > LARGEST:
             continue
 
