@@ -74,7 +74,7 @@ _guest_array.methods.fill(lambda: _importlib.import_module("npdec._guests.method
 _tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 
 _function: _Any
-for _function in (can_cast, imag, iscomplexobj, isrealobj, real, result_type, save, savetxt, savez, savez_compressed):
+for _function in (can_cast, imag, iscomplexobj, isrealobj, real, result_type):
     _function._implementation = _door.Implementation(_function.__name__)  # those above that are not open to guests
 
 from npdec import fft, linalg, random  # noqa: E402  (they look at the functions above)

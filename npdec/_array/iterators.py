@@ -146,7 +146,7 @@ class flatiter(ArrayBase):
             self._at = 0
             if isinstance(key, tuple) and (not key or (len(key) == 1 and key[0] is Ellipsis)):
                 raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-            key = self._key(key)
+            key, value = self._key(key), plain_of(value)
             if isinstance(key, int):
                 source = as_value(value, self._array._d)
                 if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):

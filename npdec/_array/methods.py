@@ -271,6 +271,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
                [3, 4, 5]])
         """
         try:
+            if len(shape) == 1 and shape[0] is None:  # which stands for the shape that it has
+                return memory.view(self, self._t.view(self._t.shape))
             size = as_shape(shape[0] if len(shape) == 1 else shape)
             return memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
         except Exception as error:

@@ -19,7 +19,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "Implementation", "behind", "hand_over", "hand_over_method", "hand_over_ufunc", "open_method_to_guests",
-    "open_to_guests", "open_to_guests_as", "open_ufunc_method", "opened", "subclasses",
+    "open_to_classes", "open_to_guests", "open_to_guests_as", "open_ufunc_method", "opened", "subclasses",
 ]  # fmt: skip
 
 
@@ -110,6 +110,20 @@ def open_to_guests_as(name: str) -> Callable[[Callable[..., Any]], Any]:
         return made
 
     return decorated
+
+
+def open_to_classes(function: Callable[..., Any]) -> Any:
+    """The function, whose calls go on where they meet an array of a program's own class. Guests it takes itself."""
+    name = function.__name__
+
+    def on(args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+        if not isinstance(error, MetSubclass):
+            raise error
+        return subclasses.value().function(name, args, kwargs, error)
+
+    made = opened(function, on)
+    made._implementation = Implementation(name)
+    return made
 
 
 def open_method_to_guests(method: Callable[..., Any]) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
+from npdec._core.door import open_to_classes
 from npdec._core.tracebacks import ends
 from npdec._core.unbound import unbound
 from npdec._guests.exchange import received, storable
@@ -23,7 +24,7 @@ __all__ = ["fromfile", "load", "save", "savez", "savez_compressed"]
 DELEGATES_TO_NUMPY = True
 
 
-@ends
+@open_to_classes
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     """Write one array to a file in NumPy's format .npy. `file` is a name, to which ".npy" is appended if it has not got
     it, or a file that is open for bytes.
@@ -40,7 +41,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     numpy_for("save").save(file, storable("save", arr, allow_pickle), allow_pickle=allow_pickle)
 
 
-@ends
+@open_to_classes
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to one file in NumPy's format .npz: those given by name under it, others as "arr_0", ...
 
@@ -59,7 +60,7 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     numpy_for("savez").savez(file, *arrays, allow_pickle=allow_pickle, **named)
 
 
-@ends
+@open_to_classes
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write several arrays to one compressed file in NumPy's format .npz; see `savez`.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from npdec._array.host_numpy import numpy_for, to_numpy_dtype
 from npdec._core.base import ArrayBase
+from npdec._core.door import open_to_classes
 from npdec._core.tracebacks import ends
 from npdec._core.unbound import unbound
 from npdec._guests.exchange import arguments, received, storable
@@ -199,7 +200,7 @@ def genfromtxt(
     return received(table)
 
 
-@ends
+@open_to_classes
 def savetxt(
     fname: Any,
     X: Any,

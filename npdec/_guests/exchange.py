@@ -17,7 +17,7 @@ from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
 from npdec._array.generic import generic
 from npdec._array.host_numpy import host_array
 from npdec._array.tensor_bytes import bytes_of, seen
-from npdec._core.base import ArrayBase, plain_of
+from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, plain_of
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS, is_own, numpy_dtype
@@ -248,7 +248,9 @@ def arguments(name: str, x: Any) -> Any:
 
 
 def storable(name: str, arr: Any, allow_pickle: bool) -> Any:
-    """What NumPy is to write for an array-like."""
+    """What NumPy is to write for an array-like. MetSubclass for one of a program's own class, which is asked first."""
+    if isinstance(arr, SubclassBase):
+        raise MetSubclass(type(arr))
     numpy: Any = numpy_or_none()
     made = numpy.asanyarray(arguments(name, arr))
     if made.dtype.hasobject and not allow_pickle:

@@ -5,6 +5,7 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -184,16 +185,19 @@ def _watched() -> set[str] | None:
     return set() if fp_state.watching else None
 
 
+_OPTIONS = ("axis", "dtype", "out", "keepdims", "initial", "where")
+
+
 def reduce(
     self: UfuncBase,
     array: Any,
     /,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
+    axis: Any = NoValue,
+    dtype: Any = NoValue,
+    out: Any = NoValue,
+    keepdims: Any = NoValue,
     initial: Any = NoValue,
-    where: Any = True,
+    where: Any = NoValue,
 ) -> Any:
     """Apply the ufunc along one or several axes until one element is left.
 
@@ -204,16 +208,14 @@ def reduce(
     np.int64(30)
     """
     try:
-        plain = out is None and dtype is None and initial is NoValue and where is True and keepdims is False
-        if plain and type(array) is not wrap.ARRAY:  # NumPy's classes have sums of their own
-            plain = not (hasattr(type(array), "__array_finalize__") or wrapping((array,)))
-        if plain and self.reduction is not None and (type(axis) is int or axis is None):
-            return self.reduction(array, axis)
-        more: dict[str, Any] = {} if initial is NoValue else {"initial": initial}
-        if where is not True:
-            more["where"] = where
-        made = _reduce(self, array, axis, dtype, out, keepdims, **more)
-        if out is None and wrapping((array,)):
+        plain = out is NoValue and dtype is NoValue and initial is NoValue and where is NoValue and keepdims is NoValue
+        if plain and type(array) is not wrap.ARRAY:  # which may have sums of its own
+            plain = not (hasattr(type(array), "__array_ufunc__") or wrapping((array,)))
+        if plain and self.reduction is not None and (type(axis) is int or axis is None or axis is NoValue):
+            return self.reduction(array, 0 if axis is NoValue else axis)
+        given = (axis, dtype, out, keepdims, initial, where)  # what is given, a class is told: a default too
+        made = _reduce(self, array, **{name: x for name, x in zip(_OPTIONS, given, strict=True) if x is not NoValue})
+        if (out is NoValue or out is None) and wrapping((array,)):
             return door.subclasses.value().delivered(self, "reduce", (array,), {}, made)
         return made
     except Exception as error:
@@ -224,10 +226,11 @@ def reduce(
 def _reduce(
     self: UfuncBase,
     array: Any,
-    axis: Any,
-    dtype: Any,
-    out: Any,
-    keepdims: bool,
+    /,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
     initial: Any = NoValue,
     where: Any = True,
 ) -> Any:
@@ -270,6 +273,10 @@ def _reduce(
     if keepdims:
         result = _util.restore_axes(result, axes)
     return _finish(self, "reduce", result, out, source, found)
+
+
+_shown: Any = reduce
+_shown.__signature__ = inspect.signature(_reduce)
 
 
 def _number(value: Any) -> Any:

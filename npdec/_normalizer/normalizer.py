@@ -28,7 +28,7 @@ from npdec._core.unbound import FIRST, unbound_of
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
-from npdec._normalizer import direct_calls, open_calls, results
+from npdec._normalizer import conversions, direct_calls, open_calls, results
 from npdec._normalizer.call_options import choose, deliver_stacks
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.open_calls import open_body
@@ -127,56 +127,6 @@ class _Source:
                 words.append("/")
         return ", ".join(words)
 
-    # -- conversions ----------------------------------------------------------------------------------------------
-
-    def conversion(self, p: Parameter) -> list[str]:
-        """Statements that turn the caller's argument into what the kernel receives."""
-        n = p.name
-        guard = f"if {n} is not None: " if p.optional or p.default is None else ""
-        if p.default is NoValue:
-            guard = f"if {n} is not _NoValue and {n} is not None: "
-        if p.sequence:
-            if p.tag in ("AxisLike", "DTypeLike", "ShapeLike"):
-                raise TypeError(f"{self.kernel.__qualname__}: {n!r} cannot be a sequence of {p.tag}")
-            weak = ", _scalars" if p.tag == "ArrayLikeOrScalar" else ""
-            convert = f"_as_sequence({self.spec.name!r}, {n}{weak})"
-            if p.tag == "Opaque":
-                convert = f"[_chosen({self.spec.name!r}, item) for item in {convert}]"
-            return [f"{guard}{n} = {convert}"]
-        match p.tag:
-            case "ArrayLikeOrScalar":
-                none = f"{n} is not None and " if p.optional or p.default is None else ""
-                return [
-                    f"if type({n}) is _Array: {n} = {n}._t",
-                    f"elif type({n}) not in _scalars and {none}{n} is not _NoValue: {n} = _as_tensor({n})",
-                ]
-            case "Mask":
-                return [f"if {n} is not True and {n} is not _NoValue: {n} = _as_mask({n})"]
-            case "KeepDims":
-                return [f"if type({n}) is not bool and {n} is not _NoValue: {n} = _as_flag({n})"]
-            case "Opaque":
-                return [f"{guard}{n} = _chosen({self.spec.name!r}, {n}._t if type({n}) is _Array else _as_tensor({n}))"]
-            case "InPlace":
-                return []
-            case tag if p.is_array:
-                del tag
-                if p.kind is _Kind.VAR_POSITIONAL:
-                    return [f"{n} = [_as_tensor(item) for item in {n}]"]
-                return [f"{guard}{n} = {n}._t if type({n}) is _Array else _as_tensor({n})"]
-            case "DTypeLike":
-                return [f"{guard}{n} = _as_dtype({n})"]
-            case "AxisLike":
-                return [f"if {n} is not None and type({n}) is not int: {n} = _as_axis({n})"]
-            case "ShapeLike":
-                return [f"{guard}{n} = _as_shape({n})"]
-        if p.plain == "int":
-            return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
-        if p.plain == "float":
-            return [f"if isinstance({n}, _ArrayBase):", f"    _chosen('float()', {n}._t)", f"    {n} = {n}.item()"]
-        if p.plain == "bool" and p.default is not None:
-            return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
-        return []
-
     # -- the body -------------------------------------------------------------------------------------------------
 
     def call(self) -> str:
@@ -216,7 +166,7 @@ class _Source:
             assert first is not None
             lines.append(f"{first.name} = self")
         returns = "Plain" if self.plain_result else self.returns
-        lines += direct_calls.statements(self.spec, self.parameters, returns, self.conversion, self.namespace)
+        lines += direct_calls.statements(self.spec, self.parameters, returns, conversions.of_other, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         if self.returns == "Flat":
@@ -228,11 +178,20 @@ class _Source:
                 lines.append(f"if {test}: return {p.name}._through({self.spec.name!r}, ({given},))")
         if any(p.tag == "InPlace" for p in self.arrays):  # of views of what is written the arrays stay known
             lines += [f"_given_{p.name} = {p.name}" for p in self.arrays if p.tag != "InPlace"]
+        out = self.out_parameter()
+        if out:
+            lines.append(f"if {out} is not None and type({out}) is not _Array: _check_out({out})")
+        own = first if method and first and first.tag not in ("Opaque", "InPlace") and not first.sequence else None
+        together = [p for p in self.arrays if p is not own and p.tag != "InPlace"]
         for p in self.parameters:
-            if method and p is first and p.tag not in ("Opaque", "InPlace") and not p.sequence:
+            if p is own:
                 lines.append(f"{p.name} = self._t")
+            elif p in together:
+                if p is together[0]:
+                    lines.append(conversions.of_arrays(self.spec.name, together))
             else:
-                lines += self.conversion(p)
+                lines += conversions.of_other(p)
+        for p in self.parameters:
             if p.inexact:
                 items = f"[_inexact(item) for item in {p.name}]"
                 made = items if p.sequence or p.kind is _Kind.VAR_POSITIONAL else f"_inexact({p.name})"
@@ -240,7 +199,6 @@ class _Source:
                     "" if p.default is _Kind.empty and not p.optional else f"if isinstance({p.name}, (_Tensor, list)): "
                 )
                 lines.append(f"{none}{p.name} = {made}")
-        out = self.out_parameter()
         if (
             out and not self.spec.signature and {"dtype", "casting"} <= {p.name for p in self.parameters}
         ):  # the inputs are cast to the output
@@ -280,8 +238,7 @@ class _Source:
         """The return of what was written into `out=`. A view of it among the arguments, which nobody else has any more,
         is let go of before: it would count as a tensor that misses the contributions."""
         given = [p.name for p in self.arrays if p.name != out]
-        check = f"    if type({out}) is not _Array: _check_out({out})"  # or the call goes on with them elsewhere
-        return [f"if {out} is not None:", check, *[f"    {name} = None" for name in given], f"    return {written}"]
+        return [f"if {out} is not None:", *[f"    {name} = None" for name in given], f"    return {written}"]
 
     def finish(self) -> list[str]:
         lines = []

@@ -12,7 +12,7 @@ from npdec._array.protocols import own_function
 from npdec._core.base import ArrayBase, MetSubclass, SubclassBase, UfuncBase
 from npdec._core.tags import NoValue, spec_of
 from npdec._normalizer.beside import leaves_it_to
-from npdec._subclasses import overrides, pickling, results, table
+from npdec._subclasses import numpys, overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
 from npdec._subclasses.array import Subclassed, adopt, base_of, of_both, taken_over
 from npdec._subclasses.composed import COMPOSED
@@ -117,7 +117,7 @@ def default_of_ufunc(array: Any, ufunc: Any, method: str, inputs: tuple[Any, ...
 def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """A public function: what a class that computes functions itself gives, or the result as NumPy gives it."""
     public = operator.attrgetter(name)(wrap.NAMESPACE.value)
-    made = NoValue if name in table.UNASKED else overrides.by_function(public, args, kwargs)
+    made = NoValue if name in table.UNASKED or isinstance(public, type) else overrides.by_function(public, args, kwargs)
     return implemented(public, name, args, kwargs, error) if made is NoValue else made
 
 
@@ -162,6 +162,10 @@ def implemented(public: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
         given = (*given[:place], calling, *given[place + 1 :])
     elif not plain.met and error is not None:
         raise error
+    if overrides.sees_steps(plain.met):
+        steps = COMPOSED.get(table.BY_METHOD[name]) if name in table.BY_METHOD else numpys.composed(name)
+        if steps is not None:
+            return steps(*args, **kwargs)
     if name == "array_repr":
         return printing.named_repr(type(first).__name__, *given, **options)
     result = public(*given, **options)

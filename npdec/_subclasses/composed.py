@@ -23,7 +23,7 @@ def _divided(total: Any, count: Any) -> Any:
     np = wrap.NAMESPACE.value
     if isinstance(total, np.ndarray):
         return np.true_divide(total, count, out=total, casting="unsafe", subok=False)
-    return total / count
+    return total.dtype.type(total / count) if hasattr(total, "dtype") else total / count
 
 
 def _dtype_of(array: Any, dtype: Any) -> Any:
@@ -59,7 +59,8 @@ def _accumulated(ufunc: str) -> Callable[..., Any]:
     def method(array: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         line = array.ravel() if axis is None else array
         axis = 0 if axis is None else axis
-        return getattr(wrap.NAMESPACE.value, ufunc).accumulate(line, axis=axis, dtype=dtype, out=out)
+        options = {name: x for name, x in (("dtype", dtype), ("out", out)) if x is not None}
+        return getattr(wrap.NAMESPACE.value, ufunc).accumulate(line, axis=axis, **options)
 
     return method
 
@@ -104,7 +105,12 @@ def _var(
     np = wrap.NAMESPACE.value
     center = _mean(array, axis, dtype, None, True, where=where) if mean is NoValue else mean
     apart = np.asanyarray(array - center)
-    squares = np.square(apart, out=apart) if apart.dtype.kind != "c" else (apart * apart.conj()).real
+    if array.dtype.kind in "iuf":
+        squares = np.square(apart, out=apart)
+    elif array.dtype.kind == "c":
+        squares = (apart * apart.conj()).real
+    else:
+        squares = np.multiply(apart, np.conjugate(apart, out=apart), out=apart).real
     total = _folded("add", squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, **_chosen(where))
     return _divided(total, np.maximum(_counted(array, axis, where, keepdims is True) - ddof, 0))
 
@@ -119,8 +125,17 @@ def _round(array: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals:
         factor = 10 ** abs(decimals)
         up, down = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
-        return down(np.rint(up(array, factor)), factor, out=out)
+        if array.dtype.kind != "f":
+            return down(np.rint(up(array, factor)), factor, out=out)
+        into = np.empty(array.shape, array.dtype) if out is None else out
+        scaled = up(array, factor, out=into)
+        return down(np.rint(scaled, out=scaled), factor, out=scaled)
     return np.rint(array, out=out)
+
+
+def _trace(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    options = {name: x for name, x in (("dtype", dtype), ("out", out)) if x is not None}
+    return wrap.NAMESPACE.value.add.reduce(array.diagonal(offset, axis1, axis2), axis=-1, **options)
 
 
 def _conjugate(array: Any, *args: Any, **options: Any) -> Any:
@@ -141,6 +156,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "var": _var,
     "std": _std,
     "round": _round,
+    "trace": _trace,
     "conj": _conjugate,
     "conjugate": _conjugate,
 }

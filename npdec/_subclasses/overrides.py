@@ -9,8 +9,9 @@ from typing import Any
 from npdec._array.ndarray import Composition
 from npdec._core.base import UfuncBase
 from npdec._core.tags import NoValue
+from npdec._subclasses.array import Subclassed
 
-__all__ = ["asks_itself", "by_function", "by_ufunc", "leaves", "normalized", "operands"]
+__all__ = ["asks_itself", "by_function", "by_ufunc", "leaves", "normalized", "operands", "sees_steps"]
 
 
 def _overriding(items: Iterable[Any], protocol: str) -> list[Any]:
@@ -38,6 +39,12 @@ def _overriding(items: Iterable[Any], protocol: str) -> list[Any]:
 def asks_itself(*items: Any) -> bool:
     """Whether a class among those of the operands computes ufuncs itself."""
     return bool(_overriding(items, "__array_ufunc__"))
+
+
+def sees_steps(items: Iterable[Any]) -> bool:
+    """Whether a class among those of arrays computes ufuncs itself, or wraps what they give."""
+    own = Composition.__array_ufunc__, Subclassed.__array_wrap__
+    return any((type(x).__array_ufunc__, type(x).__array_wrap__) != own for x in items)
 
 
 def operands(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -76,9 +83,6 @@ _NAMES = {
 }
 
 
-_DEFAULTS = {"axis": 0, "dtype": None, "keepdims": False}
-
-
 def normalized(
     function: UfuncBase, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -94,12 +98,12 @@ def normalized(
         count = 2 if method == "reduceat" else 1
         inputs = args[:count]
         given = dict(zip(_NAMES[method], args[count:], strict=False))
-        if method == "reduce":  # whose defaults come along
-            given = {name: x for name, x in given.items() if x is not _DEFAULTS.get(name, NoValue)}
         options = given | options
         if method == "reduceat" and "indices" in options:
             inputs = (*inputs, options.pop("indices"))
-    if "out" in options and options["out"] is not Ellipsis:
+    if options.get("out") is Ellipsis:  # an array in any case, of which no class is told
+        del options["out"]
+    elif "out" in options:
         out = options["out"] if isinstance(options["out"], tuple) else (options["out"],)
         options["out"] = out
         if all(one is None or one is NoValue for one in out):
@@ -112,10 +116,11 @@ def normalized(
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
-def leaves(args: Iterable[Any]) -> Iterator[Any]:
+def leaves(args: Iterable[Any], deep: bool = False) -> Iterator[Any]:
+    """The arguments, and what is in lists; `deep`: in lists of lists too."""
     for x in args:
         if isinstance(x, (list, tuple)):
-            yield from x
+            yield from leaves(x, True) if deep else x
         else:
             yield x
 
@@ -123,7 +128,7 @@ def leaves(args: Iterable[Any]) -> Iterator[Any]:
 def by_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the arguments' classes give for a call of a public function; NoValue if none asks for it. Raises TypeError
     where all refuse."""
-    items = tuple(leaves((*args, *kwargs.values())))
+    items = tuple(leaves((*args, *kwargs.values()), function.__name__ == "block"))
     asked = [x for x in _overriding(items, "__array_function__") if type(x).__array_function__ is not None]
     if not asked:
         return NoValue

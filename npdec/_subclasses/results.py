@@ -56,6 +56,9 @@ def drop(result: Any, call: Call) -> Any:
 def keep(result: Any, call: Call) -> Any:
     """Arrays of the class of the first argument, told that they come from it. Scalars stay scalars."""
     if type(result) is wrap.ARRAY:
+        given = call.args[0] if call.args else None
+        if isinstance(given, (list, tuple)) and given and given[0] is call.first:  # an array of several has no class
+            return drop(result, call)
         return kept(result, call.first, call)
     return _within(result, lambda item: keep(item, call))
 
@@ -72,8 +75,8 @@ def kept(array: Any, source: Any, call: Call) -> Any:
 
 def each(result: Any, call: Call) -> Any:
     """Of a tuple each array of the class of the argument in its place."""
-    if not isinstance(result, (tuple, list)):
-        return keep(result, call)
+    if not isinstance(result, (tuple, list)):  # of the one argument; a list of arrays has no class
+        return kept(result, call.args[0], call)
     return type(result)([kept(item, x, call) for item, x in zip(result, call.args, strict=True)])
 
 

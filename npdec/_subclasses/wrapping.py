@@ -63,6 +63,8 @@ def wrapped(source: Any, result: Any, context: Any = None, scalar: bool = False)
     array = as_array(result)
     if not isinstance(array, ArrayBase):
         return result
+    if isinstance(array, SubclassBase):
+        return source.__array_wrap__(array, context, scalar)
     if type(source).__array_wrap__ is Subclassed.__array_wrap__:
         return adopt(type(source), array, source)
     try:

@@ -15,7 +15,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._dtypes.dtype import numpy_dtype
-from npdec.testing._host import from_host, host, numpy_testing
+from npdec.testing._host import comparing, from_host, host, numpy_testing
 
 __all__ = [
     "assert_allclose",
@@ -63,7 +63,8 @@ def assert_equal(actual: Any, desired: Any, err_msg: str = "", verbose: bool = T
     __tracebackhide__ = True
     if strict:
         _same_dtype(actual, desired, err_msg, verbose)
-    numpy_testing("assert_equal").assert_equal(host(actual), host(desired), err_msg, verbose, strict=strict)
+    compare, own = comparing("assert_equal", actual, desired)
+    compare(own(actual), own(desired), err_msg, verbose, strict=strict)
 
 
 def assert_array_equal(
@@ -79,7 +80,8 @@ def assert_array_equal(
     __tracebackhide__ = True
     if strict:
         _same_dtype(actual, desired, err_msg, verbose)
-    numpy_testing("assert_array_equal").assert_array_equal(host(actual), host(desired), err_msg, verbose, strict=strict)
+    compare, own = comparing("assert_array_equal", actual, desired)
+    compare(own(actual), own(desired), err_msg, verbose, strict=strict)
 
 
 def assert_allclose(
@@ -102,9 +104,8 @@ def assert_allclose(
     __tracebackhide__ = True
     if strict:
         _same_dtype(actual, desired, err_msg, verbose)
-    numpy_testing("assert_allclose").assert_allclose(
-        host(actual), host(desired), host(rtol), host(atol), equal_nan, err_msg, verbose, strict=strict
-    )
+    compare, own = comparing("assert_allclose", actual, desired, rtol, atol)
+    compare(own(actual), own(desired), own(rtol), own(atol), equal_nan, err_msg, verbose, strict=strict)
 
 
 def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: str = "", verbose: bool = True) -> None:
@@ -113,7 +114,8 @@ def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: st
     >>> np.testing.assert_almost_equal(np.float64(2.0) / 3, 0.6667, decimal=4)
     """
     __tracebackhide__ = True
-    numpy_testing("assert_almost_equal").assert_almost_equal(host(actual), host(desired), decimal, err_msg, verbose)
+    compare, own = comparing("assert_almost_equal", actual, desired)
+    compare(own(actual), own(desired), decimal, err_msg, verbose)
 
 
 def assert_array_almost_equal(
@@ -124,9 +126,8 @@ def assert_array_almost_equal(
     >>> np.testing.assert_array_almost_equal(np.array([1.0, 2.00001]), [1, 2], decimal=4)
     """
     __tracebackhide__ = True
-    numpy_testing("assert_array_almost_equal").assert_array_almost_equal(
-        host(actual), host(desired), decimal, err_msg, verbose
-    )
+    compare, own = comparing("assert_array_almost_equal", actual, desired)
+    compare(own(actual), own(desired), decimal, err_msg, verbose)
 
 
 def assert_approx_equal(
@@ -137,7 +138,8 @@ def assert_approx_equal(
     >>> np.testing.assert_approx_equal(np.float64(0.12345677e-20), 0.1234567e-20)
     """
     __tracebackhide__ = True
-    numpy_testing("assert_approx_equal").assert_approx_equal(host(actual), host(desired), significant, err_msg, verbose)
+    compare, own = comparing("assert_approx_equal", actual, desired)
+    compare(own(actual), own(desired), significant, err_msg, verbose)
 
 
 def assert_array_less(x: Any, y: Any, err_msg: str = "", verbose: bool = True, *, strict: bool = False) -> None:
@@ -150,7 +152,8 @@ def assert_array_less(x: Any, y: Any, err_msg: str = "", verbose: bool = True, *
     __tracebackhide__ = True
     if strict:
         _same_dtype(x, y, err_msg, verbose)
-    numpy_testing("assert_array_less").assert_array_less(host(x), host(y), err_msg, verbose, strict=strict)
+    compare, own = comparing("assert_array_less", x, y)
+    compare(own(x), own(y), err_msg, verbose, strict=strict)
 
 
 def assert_array_compare(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from npdec._array import wrap
 from npdec._array.generic import generic
-from npdec._core.base import ArrayBase, plain_of
+from npdec._core.base import ArrayBase, SubclassBase, plain_of
 from npdec._core.containers import refilled
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import is_own, numpy_dtype
 from npdec._guests.array import as_plain
 from npdec._guests.exchange import received
+from npdec._subclasses.numpys import composed
+from npdec._subclasses.overrides import sees_steps
 
-__all__ = ["from_host", "host", "numpy_testing"]
+__all__ = ["comparing", "from_host", "host", "numpy_testing"]
 
 
 def numpy_testing(wanted: str) -> Any:
@@ -25,6 +28,15 @@ def numpy_testing(wanted: str) -> Any:
     except ImportError:
         raise ImportError(f"testing.{wanted}: NumPy compares and reports; install NumPy") from None
     return numpy.testing
+
+
+def comparing(name: str, *compared: Any) -> tuple[Callable[..., None], Callable[[Any], Any]]:
+    """NumPy's assertion of this name, and what becomes of its arguments: their values on the host. Where one is of a
+    class that computes ufuncs, or wraps them, itself, which then compares, the arguments are left as they are."""
+    function = getattr(numpy_testing(name), name)
+    if sees_steps(x for x in compared if isinstance(x, SubclassBase)):
+        return composed(f"testing.{name}") or function, lambda item: item
+    return function, host
 
 
 def host(item: Any) -> Any:

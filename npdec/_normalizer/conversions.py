@@ -1,0 +1,70 @@
+"""Statements that turn the caller's arguments into what a kernel receives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+from npdec._core.signatures import Parameter
+from npdec._core.tags import NoValue
+
+__all__ = ["of_arrays", "of_other"]
+
+_Kind = inspect.Parameter
+
+
+def of_arrays(name: str, parameters: Sequence[Parameter]) -> str:
+    """The statement that makes all arrays tensors. It is one: where an argument is none that torch can hold, the call
+    goes on with all of them as they were given."""
+    return f"{', '.join(p.name for p in parameters)} = {', '.join(_tensor(name, p) for p in parameters)}"
+
+
+def _tensor(name: str, p: Parameter) -> str:
+    """The expression of what becomes of one array."""
+    n = p.name
+    absent = []
+    if p.tag == "Mask":
+        return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n})"
+    if p.default is NoValue or (p.tag == "ArrayLikeOrScalar" and not p.sequence):
+        absent.append(f"{n} is _NoValue")
+    if p.optional or p.default is None or p.default is NoValue:
+        absent.append(f"{n} is None")
+    if p.sequence:
+        weak = ", _scalars" if p.tag == "ArrayLikeOrScalar" else ""
+        made = f"_as_sequence({name!r}, {n}{weak})"
+        made = f"[_chosen({name!r}, item) for item in {made}]" if p.tag == "Opaque" else made
+    elif p.kind is _Kind.VAR_POSITIONAL and p.tag != "Opaque":
+        made = f"[_as_tensor(item) for item in {n}]"
+    elif p.tag == "ArrayLikeOrScalar":
+        absent.insert(0, f"type({n}) in _scalars")
+        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else _as_tensor({n})"
+    else:
+        made = f"{n}._t if type({n}) is _Array else _as_tensor({n})"
+        made = f"_chosen({name!r}, {made})" if p.tag == "Opaque" else made
+    return f"{n} if {' or '.join(absent)} else {made}" if absent else made
+
+
+def of_other(p: Parameter) -> list[str]:
+    """The statements of what becomes of any other argument."""
+    n = p.name
+    if p.sequence and p.tag in ("AxisLike", "DTypeLike", "ShapeLike"):
+        raise TypeError(f"{n!r} cannot be a sequence of {p.tag}")
+    guard = f"if {n} is not None: " if p.optional or p.default is None else ""
+    if p.default is NoValue:
+        guard = f"if {n} is not _NoValue and {n} is not None: "
+    match p.tag:
+        case "KeepDims":
+            return [f"if type({n}) is not bool and {n} is not _NoValue: {n} = _as_flag({n})"]
+        case "DTypeLike":
+            return [f"{guard}{n} = _as_dtype({n})"]
+        case "AxisLike":
+            return [f"if {n} is not None and type({n}) is not int: {n} = _as_axis({n})"]
+        case "ShapeLike":
+            return [f"{guard}{n} = _as_shape({n})"]
+    if p.plain == "int":
+        return [f"if type({n}) is not int and {n} is not None and {n} is not _NoValue: {n} = _index({n})"]
+    if p.plain == "float":
+        return [f"if isinstance({n}, _ArrayBase):", f"    _chosen('float()', {n}._t)", f"    {n} = {n}.item()"]
+    if p.plain == "bool" and p.default is not None:
+        return [f"if type({n}) is not bool and {n} is not None and {n} is not _NoValue: {n} = bool({n})"]
+    return []
