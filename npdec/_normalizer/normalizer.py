@@ -181,10 +181,10 @@ class _Source:
         out = self.out_parameter()
         if out:
             lines.append(f"if {out} is not None and type({out}) is not _Array: _check_out({out})")
-        own = first if method and first and first.tag not in ("Opaque", "InPlace") and not first.sequence else None
-        together = [p for p in self.arrays if p is not own and p.tag != "InPlace"]
+        by_self = first if method and first and first.tag not in ("Opaque", "InPlace") and not first.sequence else None
+        together = [p for p in self.arrays if p is not by_self and p.tag != "InPlace"]
         for p in self.parameters:
-            if p is own:
+            if p is by_self:
                 lines.append(f"{p.name} = self._t")
             elif p in together:
                 if p is together[0]:

@@ -59,30 +59,38 @@ def composed(name: str) -> Callable[..., Any] | None:
 
 
 @functools.cache
-def _ours() -> Mapping[int, Any]:
-    """What npdec has in place of NumPy's public objects, by their identity."""
-    found: dict[int, Any] = {}
+def _places() -> Mapping[int, tuple[str, str]]:
+    """The module and the name of NumPy's public objects, by their identity."""
+    found: dict[int, tuple[str, str]] = {}
     for module in _PUBLIC:
-        theirs = importlib.import_module(f"numpy.{module}" if module else "numpy")
-        ours = operator.attrgetter(module)(wrap.NAMESPACE.value) if module else wrap.NAMESPACE.value
-        for name in dir(theirs):
-            item = getattr(theirs, name)
+        for name, item in vars(importlib.import_module(f"numpy.{module}" if module else "numpy")).items():
             # (an iterator of npdec's has no views of its operands)
-            if (
-                not name.startswith("_")
-                and name != "nditer"
-                and not isinstance(item, types.ModuleType)
-                and hasattr(ours, name)
-            ):
-                found.setdefault(id(item), getattr(ours, name))
-                bare = getattr(item, "_implementation", item)
-                if isinstance(bare, types.BuiltinFunctionType):
-                    found.setdefault(id(bare), getattr(getattr(ours, name), "_implementation", getattr(ours, name)))
-    umath = importlib.import_module("numpy._core._multiarray_umath")
-    found[id(umath._array_converter)] = Converter
-    found[id(umath._unique_hash)] = lambda *args, **kwargs: NotImplemented  # NumPy goes on without it then
-    found[id(importlib.import_module("numpy")._NoValue)] = NoValue
+            if name.startswith("_") or name == "nditer" or isinstance(item, types.ModuleType):
+                continue
+            found.setdefault(id(item), (module, name))
+            bare = getattr(item, "_implementation", None)
+            if isinstance(bare, types.BuiltinFunctionType):
+                found.setdefault(id(bare), (module, f"{name}._implementation"))
     return types.MappingProxyType(found)
+
+
+@functools.cache
+def _private() -> Mapping[int, Any]:
+    """What stands for private objects of NumPy's, written in C."""
+    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
+    return {
+        id(umath._array_converter): Converter,
+        id(umath._unique_hash): lambda *args, **kwargs: NotImplemented,  # NumPy goes on without it then
+        id(importlib.import_module("numpy")._NoValue): NoValue,
+    }
+
+
+def _public(module: str, name: str) -> Any:
+    """What npdec has of this name. _NotPublicError if it has nothing."""
+    try:
+        return operator.attrgetter(f"{module}.{name}".removeprefix("."))(wrap.NAMESPACE.value)
+    except AttributeError:
+        raise _NotPublicError(name) from None
 
 
 def _numpy_array() -> type:
@@ -123,10 +131,13 @@ class _Translation:
 
     def of(self, item: Any) -> Any:
         """What stands for an object that a function of NumPy's names."""
+        made: Any
         if id(item) in self._made:
             return self._made[id(item)]
-        if id(item) in _ours():
-            return _ours()[id(item)]
+        if id(item) in _private():
+            return _private()[id(item)]
+        if id(item) in _places():
+            return _public(*_places()[id(item)])
         if isinstance(item, types.ModuleType):
             made = _Module(item, self) if _is_numpys(item.__name__) else item
         elif isinstance(item, types.FunctionType) and _is_numpys(item.__module__):

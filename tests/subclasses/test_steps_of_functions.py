@@ -78,6 +78,8 @@ class Library:
             return "own" if type(x) is self.cls else "plain", x.shape, str(x.dtype)
         if isinstance(x, (list, tuple)):
             return [self.seen(item) for item in x]
+        if isinstance(x, type):
+            return x.__name__
         return ("scalar", str(x.dtype)) if isinstance(x, self.lib.generic) else type(x).__name__
 
     def outcome(self, name: str, sample: Sample, chosen: int) -> Any:
