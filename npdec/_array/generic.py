@@ -20,6 +20,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_scalar_text, legacy_text, scalar_text
+from npdec._core.base import plain_of
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.described import described
@@ -107,6 +108,7 @@ class generic(ArrayMethods, metaclass=ScalarType):
                 return SCALARS[cls._torch_dtype](x)
             if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
                 return wrap.on_host(cls, x)
+            x = plain_of(x)  # of an array of a program's own class too
             tensor = as_tensor(x, cls._torch_dtype)
             if tensor.dim():
                 same = type(x) is wrap.ARRAY and tensor is x._t

@@ -223,6 +223,13 @@ def test_arguments_come_to_a_class_as_they_were_given() -> None:
         assert type(lib.atleast_1d([plain, lib.ones(2).view(type("S", (lib.ndarray,), {}))])) is lib.ndarray
 
 
+def test_a_number_of_an_array_of_a_class_is_a_scalar() -> None:
+    for lib in (numpy, npdec):
+        own = type("S", (lib.ndarray,), {})
+        assert type(lib.bool(lib.array(1.0).view(own))) is lib.bool
+        assert type(lib.float64(lib.array(2).view(own))) is lib.float64
+
+
 def test_a_shape_of_none_is_the_shape_that_is_there() -> None:
     for lib in (numpy, npdec):
         x = lib.arange(6.0).reshape(2, 3)
