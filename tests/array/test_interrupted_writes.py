@@ -10,6 +10,9 @@ import pytest
 
 import npdec as np
 
+# Python itself passes over what is raised while it ends a generator that nobody keeps.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 INDEX = numpy.array([3, 0, 2])
 MASK = numpy.array([True, False, True, True, False, True])
 
