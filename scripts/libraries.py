@@ -189,7 +189,7 @@ def page(rows: list[Row]) -> str:
     lines = [HEAD, "| library | of | tests | pass on npdec | time, of NumPy's |", "| --- | --- | ---: | ---: | ---: |"]
     for row in rows:
         one, counted, lost = row.library, len(row.counted), len(row.failures)
-        what = "" if set(one.tests) in ({*one.packages}, {"tests"}) else f" ({', '.join(one.tests)})"
+        what = "" if {*one.tests} <= {*one.packages, "tests"} else f" ({', '.join(one.tests)})"
         lines.append(
             f"| {one.name} {one.version}{what} | {one.kind} | {counted} | {counted - lost} "
             f"({100 * (counted - lost) / max(counted, 1):.1f} %) | {row.slower:.1f} |"

@@ -23,11 +23,12 @@ def _tensor(name: str, p: Parameter) -> str:
     """The expression of what becomes of one array."""
     n = p.name
     absent = []
+    weakly = p.tag == "ArrayLikeOrScalar" and not p.sequence
     if p.tag == "Mask":
         return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n})"
-    if p.default is NoValue or (p.tag == "ArrayLikeOrScalar" and not p.sequence):
+    if p.default is NoValue or weakly:
         absent.append(f"{n} is _NoValue")
-    if p.optional or p.default is None or p.default is NoValue:
+    if p.optional or p.default is None or (p.default is NoValue and not weakly):
         absent.append(f"{n} is None")
     if p.sequence:
         weak = ", _scalars" if p.tag == "ArrayLikeOrScalar" else ""
@@ -35,7 +36,7 @@ def _tensor(name: str, p: Parameter) -> str:
         made = f"[_chosen({name!r}, item) for item in {made}]" if p.tag == "Opaque" else made
     elif p.kind is _Kind.VAR_POSITIONAL and p.tag != "Opaque":
         made = f"[_as_tensor(item) for item in {n}]"
-    elif p.tag == "ArrayLikeOrScalar":
+    elif weakly:
         absent.insert(0, f"type({n}) in _scalars")
         return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else _as_tensor({n})"
     else:
