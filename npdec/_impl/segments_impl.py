@@ -46,10 +46,13 @@ def _root(z: torch.Tensor) -> torch.Tensor:
 def _scaled(
     r: torch.Tensor, d: torch.Tensor, floor: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """r and d in units of their largest number, floor in units of its square, and the unit: squares stay in range."""
+    """r and d in units of their largest number, or of the root of floor if that is larger, floor in units of its square,
+    and the unit: squares stay in range."""
     unit = torch.maximum(r.detach().abs().amax(-1, keepdim=True), d.detach().abs().amax(-1, keepdim=True))
+    unit = unit.clamp(min=floor**0.5)
     unit = torch.where((unit > 0) & (unit < torch.inf), unit, 1)
-    return r / unit, d / unit, floor / unit / unit, unit
+    low = torch.full_like(unit, floor) / unit / unit  # a number over a tensor is a product with its inverse, of torch
+    return r / unit, d / unit, low, unit
 
 
 class Jacobian(NamedTuple):
