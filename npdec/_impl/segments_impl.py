@@ -46,8 +46,8 @@ def _root(z: torch.Tensor) -> torch.Tensor:
 def _scaled(
     r: torch.Tensor, d: torch.Tensor, floor: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """r and d in units of their largest number, or of the root of floor if that is larger, floor in units of its square,
-    and the unit: squares stay in range."""
+    """r and d in units of their largest number, or of the root of floor if that is larger, floor in units of the square
+    of the unit, and the unit: squares stay in range."""
     unit = torch.maximum(r.detach().abs().amax(-1, keepdim=True), d.detach().abs().amax(-1, keepdim=True))
     unit = unit.clamp(min=floor**0.5)
     unit = torch.where((unit > 0) & (unit < torch.inf), unit, 1)
