@@ -23,6 +23,8 @@ __all__ = ["tempered", "warn_if_infinite"]
 
 Function = Callable[..., torch.Tensor]
 
+_ROUNDED = 2.0**-17  # of what has been rounded to single precision before, a few times over
+
 
 def tempered(
     name: str,
@@ -47,7 +49,8 @@ def tempered(
     there = torch.where(torch.isfinite(fx) & torch.isfinite(fr), fx.abs() + fr.abs(), 0).detach()
     lost = (change(x, r).detach() - total).abs() * slope.multiplier.detach().abs()
     moving = bounded & (x != r)  # of contributions at a baseline nothing is a change
-    if bool((moving & torch.isfinite(lost) & (lost > (there + size) / half_of_digits(lost.dtype))).any()):
+    few = max(1 / half_of_digits(lost.dtype), _ROUNDED)
+    if bool((moving & torch.isfinite(lost) & (lost > few * (there + size))).any()):
         warn_rounded(name)
     large = bounded & (gross > 0) & ~(size <= STEEP * (there + gross)) & (torch.isfinite(fx - fr) | (x == r))
     if bool(large.any()) and not fx.is_complex():
