@@ -26,9 +26,7 @@ from npdec._torch.tracing import tracing
 __all__ = ["moved", "share_of_jump", "stepped"]
 
 _ROUNDINGS = 32  # between a step and the sum of all of its components
-
-
-_ROUNDED = 1 / 2  # of a step, from where on it is another one than components make
+_ANOTHER = 1 / 2  # of a step, from where on it is another one than components make
 
 
 def _noise(info: torch.finfo) -> float:
@@ -79,7 +77,7 @@ def share_of_jump(
     apart = bounded & (total.abs() > max(1 / STEEP, info.eps**0.5) * gross)
     if not traced and len(components) > 1:  # one that moves has it all, by however little
         length = step.detach().abs()
-        other = (step.detach() - total).abs() > _ROUNDED * torch.maximum(length, total.abs())
+        other = (step.detach() - total).abs() > _ANOTHER * torch.maximum(length, total.abs())
         apart &= ~(other & (torch.minimum(length, total.abs()) <= _noise(info) * size.detach()))
     # The graph is that of the step: the components may be constants of it.
     divisor = torch.where(apart, step + (total - step).detach() if step.requires_grad else total, 1)

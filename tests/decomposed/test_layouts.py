@@ -137,8 +137,8 @@ def _outcome(name: str, sample: samples.Sample, new: dict[Any, Any]) -> Any:
 
 @each_layout
 def test_functions_of_numpy(layout: str) -> None:
-    turn = list(LAYOUTS).index(layout)
-    for name, sample in turns(CASES[turn % 2 :: 2], turn, len(LAYOUTS) // 2):  # each function in every other layout
+    turn = list(LAYOUTS).index(layout)  # each function in every other layout
+    for name, sample in turns(CASES[turn % 2 :: 2], turn // 2, len(LAYOUTS) // 2):
         found = leaves(sample)
         if layout in EXEMPT.get(name, ((), ""))[0]:
             continue
@@ -243,7 +243,7 @@ def test_functions_of_torch(layout: str) -> None:
     table = [(name, op, sample) for name, op in _IN_TABLE for sample in first_sample(name)]
     table += [(name, name, Sample(name, function, inputs)) for name, (function, inputs) in OWN.items()]
     turn = list(LAYOUTS).index(layout)
-    for name, op, sample in turns(table[turn % 2 :: 2], turn, len(LAYOUTS) // 2):
+    for name, op, sample in turns(table[turn % 2 :: 2], turn // 2, len(LAYOUTS) // 2):
         if layout in EXEMPT.get(op, ((), ""))[0] or sum(x.numel() for x in sample.leaves.values()) > LARGEST:
             continue
 
