@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import gc
+import math
 import random
 import signal
 import sys
@@ -155,29 +156,30 @@ def by_signal(step: Callable[[], Any], chance: random.Random, twin: Case) -> boo
     return hit
 
 
+class Places:
+    """What Python is to trace with, so that an error is raised before the line, or the instruction, of a number."""
+
+    def __init__(self, at: float, error: BaseException, events: tuple[str, ...]) -> None:
+        self.count, self.at, self.error, self.events = 0, at, error, events
+
+    def trace(self, frame: Any, event: str, arg: Any) -> Any:
+        frame.f_trace_opcodes = "opcode" in self.events
+        if event in self.events:
+            self.count += 1
+            if self.count == self.at:
+                sys.settrace(None)
+                raise self.error
+        return self.trace
+
+
 def by_instruction(step: Callable[[], Any], chance: random.Random, twin: Case) -> bool:
     """An exception before a random instruction of the step, in whatever Python code that calls."""
     lines = chance.random() < 0.3  # all that one line does is rarely all that an instruction does
-    count, at, error = 0, sys.maxsize, chance.choice(ERRORS)
+    error, events = chance.choice(ERRORS), ("line",) if lines else ("line", "opcode")
 
-    def local(frame: Any, event: str, arg: Any) -> Any:
-        nonlocal count
-        if event in ("line", "opcode"):
-            count += 1
-            if count == at:
-                sys.settrace(None)
-                raise error("injected")
-        return local
-
-    def trace(frame: Any, event: str, arg: Any) -> Any:
-        frame.f_trace_opcodes = not lines
-        return local(frame, event, arg)
-
-    def traced(step: Callable[[], Any]) -> BaseException | None:
-        nonlocal count
-        count = 0
+    def traced(step: Callable[[], Any], places: Places) -> BaseException | None:
         try:
-            sys.settrace(trace)
+            sys.settrace(places.trace)
             step()
         except BaseException as raised:
             return raised
@@ -185,9 +187,9 @@ def by_instruction(step: Callable[[], Any], chance: random.Random, twin: Case) -
             sys.settrace(None)
         return None
 
-    traced(twin.step)
-    at = chance.randint(1, max(1, count))
-    raised = traced(step)
+    counted = Places(math.inf, error("injected"), events)
+    traced(twin.step, counted)
+    raised = traced(step, Places(chance.randint(1, max(1, counted.count)), error("injected"), events))
     return raised is not None and raised.args == ("injected",)
 
 

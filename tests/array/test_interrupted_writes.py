@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import npdec as np
+from interrupted import Places
 
 # Python itself passes over what is raised while it ends a generator that nobody keeps.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -76,30 +77,16 @@ class Interrupt(BaseException):
 
 def interrupted_at(at: int, write, *args) -> int:
     """Write, interrupted before the instruction of this number; how many there were."""
-    count = 0
-
-    def local(frame, event, arg):
-        nonlocal count
-        if event == "opcode":
-            count += 1
-            if count == at:
-                sys.settrace(None)
-                raise Interrupt
-        return local
-
-    def trace(frame, event, arg):
-        frame.f_trace_opcodes = True
-        return local(frame, event, arg)
-
+    places = Places(at, Interrupt(), ("opcode",))
     before = sys.gettrace()
-    sys.settrace(trace)
+    sys.settrace(places.trace)
     try:
         write(*args)
     except Interrupt:
         pass
     finally:
         sys.settrace(before)
-    return count
+    return places.count
 
 
 def tried(write, layout, dtype, every=1) -> None:

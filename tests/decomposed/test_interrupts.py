@@ -263,20 +263,11 @@ def test_gradients_are_on_after_an_interrupt_at_any_line_of_a_call_in_reverse_mo
     seen = []
 
     def interrupted_at(place):
-        count = 0
-
-        def local(frame, event, arg):
-            nonlocal count
-            if event == "line":
-                count += 1
-                if count == place:
-                    sys.settrace(None)
-                    raise KeyboardInterrupt
-            return local
+        places = interrupted.Places(place, KeyboardInterrupt(), ("line",))
 
         def call(d):
             try:
-                sys.settrace(local)
+                sys.settrace(places.trace)
                 CALLS[name](d)
             except KeyboardInterrupt:
                 pass
@@ -287,7 +278,7 @@ def test_gradients_are_on_after_an_interrupt_at_any_line_of_a_call_in_reverse_mo
             return d.sum()
 
         np.attribute(call, torch.ones(2, 3))
-        return count
+        return places.count
 
     lines = interrupted_at(0)
     assert lines > 20
