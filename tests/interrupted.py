@@ -161,8 +161,11 @@ class Places:
 
     def __init__(self, at: float, error: BaseException, events: tuple[str, ...]) -> None:
         self.count, self.at, self.error, self.events = 0, at, error, events
+        # Held here: where Python collects garbage before it calls this, a callback may end the tracing and free it:
+        # https://github.com/python/cpython/blob/v3.11.7/Python/ceval.c (call_trace)
+        self.trace = self._trace
 
-    def trace(self, frame: Any, event: str, arg: Any) -> Any:
+    def _trace(self, frame: Any, event: str, arg: Any) -> Any:
         frame.f_trace_opcodes = "opcode" in self.events
         if event in self.events:
             self.count += 1
