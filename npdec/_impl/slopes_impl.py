@@ -96,7 +96,10 @@ def mean_atan2(
     known = (unit > 0) & torch.isfinite(unit)
     unit = torch.where(known, unit, 1).detach()
     y, x, y_r, x_r, dy, dx = (t / unit for t in (y, x, y_r, x_r, dy, dx))
-    cross, dot = x_r * dy - y_r * dx, x_r * x + y_r * y
+    # The cross product of the end and the start, or of the step and the start, by which of the two loses fewer digits.
+    whole = (x_r * y).abs() + (y_r * x).abs() < (x_r * dy).abs() + (y_r * dx).abs()
+    cross = torch.where(whole, x_r * y - y_r * x, x_r * dy - y_r * dx)
+    dot = x_r * x + y_r * y
     origin = ((x == 0) & (y == 0)) | ((x_r == 0) & (y_r == 0)) | ((cross == 0) & (dot < 0)) | ~known
     length = torch.hypot(dx, dy)
     still = length == 0

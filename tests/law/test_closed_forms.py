@@ -275,6 +275,17 @@ def test_angles_of_any_scale(scale):
     numpy.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+def test_angles_of_numbers_far_apart():
+    """Each coordinate, and that of the baseline, zero or within fourteen powers of ten."""
+    source = numpy.random.default_rng(0)
+    ends = numpy.where(source.random((4, 500)) < 0.25, 0, source.choice([-1, 1], (4, 500)))
+    y, x, b, a = ends * 10 ** source.uniform(-7, 7, ends.shape)
+    angle = np.arctan2(*np.decompose((np.array(y), np.array(x)), baseline=(np.array(b), np.array(a))))
+    missing = numpy.asarray(angle.value) - numpy.asarray(angle.residual) - components(angle).sum(0)
+    assert numpy.all(abs(missing) <= 1e-14 * (1 + abs(components(angle)).sum(0)))
+    numpy.testing.assert_allclose(numpy.asarray(angle.residual), numpy.arctan2(b, a), rtol=4e-16)
+
+
 # -- other functions of two arguments ----------------------------------------------------------------------------------
 
 PAIRS = {

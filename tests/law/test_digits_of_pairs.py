@@ -22,7 +22,7 @@ FUNCTIONS = {
     "reciprocal": lambda x, y: torch.div(x.sum(), y.sum()),
 }
 DTYPES = {torch.float64: 16.0, torch.float32: 6.0, torch.float16: 1.5, torch.bfloat16: 6.0}  # powers of ten they move
-SINGULAR = {"atan2", "pow", "remainder", "xlogy"}  # so near to what is singular the change itself has lost its digits
+SINGULAR = {"pow", "remainder", "xlogy"}  # so near to what is singular the change itself has lost its digits
 
 
 def _marked(x: torch.Tensor, r: torch.Tensor, dtype: torch.dtype) -> np.DecomposedTensor:
