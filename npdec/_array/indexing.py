@@ -16,6 +16,7 @@ from npdec._core.tags import NoValue
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import getitem_impl, setitem_impl
+from npdec._impl.dtypes_impl import RANGES
 from npdec._torch.tracing import recording
 from npdec.exceptions import AbsentDTypeError
 
@@ -131,6 +132,13 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
     return True
 
 
+def _element(value: Any, dtype: torch.dtype) -> Any:
+    """What of a sequence is written into one element: whether it has items, or in integers TypeError, as Python says."""
+    if dtype is torch.bool:
+        return bool(value)
+    return int(value) if dtype in RANGES else value
+
+
 def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype; in the ordinary cases
     `ordinary.write` has done so."""
@@ -141,6 +149,8 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     recorder = recording.get()
     if recorder is not None and recorder.masks.put(array, items, value):
         return
+    if type(value) in (list, tuple) and len(items) == array._t.dim() and all(type(item) is int for item in items):
+        value = _element(value, array._d)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)

@@ -28,7 +28,7 @@ _EXACT = 2**53
 # Scalars on the host of these dtypes are written as their numbers are.
 _FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
 _REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
-_FEW = 64  # indices that are looked at one by one, to find whether two name one element
+_FEW = 256  # indices that are looked at one by one, to find whether two name one element
 
 
 def is_free(array: Any) -> bool:
@@ -45,21 +45,29 @@ def is_free(array: Any) -> bool:
     return forward_ad._current_level < 0 and not _is_transformed() and _transform() is None
 
 
-def _plain_index(item: Any) -> Any:
-    """The tensor of an array of indices; None if it is none, or carries anything."""
-    if item._d in _INDICES:
+def _indices(item: Any, shape: tuple[int, ...]) -> Any:
+    """The indices along the first of some axes that an array, or a list, holds or as a vector of booleans stands for;
+    None if it is neither, or carries anything."""
+    if type(item) is list:
+        kind = type(item[0]) if item else None
+        if (kind is not int and kind is not bool) or any(type(one) is not kind for one in item):
+            return None
+        index = as_tensor(item)
+    else:
         index = item._t
-        if type(index) is _Tensor and index.dim():
-            return index
-    return None
+    if index.dtype in _INDICES:
+        return index if type(index) is _Tensor and index.dim() else None
+    if index.dtype is not torch.bool or type(index) is not _Tensor or index.dim() != 1 or index.shape != shape[:1]:
+        return None
+    return index.nonzero().view(-1)
 
 
-def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
+def _items(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | None, bool, bool]:
     """The items of a key for torch, whether arrays are among them, and whether an Ellipsis is; None for a key that
     torch may read otherwise. Where ints and arrays stand in one group, torch puts their axes where NumPy does."""
     items: list[Any] = []
     arrays = dots = False
-    groups = 0
+    groups = axis = 0
     within = False
     for item in key:
         kind = type(item)
@@ -71,8 +79,8 @@ def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
         elif kind is int:
             groups += not within
             within = True
-        elif kind is wrap.ARRAY:
-            item = _plain_index(item)
+        elif kind is wrap.ARRAY or kind is list:
+            item = _indices(item, shape[axis:])
             if item is None:
                 return None, False, False
             arrays = True
@@ -87,11 +95,14 @@ def _items(key: tuple[Any, ...]) -> tuple[list[Any] | None, bool, bool]:
                 return None, False, False
             dots = True
             within = False
+            axis += len(shape) - len(key) + sum(one is None for one in key)
         elif item is None:
             within = False
+            axis -= 1
         else:
             return None, False, False
         items.append(item)
+        axis += 1
     if arrays and groups > 1:
         return None, False, False
     return items, arrays, dots
@@ -105,14 +116,14 @@ def read(array: Any, key: Any) -> Any:
     kind = type(key)
     try:
         if kind is tuple:
-            items, arrays, _ = _items(key)
+            items, arrays, _ = _items(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
             # An accelerator ends the process over an index that is out of bounds.
             made = _by_arrays(tensor, items) if tensor.is_cpu else None
             return NoValue if made is None else wrap.wrap_array(made)
         if kind is wrap.ARRAY or kind is list:
-            index = _plain_index(key) if kind is wrap.ARRAY else _listed(key)
+            index = _indices(key, tensor.shape)
             return NoValue if index is None or not tensor.is_cpu else wrap.wrap_array(_selected(tensor, index))
         if key is None or key is Ellipsis:
             return memory.seen(array, tensor[key])
@@ -130,8 +141,7 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
         return tensor[tuple(items)]
     arrays = [item for item in items if type(item) is _Tensor]
     if type(Ellipsis) in kinds:
-        dots = kinds.index(type(Ellipsis))
-        items = [*items[:dots], *[slice(None)] * (tensor.dim() - len(items) + 1), *items[dots + 1 :]]
+        items = _spread(items, tensor.dim())
         kinds = [type(item) for item in items]
         at = kinds.index(_Tensor)
         if not at:  # it stood for no axes
@@ -150,6 +160,12 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
 
 
 _ALL = slice(None)
+
+
+def _spread(items: list[Any], ndim: int) -> list[Any]:
+    """The items with slices of all for the Ellipsis among them."""
+    dots = next(i for i, item in enumerate(items) if item is Ellipsis)
+    return [*items[:dots], *[_ALL] * (ndim - len(items) + 1), *items[dots + 1 :]]
 
 
 def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False) -> torch.Tensor:
@@ -185,14 +201,6 @@ def _reversed(tensor: torch.Tensor) -> torch.Tensor:
     return torch.flip(tensor, (0,))
 
 
-def _listed(key: list[Any]) -> Any:
-    """A list of ints as indices."""
-    for item in key:
-        if type(item) is not int:
-            return None
-    return as_tensor(key) if key else None
-
-
 def write(array: Any, key: Any, value: Any) -> bool:
     """Whether a plain number or array was written into a plain array, where an ordinary key says."""
     tensor, dtype = array._t, array._d
@@ -218,24 +226,30 @@ def write(array: Any, key: Any, value: Any) -> bool:
         given = None
     elif kind is bool and dtype is torch.bool:
         given = None
-    else:
+    elif kind is not list:
         return False
     try:
+        if kind is list:
+            given = as_tensor(value)
+            if given.dtype is torch.int64 and tensor.dtype is torch.float64:
+                given = given.to(torch.float64)
+            if type(given) is not _Tensor or given.requires_grad or given.dtype is not tensor.dtype:
+                return False
         if type(key) is slice:
             if key.step is not None and (type(key.step) is not int or key.step < 1):
                 return False
             return _put(tensor, key, value, given)
-        if type(key) is wrap.ARRAY:
-            if key._d is torch.bool:
+        if type(key) is wrap.ARRAY or type(key) is list:
+            if type(key) is wrap.ARRAY and key._d is torch.bool:
                 return _put_where(tensor, key._t, value, given)
-            index = _plain_index(key)
+            index = _indices(key, tensor.shape)
             return index is not None and _put_at(tensor, [index], value, given)
         if type(key) is tuple:
-            items, arrays, dots = _items(key)
+            items, arrays, dots = _items(key, tensor.shape)
             if items is None:
                 return False
             if arrays:
-                return _put_at(tensor, items, value, given)
+                return _put_at(tensor, _spread(items, tensor.dim()) if dots else items, value, given)
             return _put(tensor, tuple(items), value, given, dots or slice in map(type, items))
         if key is Ellipsis:
             return _put(tensor, key, value, given)
@@ -270,44 +284,46 @@ def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any) -> bool:
-    if type(mask) is not _Tensor or mask.shape != tensor.shape or tensor.dtype not in _INDEXED:
+    if type(mask) is not _Tensor or not mask.dim() or mask.shape != tensor.shape[: mask.dim()]:
         return False
-    if memory.shares_storage(mask, tensor):
+    if tensor.dtype in WIDE_UNSIGNED or memory.shares_storage(mask, tensor):
         return False
     if given is None:
-        tensor.masked_fill_(mask, number)
-    elif given.dim() == 1:
+        rest = tensor.dim() - mask.dim()
+        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number)
+    elif given.dim() == 1 or mask.dim() < tensor.dim():
         tensor[mask] = given.clone() if memory.shares_storage(given, tensor) else given
     else:
         return False
     return True
 
 
-# Of the others torch has no such kernels.
-_INDEXED = frozenset(
-    {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64}
-)
-
-
 def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> bool:
-    """Write at few indices, which are all looked at first: torch would write what comes before one that is out of
-    bounds, and leave open which of several values an element gets that is named more than once."""
-    if not tensor.is_cpu or tensor.dtype not in _INDEXED:
+    """Write at indices, which are all looked at first: torch would write what comes before one that is out of bounds,
+    and leave open which of several values an element gets that is named more than once."""
+    if not tensor.is_cpu or tensor.dtype in WIDE_UNSIGNED:
         return False
-    shape, arrays = tensor.shape, 0
-    for size, item in zip(shape, items):
+    several = given is not None and given.dim() > 0
+    named: list[list[int]] = []
+    for size, item in zip(tensor.shape, items):
         if type(item) is _Tensor:
-            arrays += 1
-            length = item.shape
-            if len(length) != 1 or not 0 < length[0] <= _FEW or _storage.shares_memory(item, tensor):
+            count = item.numel()
+            if _storage.shares_memory(item, tensor) or (several and (item.dim() != 1 or count > _FEW)):
                 return False
-            places = item.tolist()
-            low = min(places)
-            if low < -size or max(places) >= size:
-                return False
-            if given is not None and given.dim() and (low < 0 or arrays > 1 or len(set(places)) < len(places)):
+            if count > _FEW:
+                low, high = (bound.item() for bound in torch.aminmax(item))
+            elif count:
+                places = item.tolist() if item.dim() == 1 else item.view(-1).tolist()
+                low, high = min(places), max(places)
+                if several:
+                    named.append([place % size for place in places] if low < 0 else places)
+            if count and (low < -size or high >= size):
                 return False
         elif item is None or item is Ellipsis:
+            return False
+    if several and named:
+        places = named[0] if len(named) == 1 else list(zip(*named, strict=True))
+        if len(set(places)) < len(places):
             return False
     if given is not None and memory.shares_storage(given, tensor):
         given = given.clone()
