@@ -133,7 +133,7 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
 
 
 def _element(value: Any, dtype: torch.dtype) -> Any:
-    """What of a sequence is written into one element: whether it has items, or in integers TypeError, as Python says."""
+    """What of a sequence is written into one element: a boolean of it, or for integers TypeError, in Python's words."""
     if dtype is torch.bool:
         return bool(value)
     return int(value) if dtype in RANGES else value

@@ -53,6 +53,14 @@ def _repeated(values: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
     return flat[torch.remainder(place, flat.shape[0])] if flat.shape[0] > 1 else flat.expand(place.shape)
 
 
+def _first(values: torch.Tensor, count: int) -> torch.Tensor:
+    """So many values, counted from the start again after the end. There is at least one value."""
+    flat = values.reshape(-1)
+    if flat.shape[0] == 1:
+        return flat.expand(count)
+    return (flat if flat.shape[0] >= count else flat.repeat(-(-count // flat.shape[0])))[:count]
+
+
 def _copied(dst: torch.Tensor, src: torch.Tensor) -> bool:
     if src.dtype is not dst.dtype or src.shape != dst.shape or _storage.shares_memory(src, dst):
         return False
@@ -132,7 +140,7 @@ def putmask(a: InPlace, /, mask: ArrayLike, values: object) -> None:
     if values.shape == a.shape == mask.shape:
         a.copy_(torch.where(mask if mask.dtype is torch.bool else mask != 0, values, a))
     elif values.numel() and a.numel():
-        full = _repeated(values, torch.arange(a.numel(), device=a.device)).reshape(a.shape)
+        full = _first(values, a.numel()).reshape(a.shape)
         a.copy_(torch.where((mask != 0).reshape(a.shape), full, a))
 
 
@@ -174,29 +182,41 @@ def place(arr: InPlace, mask: ArrayLike, vals: object) -> None:
         arr.copy_(torch.where(chosen.reshape(arr.shape), full, arr))
 
 
-def _put_number(a: torch.Tensor, ind: Any, v: Any) -> bool:
-    """Whether a Python float was written at one index, or few of them, of plain numbers."""
-    if type(v) is not float or a.dtype is not torch.float64 or not a.is_contiguous() or not _util.are_numbers(a):
+def _put_few(a: torch.Tensor, ind: Any, v: Any) -> bool:
+    """Whether plain numbers were written at one index, or few of them: a Python float, or a value for each."""
+    if a.dtype is not torch.float64 or not a.is_contiguous() or not _util.are_numbers(a):
         return False
-    if type(ind) is int:
-        least = greatest = ind
-    elif type(ind) is torch.Tensor and ind.dtype is torch.int64 and 0 < ind.numel() <= _FEW and _util.are_numbers(ind):
+    if type(ind) is torch.Tensor and ind.dtype is torch.int64 and ind.numel() <= _FEW and _util.are_numbers(ind):
         places = ind.reshape(-1).tolist()
-        least, greatest = min(places), max(places)
     else:
-        return False
+        places = [ind] if type(ind) is int else ind
+        if type(places) is not list or len(places) > _FEW or any(type(place) is not int for place in places):
+            return False
     size = a.numel()
-    if least < -size or greatest >= size:
+    if not places or min(places) < -size or max(places) >= size:
+        return False
+    if type(v) is list and all(type(number) is float for number in v):
+        v = torch.tensor(v, dtype=torch.float64, device=a.device)
+    if type(v) is torch.Tensor:
+        if v.dtype is not a.dtype or not _util.are_numbers(v) or _storage.shares_memory(v, a):
+            return False
+        if v.numel() != len(places) or len({place % size for place in places}) != len(places):
+            return False
+        v = v.reshape(-1)
+    elif type(v) is not float:
         return False
     flat = a if a.dim() == 1 else a.view(-1)
-    flat[ind] = v  # in one call, which no interrupt divides
+    if len(places) == 1:
+        flat[places[0]] = v
+    else:  # in one call, which no interrupt divides
+        flat[torch.tensor(places, device=a.device)] = v
     return True
 
 
 _FEW = 20
 
 
-@public(direct=Direct(_put_number, given=("ind",)))
+@public(direct=Direct(_put_few, given=("ind",)))
 def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
     """Write values at indices that count the elements in row-major order.
 
@@ -216,7 +236,7 @@ def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
     check_mode(mode)
     if index.numel() and values.numel():
         index = apply_mode(index, a.numel(), 0, mode)
-        _put_flat(a, index, _repeated(values, torch.arange(index.numel(), device=a.device)))
+        _put_flat(a, index, _first(values, index.numel()))
 
 
 def _put_flat(a: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> None:
@@ -301,10 +321,12 @@ def fill_diagonal(a: InPlace, val: object, wrap: bool = False) -> None:
     if not a.numel() or not values.numel():
         return
     rows, columns = a.shape[0], a.shape[1]
-    if a.ndim == 2 and wrap:
+    if a.ndim == 2 and wrap and rows > columns:
         at = torch.arange(rows, device=a.device)
         at = at[torch.remainder(at, columns + 1) < columns]
-        key = (at, torch.remainder(at, columns + 1))
-    else:
-        key = (torch.arange(min(rows, columns), device=a.device),) * a.ndim
-    setitem(a, key, _repeated(values, torch.arange(key[0].shape[0], device=a.device)))
+        setitem(a, (at, torch.remainder(at, columns + 1)), _first(values, at.shape[0]))
+        return
+    diagonal = a
+    for _ in range(a.ndim - 1):
+        diagonal = diagonal.diagonal(0, 0, -1)
+    diagonal.copy_(_first(values, diagonal.shape[0]))

@@ -60,6 +60,10 @@ WRITES = {
     "clip": lambda x, a: np.clip(a, 1, 3, out=x) if a.dtype.kind != "c" else x.fill(1),
     "byteswap": lambda x, a: x.byteswap(inplace=True),
     "shuffle": lambda x, a: np.random.default_rng(0).shuffle(x),
+    "indices in a list": lambda x, a: x.__setitem__([3, 0, 2], a[:3]),
+    "values in a list": lambda x, a: x.__setitem__([3, 0, 2], [1.5, 2.5, 3.5]),
+    "mask in a list": lambda x, a: x.__setitem__(MASK.tolist(), a[0]),
+    "put in a list": lambda x, a: np.put(x, [3, 0, 2], a[:3]),
     "real": lambda x, a: setattr(x, "real", a.real),
     "fill_diagonal": lambda x, a: np.fill_diagonal(x[:4].reshape(2, 2), a[0]),
 }  # fmt: skip
