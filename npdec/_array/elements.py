@@ -112,6 +112,8 @@ def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
     if _references(tensor) > _IN_CALL:
         return False
     family, base = family_of(array), tensor._base
+    if len(family) == 1 and base is None and family[0]() is array:
+        return torch._C._storage_Use_Count(storage._cdata) <= 2
     members = family.living()
     if len(family) > 2 * len(members) + _DEAD:
         family[1:] = alive(family[1:])  # the owner stays first
@@ -268,6 +270,8 @@ class ElementAccess(NDArrayBase):
                     return scalar
                 if tensor is not self._t:
                     _again(self, count, cls)
+                    if cls is _SECOND and self._w[0] is self._t:
+                        return self[key]
             return _by_torch(self, key, place)
         except MetSubclass as error:
             met = error
@@ -350,22 +354,19 @@ def _by_torch(array: Any, key: Any, place: Any) -> Any:
         try:
             found = tensor[place]
         except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
-            pass
-        else:
-            return memory.seen_part(array, found) if found.dim() else wrap.read_scalar(found)
+            return indexing.getitem(array, key)
+        return memory.seen_part(array, found) if found.dim() else wrap.read_scalar(found)
     return indexing.getitem(array, key)
 
 
 def _part(array: Any, key: tuple[Any, ...]) -> Any:
     """The view that slices, ints, new axes and one Ellipsis choose of a plain array, or what arrays of indices among
     them choose; None for all other keys."""
-    dots = new = False
+    dots = new = part = False
     for item in key:
         kind = type(item)
         if kind is slice:
-            step = item.step
-            if step is not None and (type(step) is not int or step < 1):
-                return None
+            part = True  # steps that torch has not are refused below
         elif kind is not int:
             if item is None:
                 new = True
@@ -378,15 +379,14 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
                 return indexing.getitem(array, key) if found is NoValue else found
             else:
                 return None
-    if not dots and not new and slice not in map(type, key):
-        return None  # it is of integers alone
     tensor = array._t
-    if type(tensor) is not _Tensor or (new and len(key) + tensor.dim() > MAX_NDIM):
-        return None
+    if not (part or dots or new) or type(tensor) is not _Tensor or (new and len(key) + tensor.dim() > MAX_NDIM):
+        return None  # among others a key of integers alone
     try:
-        return memory.seen_part(array, tensor[key])
+        seen = tensor[key]
     except (IndexError, ValueError, TypeError, RuntimeError):
         return None  # NumPy's words are found on the general way
+    return memory.seen_part(array, seen)
 
 
 def _by_mask(array: Any, key: Any) -> Any:

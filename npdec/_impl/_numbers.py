@@ -31,11 +31,11 @@ def _reciprocal(x: float) -> float:
 
 
 def _greater(x: float, y: float) -> float | None:
-    return float(x) if x > y else float(y) if y > x else None
+    return float(x) if x > y or x == y != 0 else float(y) if y > x else None
 
 
 def _lesser(x: float, y: float) -> float | None:
-    return float(x) if x < y else float(y) if y < x else None
+    return float(x) if x < y or x == y != 0 else float(y) if y < x else None
 
 
 def _roots_are_rounded_correctly() -> bool:

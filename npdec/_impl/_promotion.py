@@ -7,11 +7,15 @@ included. bfloat16, which NumPy lacks, behaves as float16 does; the two together
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import torch
+from torch.utils import _python_dispatch
 
 from npdec._impl import _util
+from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 
 _KINDS = {
     torch.bool: "b",
@@ -193,6 +197,29 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
     if _util.on_number is not None and type(value) in (float, complex):
         _util.on_number(torch.tensor(value, dtype=WEAK[type(value)], device=device), made)
     return made
+
+
+# Numbers that stand in a program beside arrays, as 0-d tensors: torch would make one for every call.
+_KEPT: dict[torch.dtype, dict[float | None, torch.Tensor]] = {torch.float64: {}, torch.int64: {}}
+_MOST_KEPT = 256
+_HOST = torch.device("cpu")
+
+
+def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
+    """The 0-d tensor of an int or float, in float64 or int64 on the host, to be read by torch and by nobody else: not
+    to be written, nor to be handed on."""
+    if tracing() or _python_dispatch._is_in_torch_dispatch_mode:  # what is made here is for that alone
+        return torch.scalar_tensor(value, dtype=dtype, device=_HOST)
+    numbers = _KEPT[dtype]
+    key = value or (None if math.copysign(1.0, value) < 0 else 0)  # zeros of either sign are equal
+    found = numbers.get(key)
+    if found is None:
+        found = torch.scalar_tensor(value, dtype=dtype, device=_HOST)
+        if not (is_transformed() or found.is_inference()):
+            if len(numbers) >= _MOST_KEPT:
+                numbers.clear()
+            numbers[key] = found
+    return found
 
 
 def converts(value: complex, dtype: torch.dtype) -> bool:

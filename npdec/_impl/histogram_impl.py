@@ -37,6 +37,13 @@ def counted(index: torch.Tensor, weights: Any, size: int) -> torch.Tensor:
     return torch.zeros(size, dtype=weights.dtype, device=index.device).index_add(0, index, weights)
 
 
+def _are_doubles(weights: Any, shape: torch.Size) -> bool:
+    """Whether there are no weights, or numbers in double precision, as many as the shape says."""
+    if weights is None:
+        return True
+    return weights.dtype is torch.float64 and weights.shape == shape and _util.are_numbers(weights)
+
+
 @public
 def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0):
     """How often each number from 0 to the greatest occurs among the integers `x`, 1-d, in int64.
@@ -53,9 +60,9 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
         raise ValueError(f"bincount: the numbers must be 1-d, not of shape {tuple(x.shape)}")
     if not len(x):
         return torch.zeros(minlength, dtype=torch.int64, device=x.device)
-    if weights is None and x.dtype is torch.int64 and _util.are_numbers(x):
+    if x.dtype is torch.int64 and _util.are_numbers(x) and _are_doubles(weights, x.shape):
         try:
-            return torch.bincount(x, minlength=minlength)
+            return torch.bincount(x, weights, minlength)  # which adds the weights in the same order
         except RuntimeError:  # of a negative number
             pass
     if kind(x.dtype) not in "bui":

@@ -65,6 +65,10 @@ def _counts(x: torch.Tensor, ndim: int) -> list[tuple[int, int]]:
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """How many elements go before and after each axis. Raises TypeError, ValueError."""
+    if type(pad_width) is int and pad_width >= 0:
+        return [(pad_width, pad_width)] * ndim
+    if type(pad_width) is tuple and 0 < len(pad_width) == ndim and all(map(_is_pair, pad_width)):
+        return list(pad_width)
     if isinstance(pad_width, dict):
         widths: list[Any] = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -77,6 +81,11 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if width.dtype.is_floating_point or width.dtype.is_complex or width.dtype is torch.bool:
         raise TypeError("`pad_width` must be of integral type.")
     return _counts(width, ndim)
+
+
+def _is_pair(width: Any) -> bool:
+    """Whether these are two of Python's integers, none of them negative."""
+    return type(width) is tuple and len(width) == 2 and all(type(n) is int and n >= 0 for n in width)
 
 
 @public
@@ -107,6 +116,8 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         for axis, width in enumerate(widths):
             if not array.shape[axis] and any(width):
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+    if mode == "constant" and array.is_contiguous() and (made := _with_number(array, widths, option)) is not None:
+        return made
     order = "C" if array.is_contiguous() or not _storage.is_column_major(array) else "F"
     padded = _padder(mode, option, array, widths)
     for axis, (before, after) in enumerate(widths):
@@ -114,6 +125,20 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             array = padded(array, axis, before, after)
     return _storage.duplicate(array, order) if order == "F" or not any(map(any, widths)) else array
 
+
+def _with_number(array: torch.Tensor, widths: list[tuple[int, int]], number: Any) -> torch.Tensor | None:
+    """An array of numbers with one of Python's around it, by one call of torch; None for all others."""
+    taken = _TAKEN.get(array.dtype)
+    if taken is None or type(number) not in taken or not _util.are_numbers(array) or not any(map(any, widths)):
+        return None
+    if type(number) is int and not -_EXACT <= number <= _EXACT:
+        return None
+    return torch.constant_pad_nd(array, [n for pair in reversed(widths) for n in pair], number)
+
+
+# The numbers that arrays take as they are.
+_TAKEN = {torch.float64: (int, float), torch.int64: (int,)}
+_EXACT = 2**53  # up to which integers are, in double precision
 
 _Padder = Callable[[torch.Tensor, int, int, int], torch.Tensor]
 

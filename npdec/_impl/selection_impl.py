@@ -13,10 +13,12 @@ import torch
 
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
-from npdec._impl.dtypes_impl import can_cast, result_type, scalar_tensor
+from npdec._impl.dtypes_impl import can_cast, kept, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
 
 _WEAK = (int, float, complex)
+_KEPT = frozenset({torch.float64, torch.int64})
+_EXACT = 2**53  # up to which integers are, in double precision
 _MOST = 64  # arrays that choose takes, the index among them
 
 
@@ -34,6 +36,14 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         return torch.full((), x, dtype=dtype, device=device)
     except RuntimeError:  # a float that is too large for the dtype, in which it is infinite
         return scalar_tensor(x, dtype, device)
+
+
+def _side(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """As `_operand`, for what is read alone: not to be written, nor to be a view of what is returned."""
+    if type(x) is float or (type(x) is int and -_EXACT <= x <= _EXACT):
+        if dtype in _KEPT and device.type == "cpu":
+            return kept(x, dtype)
+    return _operand(x, dtype, device)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -64,7 +74,7 @@ def where(
         return nonzero(condition)
     mask = condition if condition.dtype is torch.bool else condition != 0
     common = result_type(x, y)
-    a, b = _operand(x, common, mask.device), _operand(y, common, mask.device)
+    a, b = _side(x, common, mask.device), _side(y, common, mask.device)
     try:
         return torch.where(mask, a, b)
     except RuntimeError:

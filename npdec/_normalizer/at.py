@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from npdec._torch.functorch import mapped
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 
+_FEW = 64  # numbers that Python looks at sooner than torch
+
 _EXTREMES: dict[Any, str] = {torch.minimum: "amin", torch.maximum: "amax"}
 
 
@@ -35,6 +38,14 @@ def _in_any_order(tensor: torch.Tensor) -> bool:
         return True
     zero = tensor == 0
     return not zero.any() or not bool((torch.signbit(tensor) & zero).any())
+
+
+def _no_negative_zeros(tensor: torch.Tensor) -> bool:
+    """As `_in_any_order`, of tensors that are numbers and nothing else: few are looked at one by one."""
+    if tensor.is_floating_point() and tensor.numel() <= _FEW:
+        zeros = [x for x in tensor.reshape(-1).tolist() if x == 0]
+        return not zeros or all(math.copysign(1.0, x) > 0 for x in zeros)
+    return _in_any_order(tensor)
 
 
 def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
@@ -117,8 +128,9 @@ def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
         values = values.expand(shape)
     if memory.shares_storage(index, target) or memory.shares_storage(values, target):
         return False
-    low, high = (int(end.item()) for end in torch.aminmax(index))
     n = target.shape[0]
+    places = index.tolist() if index.shape[0] <= _FEW else [end.item() for end in torch.aminmax(index)]
+    low, high = min(places), max(places)
     if low < -n or high >= n:
         return False
     if low < 0:
@@ -128,7 +140,7 @@ def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
     if how is torch.add:
         target.index_add_(0, index, values)
         return True
-    if not (_in_any_order(target) and _in_any_order(values)):
+    if not (_no_negative_zeros(target) and _no_negative_zeros(values)):
         return False
     if target.dim() > 1:
         index = index.reshape(-1, *[1] * (target.dim() - 1)).expand(shape)

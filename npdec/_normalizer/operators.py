@@ -25,6 +25,7 @@ from npdec._core.door import hand_over_method
 from npdec._core.tags import spec_of
 from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl import dtypes_impl
 from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
@@ -47,6 +48,9 @@ _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
 _NONE_EQ = type(None).__eq__
+_KEEPS = frozenset({torch.float64, torch.int64})
+_PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
+_Tensor = torch.Tensor
 
 
 @functools.cache
@@ -202,9 +206,50 @@ def _fast(
         _narrow=fp_state.guarded(_NARROW & function._arrays if _is_of_torch(function) else frozenset()),
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        _of_two=_of_two_dtypes(function, slow) if torch_function is None else slow,
         _bool=torch.bool,
         _torch=torch_function or function._torch,
+        _keeps=_keeps(function),
+        _kept=dtypes_impl.kept,
     )
+
+
+def _keeps(function: ufunc) -> frozenset[torch.dtype]:
+    """The dtypes of arrays beside which the operator may take a number as a tensor: torch raises to a number in another
+    way than to a tensor that holds it."""
+    return _KEEPS if _is_of_torch(function) and function._torch is not torch.pow else frozenset()
+
+
+def _of_two_dtypes(function: ufunc, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator between arrays of two dtypes, which leaves it to torch where that promotes them as NumPy."""
+    if not _is_of_torch(function):
+        return slow
+    table, call = dtypes_impl.LOOPS[function._loops], function._torch
+    assert call is not None
+    known: dict[tuple[torch.dtype, torch.dtype], bool] = {}
+
+    def promoted(pair: tuple[torch.dtype, torch.dtype]) -> bool:
+        if not _PROMOTED.issuperset(pair):
+            return False
+        try:
+            computed = table.resolve(pair, function.__name__)
+        except TypeError:
+            return False
+        return computed in function._direct and computed is torch.promote_types(*pair)
+
+    def operator(self: Any, other: Any) -> Any:
+        pair, a, b = (self._d, other._d), self._t, other._t
+        if pair not in known:
+            known[pair] = promoted(pair)
+        # torch does not promote what has no dimensions as it does the rest.
+        if known[pair] and type(a) is type(b) is _Tensor and a.dim() and b.dim() and not fp_state.watching:
+            try:
+                return wrap.wrap(call(a, b))
+            except RuntimeError:
+                pass
+        return slow(self, other)
+
+    return operator
 
 
 def _hosts_of(function: ufunc) -> frozenset[Any]:
@@ -234,7 +279,10 @@ def _fast_of_integers(
         _narrow=frozenset(),
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        _of_two=slow,
         _torch=torch_function,
+        _keeps=frozenset(),
+        _kept=dtypes_impl.kept,
     )
 
 
@@ -265,6 +313,8 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         _shares=shares_memory,
         _hosts=_hosts_of(function),
         _tracing=tracing,
+        _keeps=_keeps(function),
+        _kept=dtypes_impl.kept,
     )
 
 

@@ -35,7 +35,7 @@ def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
             if n is not None:
                 return _bools[n] if type(n) is bool else _on_host(_Float, n)
     if type(x) is float and out is _NoValue and not options and _float64 in _direct and not _devices.used:
-        return _wrap(_torch(_number(x, _float64)))
+        return _wrap(_torch(_number(x)))
     if type(x) in _hosts and out is _NoValue and not options and x._d in _direct and not _tracing():
         return _wrap(_torch(x._t))
     return self._general((x,), out, more, options)
@@ -56,10 +56,16 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
         if d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
             if type(x2) is float or (type(x2) is int and -_whole <= x2 <= _whole):
                 return _wrap(_torch(x1._t, _double(x2)))
+        elif type(x2) is int and d is _int64 and d in _arrays and x1._t.is_cpu and -(2**63) < x2 < 2**63:
+            if not _devices.used:
+                return _wrap(_torch(x1._t, _integer(x2)))
     elif type(x2) is _Array and type(x1) in (float, int) and out is _NoValue and not options:
         if x2._d is _float64 and _float64 in _arrays and x2._t.is_cpu and not _devices.used:
             if type(x1) is float or -_whole <= x1 <= _whole:
                 return _wrap(_torch(_double(x1), x2._t))
+        elif type(x1) is int and x2._d is _int64 and _int64 in _arrays and x2._t.is_cpu and -(2**63) < x1 < 2**63:
+            if not _devices.used:
+                return _wrap(_torch(_integer(x1), x2._t))
     if type(x1) in _floats and type(x2) in _floats and out is _NoValue and not options and _float64 in _arrays:
         if not _devices.used and not _tracing():
             try:
@@ -147,7 +153,7 @@ def operator(self, other):
     kind = type(other)
     if kind is _Array:
         if d is not other._d or d not in _arrays:
-            return _slow(self, other)
+            return _slow(self, other) if d is other._d else _of_two(self, other)
         other = other._t
     elif kind in _holders:
         if d is not other._d or d not in _arrays:
@@ -157,6 +163,8 @@ def operator(self, other):
         pass
     elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
         return _slow(self, other)
+    elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and other >= -_highest:
+        other = _kept(other, d)
     try:
         r = _torch(self._t, other)
     except (RuntimeError, OverflowError):
@@ -208,7 +216,8 @@ def operator(self, other):
         if type(given) is not _Tensor or given.requires_grad:
             return _slow(self, other)
     elif kind in _numbers and d in _numbers[kind] and other <= _highest:
-        given = other
+        kept = d in _keeps and self._t.is_cpu and other >= -_highest
+        given = _kept(other, d) if kept else other
     elif kind in _hosts and d is other._d and d in _arrays and not _tracing():
         given = other._n
     else:

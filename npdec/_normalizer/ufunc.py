@@ -334,8 +334,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
     if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
         function = law.ruled(function, parameters)
-    table = dtypes_impl.LOOPS[str(spec.loops)]
-    direct, arrays = _direct_dtypes(spec, len(parameters))
+    table, (direct, arrays) = dtypes_impl.LOOPS[str(spec.loops)], _direct_dtypes(spec, len(parameters))
     namespace = {
         "_Array": wrap.ARRAY,
         "_Tensor": torch.Tensor,
@@ -351,8 +350,10 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_bools": wrap.BOOLS,
         "_on_host": wrap.on_host,
         "_whole": 2**53,  # up to which integers are exact in double precision
-        "_double": functools.partial(torch.scalar_tensor, dtype=torch.float64),
-        "_number": dtypes_impl.scalar_tensor,
+        "_double": functools.partial(dtypes_impl.kept, dtype=torch.float64),
+        "_integer": functools.partial(dtypes_impl.kept, dtype=torch.int64),
+        "_number": functools.partial(torch.scalar_tensor, dtype=torch.float64),
+        "_int64": torch.int64,
         "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),
         "_into": fp_state.guarded(_written_by(function, table, direct)),
