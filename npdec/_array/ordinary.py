@@ -14,7 +14,7 @@ from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _storage
-from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
+from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED, kept
 from npdec._torch.functorch import is_transformed
 
 __all__ = ["backwards", "is_free", "read", "write"]
@@ -25,6 +25,7 @@ _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})
 _EXACT = 2**53
+_KEPT = frozenset({torch.float64, torch.int64})
 # Scalars on the host of these dtypes are written as their numbers are.
 _FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
 _REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
@@ -262,8 +263,12 @@ def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any, is_part: bool 
     """`tensor[key] = given`, or the number if nothing is given; `is_part` says that the key names no single element,
     to which no sequence is given."""
     if given is None:
-        place = tensor if key is Ellipsis else tensor[key]
-        place.fill_(number)
+        if key is Ellipsis:
+            tensor.fill_(number)
+        elif tensor.dtype in _KEPT and tensor.is_cpu:
+            tensor[key] = kept(number, tensor.dtype)
+        else:
+            tensor[key].fill_(number)
         return True
     if not is_part and given.dim() and tensor.dim() <= (1 if type(key) is int else len(key)):
         return False
@@ -327,5 +332,7 @@ def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> 
             return False
     if given is not None and memory.shares_storage(given, tensor):
         given = given.clone()
-    tensor[tuple(items)] = number if given is None else given
+    if given is None:
+        given = kept(number, tensor.dtype) if tensor.dtype in _KEPT else number
+    tensor[tuple(items)] = given
     return True

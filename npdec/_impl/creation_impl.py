@@ -62,7 +62,10 @@ def _made_by(make: Any) -> Direct:
     """The common call of what makes an array of a shape."""
 
     def made(shape: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
-        return None if _devices.used else make(shape, dtype=torch.float64 if dtype is None else dtype)
+        if _devices.used:
+            return None
+        lengths = shape if type(shape) is tuple and len(shape) > 1 else (shape,)  # sooner taken one by one
+        return make(*lengths, dtype=torch.float64 if dtype is None else dtype)
 
     return Direct(made, given=("dtype",))
 

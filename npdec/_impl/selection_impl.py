@@ -40,10 +40,8 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
 
 def _side(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """As `_operand`, for what is read alone: not to be written, nor to be a view of what is returned."""
-    if type(x) is float or (type(x) is int and -_EXACT <= x <= _EXACT):
-        if dtype in _KEPT and device.type == "cpu":
-            return kept(x, dtype)
-    return _operand(x, dtype, device)
+    is_exact = type(x) is float or (type(x) is int and -_EXACT <= x <= _EXACT)
+    return kept(x, dtype) if is_exact and dtype in _KEPT and device.type == "cpu" else _operand(x, dtype, device)
 
 
 def _shape(x: Any) -> tuple[int, ...]:

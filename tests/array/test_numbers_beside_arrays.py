@@ -27,7 +27,7 @@ ARRAYS = {
     "int32": [0, 1, -1, 7, -8, 2**30, -(2**30), 100],
     "bool": [True, False, True, True, False, False, True, True],
 }
-# Zeros of either sign in turns, numbers that are equal and of two types, some that no float or no integer of 64 bits is.
+# Zeros of either sign in turns, numbers that are equal and of two types, some that no integer of 64 bits is.
 NUMBERS = [0.0, -0.0, 0, 0.0, 2, 2.0, 2, True, -1, 0.5, 1e300, float("inf"), float("nan"), 2**53 + 1, 2**63, -(2**63)]
 
 
@@ -58,7 +58,7 @@ def test_numbers_beside_arrays(dtype: str) -> None:
 
             if name in ("maximum", "minimum", "fmax") and number == 0:
                 continue  # which of two equal zeros an extreme is, NumPy leaves open
-            assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (name, number, turned)  # noqa: B023
+            assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (name, number, turned)
 
 
 @pytest.mark.parametrize("dtype", list(ARRAYS))
@@ -70,7 +70,7 @@ def test_numbers_in_place(dtype: str) -> None:
             function(x[1:6:2], number)  # noqa: B023
             return x
 
-        assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (function, number)  # noqa: B023
+        assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (function, number)
 
 
 @pytest.mark.parametrize(("one", "other"), itertools.permutations(ARRAYS, 2))
@@ -82,7 +82,22 @@ def test_arrays_of_two_dtypes(one: str, other: str) -> None:
             a, b = (library.resize(library.array(ARRAYS[dtype], dtype=dtype), shape) for dtype, shape in operands)
             return function(a, b)  # noqa: B023
 
-        assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (function, shapes)  # noqa: B023
+        assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (function, shapes)
+
+
+KEYS = [slice(1, 3), slice(None, None, 2), numpy.array([0, 2]), (slice(None),), Ellipsis, slice(2, 2), [1, 0]]
+
+
+@pytest.mark.parametrize("dtype", list(ARRAYS))
+def test_numbers_written_by_keys(dtype: str) -> None:
+    for key, number in itertools.product(KEYS, NUMBERS):
+
+        def call(library: Any) -> Any:
+            x = library.array(ARRAYS[dtype], dtype=dtype)
+            x[library.array(key) if isinstance(key, numpy.ndarray) else key] = number  # noqa: B023
+            return x
+
+        assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (key, number)
 
 
 def test_choices_of_numbers() -> None:
@@ -104,10 +119,12 @@ def test_what_a_mode_of_torch_makes_is_not_kept() -> None:
     assert np.vmap(lambda row: row * 0.734375)(np.ones((2, 1))).tolist() == [[0.734375]] * 2
     leaf = torch.ones(2, dtype=torch.float64, requires_grad=True)
     (np.array(leaf) * 0.734375).sum().tensor.backward()
-    assert leaf.grad is not None and leaf.grad.tolist() == [0.734375] * 2
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [0.734375] * 2
     assert np.grad(lambda v: (v * 0.828125).sum())(x).tolist() == [0.828125] * 2
     kept = dtypes_impl.kept(0.828125, torch.float64)
-    assert type(kept) is torch.Tensor and not kept.requires_grad
+    assert type(kept) is torch.Tensor
+    assert not kept.requires_grad
     assert not torch._C._functorch.is_functorch_wrapped_tensor(kept)
 
 
