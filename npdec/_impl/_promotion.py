@@ -14,8 +14,6 @@ import torch
 from torch.utils import _python_dispatch
 
 from npdec._impl import _util
-from npdec._torch.functorch import is_transformed
-from npdec._torch.tracing import tracing
 
 _KINDS = {
     torch.bool: "b",
@@ -207,15 +205,15 @@ _HOST = torch.device("cpu")
 
 def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
     """The 0-d tensor of an int or float, in float64 or int64 on the host, to be read by torch and by nobody else: not
-    to be written, nor to be handed on."""
-    if tracing() or _python_dispatch._is_in_torch_dispatch_mode:  # what is made here is for that alone
+    to be written, nor to be handed on. What a trace or mode of torch's makes is for that alone."""
+    if torch.compiler.is_dynamo_compiling() or _python_dispatch._is_in_torch_dispatch_mode:
         return torch.scalar_tensor(value, dtype=dtype, device=_HOST)
     numbers = _KEPT[dtype]
     key = value or (None if math.copysign(1.0, value) < 0 else 0)  # zeros of either sign are equal
     found = numbers.get(key)
     if found is None:
         found = torch.scalar_tensor(value, dtype=dtype, device=_HOST)
-        if not (is_transformed() or found.is_inference()):
+        if not (torch._C._are_functorch_transforms_active() or found.is_inference()):
             if len(numbers) >= _MOST_KEPT:
                 numbers.clear()
             numbers[key] = found

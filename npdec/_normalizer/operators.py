@@ -229,7 +229,7 @@ def _of_two_dtypes(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
     known: dict[tuple[torch.dtype, torch.dtype], bool] = {}
 
     def promoted(pair: tuple[torch.dtype, torch.dtype]) -> bool:
-        if not _PROMOTED.issuperset(pair):
+        if not _PROMOTED.issuperset(pair) or (call is torch.sub and torch.bool in pair):  # which torch refuses
             return False
         try:
             computed = table.resolve(pair, function.__name__)
