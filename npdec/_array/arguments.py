@@ -11,6 +11,7 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_elements, as_tensor
+from npdec._array.foreign_arrays import as_argument, check_asking
 from npdec._core.base import ArrayBase
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError
@@ -77,8 +78,9 @@ def as_sequence(name: str, items: Any, weak: frozenset[type] = frozenset()) -> l
     that are `weak` stay what they are."""
     if type(items) is list or type(items) is tuple:
         return [
-            item._t if type(item) is wrap.ARRAY else item if type(item) in weak else as_tensor(item) for item in items
+            item._t if type(item) is wrap.ARRAY else item if type(item) in weak else as_argument(item) for item in items
         ]
+    check_asking(items)
     if not hasattr(items, "__getitem__"):
         if name == "concatenate":
             raise TypeError("The first input argument needs to be a sequence")
@@ -90,7 +92,7 @@ def as_sequence(name: str, items: Any, weak: frozenset[type] = frozenset()) -> l
         return list(torch.unbind(items))
     if len(items) > _MOST_ARRAYS:
         raise ValueError(f"{name}() only supports up to {_MOST_ARRAYS} arrays but got {len(items)}.")
-    return [as_tensor(item) for item in items]
+    return [as_argument(item) for item in items]
 
 
 def as_inexact(x: torch.Tensor) -> torch.Tensor:

@@ -7,15 +7,57 @@ from typing import Any
 
 import torch
 
-from npdec._array.convert import asks_array, from_exporter, produced
-from npdec._core.base import ArrayBase, Poly1dBase
+from npdec._array.convert import as_tensor, asks_array, from_exporter, produced
+from npdec._core.base import ArrayBase, MetAsking, Poly1dBase
 from npdec._impl._util import warn
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["as_copy", "copy_modes", "exports_memory", "given"]
+__all__ = [
+    "as_argument", "as_copy", "as_operand", "asks_functions", "asks_ufuncs", "check_asking", "copy_modes",
+    "exports_memory", "given",
+]  # fmt: skip
 
 _COPIED = frozenset({bool, int, float, complex, str, bytes, list, tuple, range, type(None)})  # into memory of our own
 _GUIDE = "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
+
+
+def _is_foreign(kind: type) -> bool:
+    numpy = sys.modules.get("numpy")
+    theirs = () if numpy is None else (numpy.ndarray, numpy.generic)
+    return not issubclass(kind, (ArrayBase, torch.Tensor, *theirs))
+
+
+def asks_ufuncs(obj: Any) -> bool:
+    """Whether an object of another library is to be asked before its numbers are taken as a ufunc's operand."""
+    kind = type(obj)
+    return hasattr(kind, "__array_ufunc__") and _is_foreign(kind)
+
+
+def asks_functions(obj: Any) -> bool:
+    """The same, as an argument of a function: functions are made of ufuncs, so that a class that computes these is
+    asked by them."""
+    kind = type(obj)
+    asks = hasattr(kind, "__array_function__") or getattr(kind, "__array_ufunc__", None) is not None
+    return asks and _is_foreign(kind)
+
+
+def as_operand(obj: Any) -> torch.Tensor:
+    """The tensor of a ufunc's operand. Raises MetAsking where the operand is to be asked first."""
+    if asks_ufuncs(obj):
+        raise MetAsking(type(obj))
+    return as_tensor(obj)
+
+
+def check_asking(obj: Any) -> None:
+    """Raise MetAsking where a function's argument is to be asked first."""
+    if asks_functions(obj):
+        raise MetAsking(type(obj))
+
+
+def as_argument(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The tensor of a function's argument. Raises MetAsking where the argument is to be asked first."""
+    check_asking(obj)
+    return as_tensor(obj, dtype)
 
 
 def copy_modes() -> Any:

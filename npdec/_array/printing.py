@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from npdec._array.convert import as_tensor, dtype_name
+from npdec._array.foreign_arrays import as_argument
 from npdec._core.base import ArrayBase
 from npdec._core.door import open_to_guests
 from npdec._core.tracebacks import ends
@@ -85,7 +86,7 @@ def named_repr(
 ) -> str:
     """`array_repr` under the name of a class."""
     refuse_recording("text is made of an array")
-    tensor = as_tensor(arr)
+    tensor = as_argument(arr)
     width = max_line_width
     try:
         numpy, values = _numpy("array_repr"), _host(tensor)
@@ -115,7 +116,7 @@ def array_str(
     '[[0 1]\\n [2 3]]'
     """
     refuse_recording("text is made of an array")
-    tensor = as_tensor(a)
+    tensor = as_argument(a)
     try:
         numpy, values = _numpy("array_str"), _host(tensor)
     except ImportError:
@@ -150,7 +151,7 @@ def array2string(
     """
     refuse_recording("text is made of an array")
     return _numpy("array2string").array2string(
-        _host(as_tensor(a)),
+        _host(as_argument(a)),
         max_line_width,
         precision,
         suppress_small,

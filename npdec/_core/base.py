@@ -54,6 +54,17 @@ class MetSubclass(AbsentDTypeError):
         return f"an array of class {name}, a subclass of np.ndarray, cannot be taken here; give np.asarray(x)"
 
 
+class MetAsking(AbsentDTypeError):
+    """An object of another library, which is to be asked what the call gives, was met among the arguments: the call
+    goes to the door."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__(cls)
+
+    def __str__(self) -> str:
+        return f"an object of class {self.args[0].__name__} cannot be taken here; give np.asarray(x)"
+
+
 class SubclassBase(NDArrayBase):
     """Any array of a program's own class below np.ndarray: `_p` is the plain array that it stands before, `_b` the
     array that it is a view of.

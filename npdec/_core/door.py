@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from npdec._core.base import MetSubclass
+from npdec._core.base import MetAsking, MetSubclass
 from npdec._core.slots import Slot
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended, standing_for
@@ -52,9 +52,10 @@ def hand_over_method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[
 def hand_over_ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: Any, error: Exception) -> Any:
     """What NumPy's ufunc of the same name gives: its call ("__call__") or a method of it."""
     if not isinstance(error, MetSubclass):
-        made = subclasses.value().asked(function, method, args, kwargs or {})
-        if made is not NoValue:
-            return made
+        if not isinstance(error, MetAsking):
+            made = subclasses.value().asked(function, method, args, kwargs or {})
+            if made is not NoValue:
+                return made
         try:
             return behind.value().ufunc(function, method, args, kwargs or {}, error)
         except MetSubclass as both:

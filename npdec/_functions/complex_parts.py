@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from npdec._array.foreign_arrays import asks_functions
 from npdec._array.ndarray import Composition
 from npdec._array.scalars import complexfloating
-from npdec._core.base import ArrayBase, MetSubclass, SubclassBase
+from npdec._core.base import ArrayBase, MetAsking, MetSubclass, SubclassBase
 from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._functions.creation import asanyarray
@@ -25,6 +26,8 @@ def real(val: Any) -> Any:
     try:
         if isinstance(val, SubclassBase):  # which may compute functions itself
             return hand_over("real", (val,), {}, MetSubclass(type(val)))
+        if asks_functions(val):
+            return hand_over("real", (val,), {}, MetAsking(type(val)))
         return val.real if isinstance(val, _WITH_PARTS) else asanyarray(val).real
     except Exception as error:
         raise ended(error)  # noqa: B904
@@ -39,12 +42,14 @@ def imag(val: Any) -> Any:
     try:
         if isinstance(val, SubclassBase):  # which may compute functions itself
             return hand_over("imag", (val,), {}, MetSubclass(type(val)))
+        if asks_functions(val):
+            return hand_over("imag", (val,), {}, MetAsking(type(val)))
         return val.imag if isinstance(val, _WITH_PARTS) else asanyarray(val).imag
     except Exception as error:
         raise ended(error)  # noqa: B904
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: Any) -> Any:
     """Whether the dtype is complex, whatever the values: a Python bool. Objects that say their dtype are asked for it.
 
     >>> np.iscomplexobj(np.array([1 + 0j])), np.iscomplexobj([1, 2j]), np.iscomplexobj(1.5)
@@ -53,6 +58,8 @@ def iscomplexobj(x: Any) -> bool:
     try:
         if type(x) is Composition:
             return x._d.is_complex
+        if asks_functions(x):
+            return hand_over("iscomplexobj", (x,), {}, MetAsking(type(x)))
         try:
             kind = x.dtype.type
         except AttributeError:
@@ -62,10 +69,15 @@ def iscomplexobj(x: Any) -> bool:
         raise ended(error)  # noqa: B904
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: Any) -> Any:
     """Whether the dtype is not complex, whatever the values: a Python bool. See `iscomplexobj`.
 
     >>> np.isrealobj(np.array([1 + 0j]))
     False
     """
-    return not iscomplexobj(x)
+    try:
+        if asks_functions(x):
+            return hand_over("isrealobj", (x,), {}, MetAsking(type(x)))
+        return not iscomplexobj(x)
+    except Exception as error:
+        raise ended(error)  # noqa: B904

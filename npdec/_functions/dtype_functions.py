@@ -11,6 +11,7 @@ import torch
 
 from npdec._array import memory, scalars
 from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.foreign_arrays import as_argument, check_asking
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over, open_to_guests
@@ -105,6 +106,7 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_class:
             for obj in arrays_and_dtypes:
                 operand: Any = _array_dtype(obj)
                 if operand is None:
+                    check_asking(obj)
                     operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
                 operands.append(operand)
             return dtype_class(dtypes_impl.result_type(*operands))
@@ -124,7 +126,7 @@ def min_scalar_type(a: Any, /) -> dtype_class:
     >>> np.min_scalar_type(10), np.min_scalar_type(-260), np.min_scalar_type(1e50)
     (dtype('uint8'), dtype('int16'), dtype('float64'))
     """
-    tensor = as_tensor(a)
+    tensor = as_argument(a)
     if tensor.dim() or tensor.dtype in (torch.bool, torch.bfloat16):
         return dtype_class(tensor.dtype)
     number = (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
@@ -227,6 +229,7 @@ def common_type(*arrays: Any) -> type[generic]:
     for obj in arrays:
         found = _array_dtype(obj)
         if found is None:
+            check_asking(obj)
             raise TypeError(f"common_type: arrays are needed, not {type(obj).__name__}")
         kind = dtypes_impl.kind(found)
         if kind == "b":
@@ -286,6 +289,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     >>> np.astype(np.array([1.7, -1.7]), int)
     array([ 1, -1])
     """
+    if not isinstance(x, ArrayBase):
+        check_asking(x)
     if not isinstance(x, ArrayBase) and _array_dtype(x) is not None:
         x = memory.over(as_tensor(x))
     if not isinstance(x, ArrayBase):

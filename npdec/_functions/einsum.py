@@ -6,7 +6,8 @@ import functools
 from typing import Any
 
 from npdec._array import memory, wrap
-from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.convert import as_dtype
+from npdec._array.foreign_arrays import as_argument
 from npdec._array.output import write_out
 from npdec._core.door import open_to_guests
 from npdec._impl import dtypes_impl, einsum_impl
@@ -58,7 +59,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if kwargs:
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
     subscripts, arrays = _read(operands)
-    tensors = [as_tensor(array) for array in arrays]
+    tensors = [as_argument(array) for array in arrays]
     computed = None if dtype is None else as_dtype(dtype)
     if computed is None and optimize is False and type(out) is wrap.ARRAY:  # which takes part in promotion
         computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)
@@ -89,7 +90,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     if einsum_call:
         raise NotImplementedError("einsum_path: einsum_call=True is internal to NumPy's own einsum; leave it out")
     subscripts, arrays = _read(operands)
-    shapes = [tuple(as_tensor(array).shape) for array in arrays]
+    shapes = [tuple(as_argument(array).shape) for array in arrays]
     terms, output = einsum_impl.parse(subscripts, shapes)
     path = einsum_impl.contraction_path(terms, output, shapes, optimize)
     return ["einsum_path", *path], einsum_impl.describe(terms, output, shapes, path)

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from npdec._array.convert import as_tensor
 from npdec._array.element_order import is_aligned, places, stands_for
+from npdec._array.foreign_arrays import as_argument
 from npdec._core.door import open_to_guests
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost
@@ -51,7 +51,7 @@ def _tensor(obj: Any) -> torch.Tensor:
 
 
 def _plain(obj: Any) -> torch.Tensor:
-    tensor = as_tensor(obj)
+    tensor = as_argument(obj)
     return tensor.value if isinstance(tensor, DecomposedTensor) else tensor
 
 

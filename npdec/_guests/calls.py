@@ -13,11 +13,12 @@ from typing import Any
 from npdec._array import fp_state, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.output import check_writeable, write_out
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, MetAsking
 from npdec._core.door import subclasses
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._guests import asking
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, Values, as_objects, received
 
@@ -41,10 +42,15 @@ def _refuse(error: Exception) -> Any:
 def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What NumPy's function of a dotted name gives. Raises the error where there is none."""
     found = _found(name)
-    if found is None:
+    if isinstance(error, MetAsking):
+        public = operator.attrgetter(name)(wrap.NAMESPACE.value)
+        made = asking.by_function(public, found, args, kwargs)
+        if made is not NoValue:
+            return made
+    elif found is None:
         return _refuse(error)
     error.__traceback__ = None
-    if name in _WRITING:
+    if name in _WRITING and not isinstance(error, MetAsking):
         return _written(name, found, args, kwargs)
     if name in _MAKING:
         return _made(name, found, args, kwargs)
@@ -70,7 +76,11 @@ def overridden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What NumPy's method gives for an array or a scalar of npdec's."""
     found = _found(f"ndarray.{name}")
-    if found is None:
+    if isinstance(error, MetAsking):
+        made = asking.by_method(name, found, array, args, kwargs)
+        if made is not NoValue:
+            return made
+    elif found is None:
         return _refuse(error)
     error.__traceback__ = None
     if name == "astype":
@@ -85,13 +95,25 @@ def method(name: str, array: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
 def ufunc(function: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
     """What NumPy's ufunc of the same name gives, or a method of it."""
     found = _found(f"{function.__module__}.{function.__name__}".removeprefix("npdec."))
-    if found is None:
+    asks = isinstance(error, MetAsking)
+    if asks:
+        made = asking.by_ufunc(function, method, found, args, kwargs)
+        if made is not NoValue:
+            return made
+    elif found is None:
         return _refuse(error)
     error.__traceback__ = None
     if method == "at" and isinstance(args[0], ArrayBase):
         return _at(function, found, args, error)
     call = found if method == "__call__" else getattr(found, method, None)
-    return _refuse(error) if call is None else run(function.__name__, call, args, kwargs)
+    if call is None:
+        return _refuse(error)
+    try:
+        return run(function.__name__, call, args, kwargs)
+    except TypeError as refusal:
+        if not asks or "returned NotImplemented" not in str(refusal):
+            raise
+        return subclasses.value().asked(function, method, args, kwargs)
 
 
 def run(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -109,11 +131,12 @@ def run(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
             check_writeable(name, one)
     fresh = tuple(hosted(one).copy() if isinstance(one, ArrayBase) else hosted(one) for one in outs)
     options = {key: hosted(x) for key, x in kwargs.items() if key != "out"}
-    _called(found, *map(hosted, args), **options, out=fresh if isinstance(out, tuple) else fresh[0])
+    made = _called(found, *map(hosted, args), **options, out=fresh if isinstance(out, tuple) else fresh[0])
     for one, result in zip(outs, fresh, strict=True):
         if isinstance(one, ArrayBase):
             write_out(name, one, as_tensor(result), "unsafe")
-    return out
+    own = all(any(x is one for one in fresh) for x in (made if isinstance(made, tuple) else (made,)))
+    return out if own else received(made, hosted)  # a class that computes ufuncs itself may give anything
 
 
 def _called(found: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -194,6 +217,8 @@ def _at(function: Any, found: Any, args: tuple[Any, ...], error: Exception) -> A
     array = check_writeable(f"{function.__name__}.at", args[0])
     hosted = Hosted(f"{function.__name__}.at", args)
     fresh = as_objects(array) if hosted.among_objects() else hosted(array).copy()
-    found.at(fresh, *map(hosted, args[1:]))
+    made = found.at(fresh, *map(hosted, args[1:]))
+    if made is not None:  # of a class that computes ufuncs itself
+        return received(made, hosted)
     write_out(f"{function.__name__}.at", array, as_tensor(fresh, array._d), "unsafe")
     return None

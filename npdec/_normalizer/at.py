@@ -10,10 +10,11 @@ import torch
 
 from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
+from npdec._array.foreign_arrays import asks_ufuncs
 from npdec._array.indexing import normalize_key
 from npdec._array.ordinary import is_free
 from npdec._array.output import check_writeable, refuse_numpys, write
-from npdec._core.base import UfuncBase
+from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.size_warnings import warn_of_size
@@ -69,6 +70,9 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
         raise ValueError(
             "second operand needed for ufunc" if self.nin == 2 else "second operand provided when ufunc is unary"
         )
+    for x in (a, b):
+        if asks_ufuncs(x):
+            raise MetAsking(type(x))
     if type(a) is not wrap.ARRAY:
         refuse_numpys(a)
         raise TypeError("first operand must be array")

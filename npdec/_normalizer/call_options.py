@@ -8,14 +8,16 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.foreign_arrays import asks_ufuncs
 from npdec._array.output import check_writeable, refuse_numpys, write
-from npdec._core.base import UfuncBase
+from npdec._core import door
+from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
 from npdec._impl import _util, dtypes_impl
 from npdec._normalizer.loops import check_casting, read_signature, split
 from npdec._torch.interrupts import each
 
-__all__ = ["Call", "as_mask", "choose", "deliver", "deliver_stacks", "read", "read_out"]
+__all__ = ["Call", "as_mask", "asked", "choose", "deliver", "deliver_stacks", "read", "read_out"]
 
 _OPTIONS = ("where", "casting", "order", "dtype", "subok", "signature", "sig")
 _UNWRITTEN = "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
@@ -49,6 +51,8 @@ def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:
             raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
         if item is not None:
             if type(item) is not wrap.ARRAY:
+                if asks_ufuncs(item):
+                    raise MetAsking(type(item))
                 refuse_numpys(item)
                 raise TypeError("return arrays must be of ArrayType")
             check_writeable(function.__name__, item)
@@ -59,6 +63,8 @@ def as_mask(where: Any) -> torch.Tensor | None:
     """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
     if where is True:
         return None
+    if asks_ufuncs(where):
+        raise MetAsking(type(where))
     if not hasattr(where, "__setitem__") or isinstance(where, list):
         return as_tensor(where, torch.bool)  # by their truth
     mask = as_tensor(where)
@@ -77,6 +83,20 @@ def are_known(function: UfuncBase, options: dict[str, Any]) -> bool:
     out = options.get("out")
     count = len(out) if isinstance(out, tuple) else 1
     return {*options} <= {"out", *_OPTIONS} and not {"sig", "signature"} <= {*options} and count == function.nout
+
+
+def asked(function: UfuncBase, inputs: tuple[Any, ...], options: dict[str, Any], error: Exception) -> Any:
+    """What a class gives that computes ufuncs itself, where the options can be read by nobody else. Raises the error
+    where there is none."""
+    if are_known(function, options):
+        out = options.get("out")
+        for x in (*inputs, *(out if isinstance(out, tuple) else (out,)), options.get("where")):
+            if asks_ufuncs(x):
+                raise MetAsking(type(x)) from None
+        made = door.subclasses.value().asked(function, "__call__", inputs, options)
+        if made is not NoValue:
+            return made
+    raise error
 
 
 def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Call:

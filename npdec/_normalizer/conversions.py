@@ -35,12 +35,12 @@ def _tensor(name: str, p: Parameter) -> str:
         made = f"_as_sequence({name!r}, {n}{weak})"
         made = f"[_chosen({name!r}, item) for item in {made}]" if p.tag == "Opaque" else made
     elif p.kind is _Kind.VAR_POSITIONAL and p.tag != "Opaque":
-        made = f"[_as_tensor(item) for item in {n}]"
+        made = f"[_as_argument(item) for item in {n}]"
     elif weakly:
         absent.insert(0, f"type({n}) in _scalars")
-        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else _as_tensor({n})"
+        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else _as_argument({n})"
     else:
-        made = f"{n}._t if type({n}) is _Array else _as_tensor({n})"
+        made = f"{n}._t if type({n}) is _Array else _as_argument({n})"
         made = f"_chosen({name!r}, {made})" if p.tag == "Opaque" else made
     return f"{n} if {' or '.join(absent)} else {made}" if absent else made
 

@@ -14,6 +14,7 @@ import torch
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.arguments import as_value
 from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
+from npdec._array.foreign_arrays import as_operand
 from npdec._array.output import write
 from npdec._array.shapes import as_axis
 from npdec._core import door
@@ -235,7 +236,7 @@ def _reduce(
     where: Any = True,
 ) -> Any:
     _check_binary(self, "reduce")
-    a = source = as_tensor(array)
+    a = source = as_operand(array)
     outs = read_out(self, out)
     axes = _axes(self, "reduction", axis, a.ndim)
     found = _watched()
@@ -297,7 +298,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
             return wrap.wrap_array(made)
     _check_binary(self, "accumulate")
     outs = read_out(self, out)
-    a = source = as_tensor(array)
+    a = source = as_operand(array)
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
@@ -322,7 +323,7 @@ def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype:
     """
     _check_binary(self, "reduceat")
     outs = read_out(self, out)
-    a = source = as_tensor(array)
+    a = source = as_operand(array)
     dim = _one_axis("reduceat", axis, a.ndim)
     places = as_tensor(indices)
     if not places.ndim:
@@ -377,7 +378,7 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise ValueError("outer product only supported for binary functions")
     if not kwargs and type(A) is type(B) is wrap.ARRAY and len(B._t.shape) == 1:
         return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
-    left, right = as_tensor(A), as_tensor(B)
+    left, right = as_operand(A), as_operand(B)
     if left.ndim + right.ndim > MAX_NDIM:
         raise ValueError(f"outer: arrays have at most {MAX_NDIM} axes, not {left.ndim} and {right.ndim} together")
     out = kwargs.pop("out", NoValue)

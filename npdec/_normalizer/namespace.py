@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from npdec._array import wrap
-from npdec._array.convert import as_tensor
+from npdec._array.foreign_arrays import as_argument
 from npdec._core.tags import spec_of
 from npdec._impl import (  # noqa: F401 - the chapters
     _host,
@@ -50,7 +50,7 @@ from npdec._normalizer.scalar_operators import attach_scalar_operators
 
 __all__ = ["functions"]
 
-_host.install(as_tensor, wrap.wrap_array)
+_host.install(as_argument, wrap.wrap_array)
 
 CHAPTERS = [found for name, found in vars().items() if isinstance(found, ModuleType) and name.endswith("_impl")]
 

@@ -16,7 +16,8 @@ import torch
 
 from npdec._array import fp_errors, memory, wrap
 from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
-from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.convert import as_dtype
+from npdec._array.foreign_arrays import as_argument, check_asking
 from npdec._array.output import check_out, dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
 from npdec._core import door
@@ -69,7 +70,8 @@ class _Source:
             "_handed_on": handed_on,
             "_refusal": refusal,
             "_as_mask": as_mask,
-            "_as_tensor": as_tensor,
+            "_as_argument": as_argument,
+            "_check_asking": check_asking,
             "_Poly1d": Poly1dBase,
             "_as_dtype": as_dtype,
             "_as_axis": as_axis,
@@ -178,6 +180,9 @@ class _Source:
                 lines.append(f"if {test}: return {p.name}._through({self.spec.name!r}, ({given},))")
         if any(p.tag == "InPlace" for p in self.arrays):  # of views of what is written the arrays stay known
             lines += [f"_given_{p.name} = {p.name}" for p in self.arrays if p.tag != "InPlace"]
+        if not method:
+            written = [p.name for p in self.arrays if p.tag == "InPlace"]
+            lines += [f"if type({name}) is not _Array: _check_asking({name})" for name in written]
         out = self.out_parameter()
         if out:
             lines.append(f"if {out} is not None and type({out}) is not _Array: _check_out({out})")

@@ -25,7 +25,7 @@ NAMES = {
 def open_body(lines: list[str], parameters: Sequence[Parameter], name: str, method: bool, is_ufunc: bool) -> list[str]:
     """The body of a compiled function, and behind it the way to NumPy: with what the caller gave, or what that was
     converted to. `name` is dotted, below npdec; of a method, its own."""
-    positional, words = [], []
+    positional, words, before = [], [], "True"
     for p in parameters:
         value = f"_array_{p.name}" if p.tag == "InPlace" else p.name
         if p.kind is _Kind.VAR_POSITIONAL:
@@ -36,7 +36,13 @@ def open_body(lines: list[str], parameters: Sequence[Parameter], name: str, meth
             positional.append(value)
         elif p.kind is _Kind.POSITIONAL_ONLY:
             positional.append(f"*(() if {value} is _default_{p.name} else ({value},))")
+        elif before and p.is_array and p.kind is _Kind.POSITIONAL_OR_KEYWORD:  # arrays have no names, if that can be
+            given = f"{before} and {value} is not _default_{p.name}"
+            positional.append(f"*(({value},) if {given} else ())")
+            words.append(f"**({{{p.name!r}: {value}}} if {value} is not _default_{p.name} and not ({given}) else {{}})")
+            before = given
         else:
+            before = ""
             words.append(f"**({{}} if {value} is _default_{p.name} else {{{p.name!r}: {value}}})")
     if method:
         call = f"_hand_over_method({name!r}, self, ({_listed(positional[1:])}), {{{', '.join(words)}}}, _absent)"

@@ -82,7 +82,10 @@ def _accepts(array: Any, other: Any) -> bool:
     if isinstance(other, str) or other is None or leaves_it_to(array, other):
         return False
     return (
-        hasattr(other, "__array__") or hasattr(other, "__array_interface__") or isinstance(other, (int, float, complex))
+        hasattr(kind, "__array_ufunc__")
+        or hasattr(other, "__array__")
+        or hasattr(other, "__array_interface__")
+        or isinstance(other, (int, float, complex))
     )
 
 

@@ -16,6 +16,7 @@ import torch
 
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.convert import as_tensor
+from npdec._array.foreign_arrays import as_operand
 from npdec._core import door
 from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
@@ -192,7 +193,7 @@ class ufunc(UfuncBase):
             result = ordinary_calls.computed(self, inputs)
             if result is not NoValue:
                 return result
-            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand(x) for x in inputs)
             if self.nin == 1 and type(inputs[0]) is int and not -(2**63) <= inputs[0] < 2**63:
                 operands = (as_tensor(inputs[0]),)  # by itself such a number is of a dtype of its own
             if fp_state.watching:
@@ -227,14 +228,10 @@ class ufunc(UfuncBase):
     def _with_options(self, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]) -> Any:
         try:
             call = call_options.read(self, inputs, out, more, options)
-        except (TypeError, ValueError):  # of what may be for a class to read that computes ufuncs itself
+        except (TypeError, ValueError) as error:  # of what may be for a class to read that computes ufuncs itself
             given = {"out": (out, *more), **options} if out is not NoValue and out is not None else options
-            known = call_options.are_known(self, given)
-            made = door.subclasses.value().asked(self, "__call__", inputs, given) if known else NoValue
-            if made is NoValue:
-                raise
-            return made
-        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_tensor(x) for x in inputs)
+            return call_options.asked(self, inputs, given, error)
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand(x) for x in inputs)
         found: set[str] | None = set() if fp_state.watching else None
 
         def delivered() -> Any:
