@@ -42,6 +42,7 @@ __all__ = [
     "Spec",
     "Stepwise",
     "View",
+    "gives_back",
     "law_tag",
     "out_casting",
     "public",
@@ -267,6 +268,15 @@ def writes_back(parameter: str) -> Callable[[Kernel], Kernel]:
 
     def declare(kernel: Kernel) -> Kernel:
         return _marked(kernel, __writes_back__=parameter)
+
+    return declare
+
+
+def gives_back(parameter: str, value: Any) -> Callable[[Kernel], Kernel]:
+    """Declare that where `parameter` has this value, the result is the first argument itself, whatever it is."""
+
+    def declare(kernel: Kernel) -> Kernel:
+        return _marked(kernel, __gives_back__=(parameter, value))
 
     return declare
 

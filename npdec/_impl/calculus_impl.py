@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, public
+from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, gives_back, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl._by_elements import by_elements
 from npdec._impl.dtypes_impl import can_cast, kind, promote, result_type, scalar_tensor
@@ -51,17 +51,17 @@ _SUBTRACTED = _reduce.SUMMED - {torch.bool}
 
 
 @public(errors="subtract", direct=Direct(_differences, _SUBTRACTED))
+@gives_back("n", 0)
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.
 
-    The axis gets shorter by n. `prepend` and `append` are joined to `a` first; a scalar counts as one slice. For
-    booleans the difference is "not equal". Raises ValueError for negative n or a 0-d array.
+    The axis gets shorter by n; for n = 0 the result is `a` itself. `prepend` and `append` are joined to `a` first; a
+    scalar counts as one slice. For booleans the difference is "not equal". Raises ValueError for negative n or a 0-d
+    array.
 
     >>> np.diff(np.array([1, 2, 4, 7]))
     array([1, 2, 3])
     """
-    if n == 0:
-        return a.clone()
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     if not a.ndim:

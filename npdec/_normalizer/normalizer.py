@@ -57,6 +57,7 @@ class _Source:
         self.out_casting = getattr(kernel, "__out_casting__", "same_kind")
         self.out_broadcasts = getattr(kernel, "__out_broadcasts__", False)
         self.writes_back = getattr(kernel, "__writes_back__", None)
+        self.gives_back = getattr(kernel, "__gives_back__", None)
         self.unshown = getattr(kernel, "__unshown__", None)
         self.namespace: dict[str, Any] = {
             "_kernel": kernel,
@@ -167,6 +168,10 @@ class _Source:
         if method:
             assert first is not None
             lines.append(f"{first.name} = self")
+        if self.gives_back is not None and first is not None:
+            name, value = self.gives_back
+            asking = f"if type({first.name}) is not _Array: _check_asking({first.name})"
+            lines += [f"if {name} == {value!r}:", f"    {asking}", f"    return {first.name}"]
         returns = "Plain" if self.plain_result else self.returns
         lines += direct_calls.statements(self.spec, self.parameters, returns, conversions.of_other, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:

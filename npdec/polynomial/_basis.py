@@ -20,6 +20,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
 import npdec as np
+from npdec._core.door import hand_over
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["CHEBYSHEV", "HERMITE", "HERMITE_E", "LAGUERRE", "LEGENDRE", "POWER", "Bands", "Basis", "series", "step"]
 
@@ -78,6 +80,11 @@ class Basis:
     def is_powers(self) -> bool:
         return self.symbol is None
 
+    @property
+    def module(self) -> str:
+        """The module of its functions, below `np.polynomial`."""
+        return {"power": "polynomial", "HermiteE": "hermite_e"}.get(self.name, self.name.lower())
+
     def times_x(self, k: int) -> Bands:
         """x p_k in the basis."""
         scale, shift, past = map(Fraction, self.recurrence(k))
@@ -101,13 +108,23 @@ class Declared(NamedTuple):
 
 def series(name: str) -> Callable[[Generic], Generic]:
     """Declare a function of any basis, its first parameter. `{p}` in the name, and `{p}`, `{basis}` and `{module}` in
-    the docstring, stand for the prefix of a basis, its name, and the public module."""
+    the docstring, stand for the prefix of a basis, its name, and the public module. Coefficients that torch cannot
+    hold, fractions and other objects, are left to NumPy's function of that name."""
 
     def declare(function: Generic) -> Generic:
+        @functools.wraps(function)
+        def declared(basis: Basis, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(basis, *args, **kwargs)
+            except AbsentDTypeError as error:
+                absent = error
+            return hand_over(f"polynomial.{basis.module}.{name.format(p=basis.prefix)}", args, kwargs, absent)
+
+        made: Any = declared
         doc = inspect.cleandoc(function.__doc__ or "")
-        vars(function)["__series__"] = Declared(name, doc)
-        function.__doc__ = doc.partition("\n")[0]  # the examples are those of the public functions
-        return function
+        made.__series__ = Declared(name, doc)
+        made.__doc__ = doc.partition("\n")[0]  # the examples are those of the public functions
+        return made
 
     return declare
 

@@ -10,7 +10,7 @@ from npdec._impl._util import warn
 from npdec.exceptions import RankWarning
 from npdec.polynomial._basis import Basis, series
 from npdec.polynomial._values import vander
-from npdec.polynomial.polyutils import as_computed, as_int, as_series
+from npdec.polynomial.polyutils import as_computed, as_int, coefficients
 
 __all__ = ["companion", "fit", "gauss", "roots", "weight"]
 
@@ -104,7 +104,7 @@ def companion(basis: Basis, c: Any) -> Any:
     >>> {module}.{p}companion([1, 2, 3]).shape
     (2, 2)
     """
-    (c,) = as_series([c])
+    (c,) = coefficients([c])
     n = len(c) - 1
     if n < 1:
         raise ValueError("Series must have maximum degree of at least 1.")
@@ -134,7 +134,7 @@ def roots(basis: Basis, c: Any) -> Any:
     >>> np.allclose(C.{p}roots(C.{p}fromroots([1, 2, 4])), [1, 2, 4])
     True
     """
-    (c,) = as_series([c])
+    (c,) = coefficients([c])
     if len(c) < 2:
         return np.zeros(0, dtype=c.dtype, device=c.device)
     matrix = companion(basis, c)

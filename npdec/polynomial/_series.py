@@ -11,7 +11,7 @@ from typing import Any
 
 import npdec as np
 from npdec.polynomial._basis import POWER, Bands, Basis, series, step
-from npdec.polynomial.polyutils import as_series, constants, trimseq
+from npdec.polynomial.polyutils import coefficients, constants, trimseq
 
 __all__ = ["add", "banded", "clenshaw", "divide", "fromroots", "line", "multiply", "power", "subtract", "times_x"]
 
@@ -75,7 +75,7 @@ def _substituted(c: Any, basis: Basis, start: Any, other: Basis) -> Any:
 
 def _aligned(c1: Any, c2: Any) -> list[Any]:
     """Two series with zeros at the end of the shorter one."""
-    c1, c2 = as_series([c1, c2])
+    c1, c2 = coefficients([c1, c2])
     n = max(len(c1), len(c2))
     return [np.concatenate([c, np.zeros_like(c1[:1].repeat(n - len(c)))]) if len(c) < n else c for c in (c1, c2)]
 
@@ -116,7 +116,7 @@ def times_x(basis: Basis, c: Any) -> Any:
     >>> np.allclose(C.{p}val(0.5, C.{p}mulx([1, 2, 3])), 0.5 * C.{p}val(0.5, [1, 2, 3]))
     True
     """
-    (c,) = as_series([c])
+    (c,) = coefficients([c])
     if len(c) == 1 and c[0] == 0:
         return c
     return banded(c, basis.times_x)
@@ -131,7 +131,7 @@ def multiply(basis: Basis, c1: Any, c2: Any) -> Any:
     >>> np.allclose(C.{p}val(0.5, product), C.{p}val(0.5, [1, 2, 3]) * C.{p}val(0.5, [3, 2]))
     True
     """
-    c1, c2 = as_series([c1, c2])
+    c1, c2 = coefficients([c1, c2])
     return trimseq(_product(basis, c1, c2))
 
 
@@ -164,7 +164,7 @@ def divide(basis: Basis, c1: Any, c2: Any) -> Any:
     >>> np.allclose(C.{p}add(C.{p}mul(quotient, [3, 2]), remainder), [1, 2, 3])
     True
     """
-    c1, c2 = as_series([c1, c2])
+    c1, c2 = coefficients([c1, c2])
     if c2[-1] == 0:
         raise ZeroDivisionError
     steps = len(c1) - len(c2) + 1
@@ -199,7 +199,7 @@ def power(basis: Basis, c: Any, pow: Any, maxpower: int | None = None) -> Any:
     >>> np.allclose(C.{p}pow([1, 2], 3), C.{p}mul([1, 2], C.{p}mul([1, 2], [1, 2])))
     True
     """
-    (c,) = as_series([c])
+    (c,) = coefficients([c])
     exponent = int(pow)
     if exponent != pow or exponent < 0:
         raise ValueError("Power must be a non-negative integer.")
@@ -224,7 +224,7 @@ def to_powers(basis: Basis, c: Any) -> Any:
     >>> np.allclose(np.polynomial.polynomial.polyval(0.5, C.{p}2poly([1, 2, 3])), C.{p}val(0.5, [1, 2, 3]))
     True
     """
-    (c,) = as_series([c])
+    (c,) = coefficients([c])
     return _substituted(c, basis, np.ones_like(c[:1]), POWER)
 
 
@@ -236,7 +236,7 @@ def from_powers(basis: Basis, pol: Any) -> Any:
     >>> np.allclose(C.{p}val(0.5, C.poly2{p}([1, 2, 3])), 1 + 2 * 0.5 + 3 * 0.5**2)
     True
     """
-    (pol,) = as_series([pol])
+    (pol,) = coefficients([pol])
     return _substituted(pol, POWER, _double(np.ones_like(pol[:1])), basis)
 
 
@@ -271,7 +271,7 @@ def fromroots(basis: Basis, roots: Any) -> Any:
     """
     if not len(roots):
         return np.ones(1)
-    (roots,) = as_series([roots], trim=False)
+    (roots,) = coefficients([roots], trim=False)
     factors = [line(basis, -root, 1) for root in np.sort(roots)]
     while len(factors) > 1:  # small roots go together with large ones: the partial products stay of one size
         half = len(factors) // 2

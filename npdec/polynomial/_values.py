@@ -11,7 +11,7 @@ from npdec._core import door
 from npdec._core.tags import NoValue
 from npdec.polynomial._basis import Basis, series, step
 from npdec.polynomial._series import clenshaw
-from npdec.polynomial.polyutils import as_argument, as_computed, as_inexact, as_int
+from npdec.polynomial.polyutils import as_argument, as_computed, as_inexact, as_int, refuse_objects
 
 __all__ = ["grid2d", "grid3d", "value", "value2d", "value3d", "vander", "vander2d", "vander3d"]
 
@@ -29,6 +29,7 @@ def value(basis: Basis, x: Any, c: Any, tensor: bool = True) -> Any:
            [2., 2.]])
     """
     x = as_argument(x)
+    refuse_objects(x)
     c = as_inexact(c)
     if tensor and isinstance(x, np.ndarray):
         c = c.reshape(c.shape + (1,) * x.ndim)

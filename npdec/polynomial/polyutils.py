@@ -60,6 +60,19 @@ def as_series(alist: Sequence[Any], trim: bool = True) -> list[Any]:
     return [np.array(a, dtype=common) for a in arrays]
 
 
+def refuse_objects(*arrays: Any) -> None:
+    """Raise AbsentDTypeError for arrays of objects, say of fractions: series of them are left to NumPy's functions."""
+    if any(getattr(getattr(a, "dtype", None), "kind", None) == "O" for a in arrays):
+        raise AbsentDTypeError("torch holds no objects; convert the coefficients with .astype(float)")
+
+
+def coefficients(alist: Sequence[Any], trim: bool = True) -> list[Any]:
+    """The same, of numbers."""
+    made = as_series(alist, trim)
+    refuse_objects(*made)
+    return made
+
+
 @ends
 def trimcoef(c: Any, tol: float = 0) -> Any:
     """The coefficients without those at the end that are at most `tol` in magnitude; one zero if none is left.
@@ -160,6 +173,7 @@ def as_computed(x: Any) -> Any:
 def as_inexact(c: Any) -> Any:
     """The coefficients as an array of at least one axis, integers and booleans as floats. Not a copy if it need not."""
     c = np.atleast_1d(np.asarray(c))
+    refuse_objects(c)
     return c if np.issubdtype(c.dtype, np.inexact) else c.astype(np.float64)
 
 

@@ -261,3 +261,13 @@ def test_names_are_numpys_or_absent():
         np.lib.introspect.opt_func_info
     with pytest.raises(AbsentNameError, match="mmap_mode"):
         np.lib.format.open_memmap
+
+
+def test_the_zeroth_difference_is_what_was_given():
+    for lib in (np, numpy):
+        for given in ([1, 2], lib.ones(3), lib.ones((2, 3)), lib.float64(1.0)):
+            assert lib.diff(given, n=0) is given
+        assert lib.diff([1, 2], 0, prepend=1.0) == [1, 2]
+    x = np.decompose(np.array([1.0, 3.0]))
+    assert np.diff(x, n=0) is x
+    assert np.diff(x, n=1).is_decomposed

@@ -7,6 +7,7 @@ import inspect
 import itertools
 import pickle
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -234,3 +235,36 @@ def test_contributions_pass_through_poly1d():
         numpy.testing.assert_allclose(got.residual + got.components.sum(0), got.value, rtol=1e-14)
     assert np.asarray(p).is_decomposed
     assert repr(p) == "poly1d([ 1., -2.,  3.], residual=[0.5, 1, 2],\n      components=3: [1] 67%, [2] 22%, [0] 11%)"
+
+
+FRACTIONS = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 5)]
+OF_FRACTIONS = {
+    "add": ([Fraction(1), Fraction(2, 7)],), "sub": ([1, 2],), "mul": ([Fraction(1), Fraction(2, 7)],),
+    "div": ([Fraction(1), Fraction(2, 7)],), "pow": (2,), "der": (), "int": (), "mulx": (), "companion": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("prefix", "cls"), [
+    ("poly", "polynomial.Polynomial"), ("cheb", "chebyshev.Chebyshev"), ("leg", "legendre.Legendre"),
+    ("herm", "hermite.Hermite"), ("herme", "hermite_e.HermiteE"), ("lag", "laguerre.Laguerre"),
+])  # fmt: skip
+def test_fractions_give_what_they_give_to_numpy(prefix, cls):
+    module, _, name = cls.partition(".")
+
+    def of(lib):
+        functions = getattr(lib.polynomial, module)
+        for operation, others in OF_FRACTIONS.items():
+            yield getattr(functions, prefix + operation)(FRACTIONS, *others)
+        yield getattr(functions, prefix + "val")(Fraction(1, 3), FRACTIONS)
+        yield getattr(functions, prefix + "val")(lib.array(FRACTIONS, object), lib.array(FRACTIONS, object))
+        yield getattr(functions, prefix + "fromroots")(FRACTIONS)
+        kind = getattr(functions, name)
+        series = kind(FRACTIONS)
+        yield (series * series).coef
+        yield (series**2 - series).coef
+        yield (series // kind(FRACTIONS[:2])).coef
+        yield series(Fraction(1, 3))
+        yield series.deriv().coef
+        yield series.integ().coef
+
+    assert [repr(x) for x in of(np)] == [repr(x) for x in of(numpy)]
