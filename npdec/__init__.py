@@ -6,6 +6,7 @@ which declares its public name where it is written.
 
 from __future__ import annotations
 
+import functools as _functools
 import importlib as _importlib
 import math as _math
 import sys as _sys
@@ -68,8 +69,8 @@ inf, nan = _math.inf, _math.nan
 
 globals().update(_namespace.functions.ufuncs)
 _wrap.NAMESPACE.fill(_sys.modules[__name__])
-_door.behind.fill(lambda: _importlib.import_module("npdec._guests.calls"))
-_door.subclasses.fill(lambda: _importlib.import_module("npdec._subclasses.calls"))
+_door.behind.fill(_functools.cache(lambda: _importlib.import_module("npdec._guests.calls")))
+_door.subclasses.fill(_functools.cache(lambda: _importlib.import_module("npdec._subclasses.calls")))
 _guest_array.methods.fill(lambda: _importlib.import_module("npdec._guests.methods"))
 _tensor.first_use.fill(lambda: _importlib.import_module("npdec.overrides"))
 

@@ -24,12 +24,14 @@ _GUIDE = "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-c
 def _is_foreign(kind: type) -> bool:
     numpy = sys.modules.get("numpy")
     theirs = () if numpy is None else (numpy.ndarray, numpy.generic)
-    return not issubclass(kind, (ArrayBase, torch.Tensor, *theirs))
+    return not issubclass(kind, (torch.Tensor, *theirs))
 
 
 def asks_ufuncs(obj: Any) -> bool:
     """Whether an object of another library is to be asked before its numbers are taken as a ufunc's operand."""
     kind = type(obj)
+    if kind in _COPIED or isinstance(obj, ArrayBase):  # whose class is slower to ask for an attribute
+        return False
     return hasattr(kind, "__array_ufunc__") and _is_foreign(kind)
 
 
@@ -37,6 +39,8 @@ def asks_functions(obj: Any) -> bool:
     """The same, as an argument of a function: functions are made of ufuncs, so that a class that computes these is
     asked by them."""
     kind = type(obj)
+    if kind in _COPIED or isinstance(obj, ArrayBase):
+        return False
     asks = hasattr(kind, "__array_function__") or getattr(kind, "__array_ufunc__", None) is not None
     return asks and _is_foreign(kind)
 

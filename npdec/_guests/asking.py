@@ -36,7 +36,7 @@ def by_function(public: Any, found: Any, args: tuple[Any, ...], kwargs: dict[str
     """What a call of a public function gives that has met such objects; NoValue where NumPy's function, `found`, is to
     give it."""
     items = tuple(_items((args, kwargs)))
-    if found is None or any(asks_functions(x) and _knows_npdec(type(x), "__array_function__") for x in items):
+    if found is None or any(asks_functions(x) and _knows_npdec(_class(x), "__array_function__") for x in items):
         made = subclasses.value().overridden(public, args, kwargs)
         if made is not NoValue:
             return made
@@ -55,7 +55,7 @@ def by_method(name: str, found: Any, array: Any, args: tuple[Any, ...], kwargs: 
 def by_ufunc(function: UfuncBase, method: str, found: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The same of a ufunc or its method."""
     items = tuple(_items((args, kwargs)))
-    if found is None or any(asks_ufuncs(x) and _knows_npdec(type(x), "__array_ufunc__") for x in items):
+    if found is None or any(asks_ufuncs(x) and _knows_npdec(_class(x), "__array_ufunc__") for x in items):
         made = subclasses.value().asked(function, method, args, kwargs)
         if made is not NoValue:
             return made
@@ -64,12 +64,20 @@ def by_ufunc(function: UfuncBase, method: str, found: Any, args: tuple[Any, ...]
     return NoValue
 
 
+def _class(x: Any) -> Any:
+    return type(x)
+
+
 @functools.lru_cache(256)
 def _knows_npdec(kind: Any, protocol: str) -> bool:
     """Whether the class that has the protocol is written for npdec: its module names it, or something of it."""
     owner = next((cls for cls in kind.__mro__ if protocol in vars(cls)), None)
-    module = None if owner is None else sys.modules.get(owner.__module__)
-    return module is not None and any(_is_npdecs(x) for x in list(vars(module).values()))
+    if owner is None:
+        return False
+    method = vars(owner)[protocol]
+    module = sys.modules.get(owner.__module__)
+    names = method.__globals__ if isinstance(method, FunctionType) else {} if module is None else vars(module)
+    return any(_is_npdecs(x) for x in list(names.values()))
 
 
 def _is_npdecs(x: Any) -> bool:
