@@ -265,7 +265,7 @@ class Recorder(TorchDispatchMode):
 
     def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
         self._nodes[id(made)] = node
-        node.meta["shape"] = made.shape
+        node.meta["shape"], node.meta["dtype"] = made.shape, made.dtype
         self._layouts[id(made)] = _layout(made)
         self._held += made, made.untyped_storage()
         return made

@@ -10,11 +10,13 @@ __all__ = ["reworded"]
 
 _aten = torch.ops.aten
 _LARGE = 4096  # elements of a matrix, from which on a library's product of it is faster than a sum of products
+_SMALL = 256  # products of numbers: a call of the library takes longer than these
 
 
 def reworded(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The graph for inductor."""
     graph = module.graph
+    _sum_small_products(graph)
     for node in graph.find_nodes(op="call_function", target=_aten.mv.default):
         matrix, vector = node.args
         if math.prod(matrix.meta["shape"]) < _LARGE:
@@ -24,7 +26,25 @@ def reworded(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
             made = graph.call_function(_aten.unsqueeze.default, (vector, 1))
             made = graph.call_function(_aten.mm.default, (matrix, made))
             made = graph.call_function(_aten.squeeze.dim, (made, 1))
+        made.meta.update(node.meta)
         node.replace_all_uses_with(made)
         graph.erase_node(node)
     module.recompile()
     return module
+
+
+def _sum_small_products(graph: torch.fx.Graph) -> None:
+    """Write products of small matrices out: a library is called by itself, between kernels that hand it tensors."""
+    for node in graph.find_nodes(op="call_function", target=_aten.mm.default):
+        (n, k), (_, m) = (side.meta["shape"] for side in node.args)
+        dtype = node.meta["dtype"]
+        if not 0 < n * k * m <= _SMALL or not dtype.is_floating_point or dtype.itemsize < 4:
+            continue
+        with graph.inserting_before(node):
+            left = graph.call_function(_aten.unsqueeze.default, (node.args[0], 2))
+            right = graph.call_function(_aten.unsqueeze.default, (node.args[1], 0))
+            made = graph.call_function(_aten.mul.Tensor, (left, right))
+            made = graph.call_function(_aten.sum.dim_IntList, (made, [1]))
+        made.meta.update(node.meta)
+        node.replace_all_uses_with(made)
+        graph.erase_node(node)

@@ -82,5 +82,6 @@ def _slice(graph: torch.fx.Graph, rolls: list[_Roll], starts: list[int]) -> None
                 made = call(_aten.roll.default, (made, [*across.values()], [*across]))
             made = cut(made, start - first, start - first + count)
             made = call(_aten.clone.default, (made,), {"memory_format": torch.contiguous_format})
+        made.meta.update(roll.node.meta)
         roll.node.replace_all_uses_with(made)
         graph.erase_node(roll.node)

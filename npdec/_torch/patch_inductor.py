@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from npdec._torch.graph_pass import shared
+from npdec._torch.inductor_stack import on_stack
 from npdec._torch.patches import is_applied, patch
 
 __all__ = ["joined"]
@@ -144,7 +145,49 @@ def _reads_elsewhere(real: dict[str, str], mutating: str, reader: Any, writer: A
     )
 
 
+def _tiled(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _select_tiling_indices(self: Any, fn_list: Any, var_sizes_list: Any, tiling_factor: Any) -> Any:
+        found = original(self, fn_list, var_sizes_list, tiling_factor)
+        if not _joining.get() or len(found) != 1:
+            return found
+        return _along_gathered(fn_list, var_sizes_list, tiling_factor, found)
+
+    return _select_tiling_indices
+
+
+def _along_gathered(fn_list: Any, var_sizes_list: Any, count: int, found: list[int]) -> list[int]:
+    """The axis that vectors go along, if along the one that was found each number of a table is looked up by itself:
+    another one, along which all that is read lies together or is one number, if there is one."""
+    from torch._inductor import dependencies
+    from torch._inductor.codegen.cpp import stride_at_vec_range
+
+    indices = []
+    for function, sizes in zip(fn_list, var_sizes_list):
+        touched = dependencies.extract_read_writes(function, *sizes)
+        indices += [dep.index for dep in (*touched.reads, *touched.writes)]
+    is_axis = lambda symbol: re.fullmatch(r"d\d+", symbol.name)  # noqa: E731
+    gathers = [index for index in indices if not all(map(is_axis, index.free_symbols))]
+    axes = {symbol for index in gathers for symbol in index.free_symbols if is_axis(symbol)}
+    lengths = [*max(var_sizes_list, key=lambda sizes: len(sizes[1]))]
+    lengths = [length for group in lengths for length in group]
+    for axis in sorted(axes, key=lambda symbol: symbol.name, reverse=True):
+        place = int(axis.name[1:])
+        if place == found[0] or place >= len(lengths) or lengths[place] < count:
+            continue
+        strides = [stride_at_vec_range(index, axis, count) for index in indices if axis in index.free_symbols]
+        if all(axis in index.free_symbols for index in gathers) and all(stride == 1 for stride in strides):
+            return [place]
+    return found
+
+
+def _stacked(original: Callable[..., Any]) -> Callable[..., Any]:
+    return on_stack(original, _joining.get)
+
+
 _PATCHES = {
+    "torch._inductor.codegen.cpp.KernelGroup.codegen_group": _stacked,
+    "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": _tiled,
     "torch._inductor.scheduler.Scheduler.fusable_weak_dep": _apart,
     "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": _full,
     f"{_PLACE}.wait": _compiled_before,

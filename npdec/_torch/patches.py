@@ -74,6 +74,14 @@ PATCHED: dict[str, tuple[str, str]] = {
         "as cpp_pybinding",
         f"{_SOURCE}/_inductor/async_compile.py",
     ),
+    "torch._inductor.codegen.cpp.KernelGroup.codegen_group": (
+        "each array that a kernel makes has memory of torch's and is an argument, single numbers too",
+        f"{_SOURCE}/_inductor/codegen/cpp.py",
+    ),
+    "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": (
+        "sums of rows of a table that are looked up take each number of a row by itself",
+        f"{_SOURCE}/_inductor/codegen/cpp.py",
+    ),
     "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": (
         "loops stand in one kernel until it has 500 arguments, and all of their results have memory of their own",
         f"{_SOURCE}/_inductor/codegen/cpp.py",

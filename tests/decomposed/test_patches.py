@@ -28,6 +28,8 @@ SOURCES = {
     "torch._functorch.vmap._unwrap_batched": "d3e5127a50cc8946",
     "torch._inductor.async_compile.AsyncCompile.cpp_pybinding": "cc99f2574aeb5f9b",
     "torch._inductor.async_compile.AsyncCompile.wait": "9df67d85f8d8457f",
+    "torch._inductor.codegen.cpp.KernelGroup.codegen_group": "35eab46941b90600",
+    "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": "dca76802e73891b9",
     "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": "b11eb39c9e0c1703",
     "torch._inductor.fx_passes.reinplace.is_node_realized": "510f97e43651e3b0",
     "torch._inductor.scheduler.Scheduler.fusable_weak_dep": "07ad34fb90cdb79b",
@@ -74,7 +76,7 @@ def unpatched():
     return json.loads(done.stdout)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.__version__.startswith(TESTED), reason=f"the sources are those of torch {TESTED}")
 def test_upstream_is_what_is_patched(unpatched):
     found = unpatched["digests"]

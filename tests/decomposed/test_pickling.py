@@ -367,7 +367,7 @@ WORKERS = """if True:
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ways",
     [
