@@ -19,7 +19,7 @@ MARKERS = (
     "quick: every test that is neither slow nor long (`pytest -m quick`)",
     "slow: whole tables of which the quick tests have a sample, networks, compilers, processes, random programs",
     "whole: every case of it is quick, however many there are",
-    "long: only where all tests are asked for (`pytest -m ''`): NumPy's own suite, the fuzzers at length",
+    "long: only where all tests are asked for (`pytest -m ''`): NumPy's own suite, the fuzzers at length, processes",
 )
 
 

@@ -41,13 +41,14 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test of many cases the quick tests take a part, but where they are asked for by name (`-k`)."""
-    if tiers.quick and not config.getoption("keyword"):
-        cases = {
-            item.nodeid: item for item in items if not any(map(item.get_closest_marker, ("slow", "long", "whole")))
-        }
-        for name in tiers.left_out(cases):
-            cases[name].add_marker("slow")
+    """Of a test of many cases a part is run, unless all tests are, or some are asked for by name (`-k`)."""
+    most, mark = tiers.CASES.get(config.getoption("markexpr"), (None, ""))
+    if most is None or config.getoption("keyword"):
+        return
+    others = ("long", "whole", "slow") if tiers.quick else ("long", "whole")
+    cases = {item.nodeid: item for item in items if not any(map(item.get_closest_marker, others))}
+    for name in tiers.left_out(cases, most):
+        cases[name].add_marker(mark)
 
 
 DTYPE = torch.get_default_dtype()

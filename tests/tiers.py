@@ -1,7 +1,8 @@
-"""Which tests are quick: a part of each long table, and fewer random examples. What is not quick is slow.
+"""Which tests are quick: a part of each long table, and fewer random examples. What is not quick is slow, or long.
 
-What takes more than a second or so of processor time is slow, or goes over a part where `quick` says so. Many checks
-that take less than a millisecond are one test, which goes over the table: pytest takes that long for each."""
+What takes more than a second or so of processor time is slow, or goes over a part where `quick` says so; what takes
+more than four, in all its cases, is long. Many checks that take less than a millisecond are one test, which goes over
+the table: pytest takes that long for each."""
 
 from __future__ import annotations
 
@@ -32,17 +33,18 @@ def turns(rows: Iterable[Any], turn: int, of: int) -> list[Any]:
     return [row for i, row in enumerate(given) if not quick or (i - turn) % min(of, len(given)) == 0]
 
 
-CASES = 25
+# By the option -m: how many cases of one test are run, and how the others are marked.
+CASES = {"quick": (25, "slow"), "not slow": (25, "slow"), "not long": (50, "long")}
 
 
-def left_out(names: Iterable[str]) -> set[str]:
-    """Of the names of tests, with their parameters, those that the quick tests leave out: what goes beyond so many
-    cases of one test. Which ones is drawn from their names, and so the same ones everywhere: no column of a table is
-    left out because rows are counted, and other tests draw other rows."""
+def left_out(names: Iterable[str], most: int) -> set[str]:
+    """Of the names of tests, with their parameters, those that go beyond so many cases of one test. Which ones is drawn
+    from their names, and so the same ones everywhere: no column of a table is left out because rows are counted, and
+    other tests draw other rows."""
     cases = collections.defaultdict(list)
     for name in names:
         cases[name.partition("[")[0]].append(name)
     out: set[str] = set()
     for its in cases.values():
-        out.update(sorted(its, key=lambda name: zlib.crc32(name.encode()))[CASES:])
+        out.update(sorted(its, key=lambda name: zlib.crc32(name.encode()))[most:])
     return out

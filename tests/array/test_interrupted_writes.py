@@ -134,7 +134,7 @@ def test_no_instruction_divides_a_write(name, dtype):
     apart(WRITES[name], "own", dtype)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", WRITES)
 def test_no_instruction_divides_any_write(name, layout):

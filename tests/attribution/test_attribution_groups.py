@@ -155,7 +155,7 @@ def _as_lists(node):
     return node.id if node.is_leaf() else [_as_lists(node.left), _as_lists(node.right)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_partitions_are_shaps():
     shap = pytest.importorskip("shap")
     matrix = numpy.array([[0, 3, 0.1, 2], [1, 4, 0.2, 2], [2, 6, 0.3, 3], [5, 7, 0.4, 5]], dtype=float)

@@ -134,7 +134,7 @@ def _or_killed(block, flag, value):
     return block
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_lost_worker_of_dask_loses_nothing_that_was_written(tmp_path):
     array, dask = pytest.importorskip("dask.array"), pytest.importorskip("dask")
     pytest.importorskip("pyarrow")

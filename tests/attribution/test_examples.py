@@ -36,6 +36,7 @@ def loaded(name: str) -> Any:
     return module
 
 
+@pytest.mark.long
 def test_passages(tmp_path):
     """The page names the guess, and colours the words by shares that add up; it guesses better than the commonest."""
     said = run("passages.py", "faces of people in grey pictures of many pixels", folder=tmp_path)
@@ -47,6 +48,7 @@ def test_passages(tmp_path):
         assert word in page
 
 
+@pytest.mark.long
 def test_many_rows(tmp_path):
     pytest.importorskip("matplotlib")
     said = run("many_rows.py", "--rows", "3000", folder=tmp_path)

@@ -421,7 +421,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
 COMMAND = "npdec explain model.py:row_model --data data.csv --row all --baseline mean"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ending", "code", "says"),
     [

@@ -102,6 +102,7 @@ def wide_table(count: int, length: int, rows: int = 12) -> tuple[list[str], Any]
     return names, (cells - cells[:1]) * weights
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "rows", "count", "length"),
     [

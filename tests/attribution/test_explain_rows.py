@@ -276,7 +276,7 @@ def test_page_replaces_nothing_that_is_read(folder, capsys):
     assert json.loads(json.dumps(capsys.readouterr().err)).count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_process_of_the_command_collects_garbage_while_the_function_runs(tmp_path):
     """But for what was loaded before; and a program that imports npdec keeps its collector as it is."""
     (tmp_path / "m.py").write_text(

@@ -32,6 +32,7 @@ def ranks(case, count, folder, script="mesh_cases.py"):
     return found, json.loads((folder / "codes.json").read_text()), run.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "count"), [("bits", 1), ("bits", 2), ("bits", 4), ("rows", 2)])
 def test_the_bits_are_those_of_one_process(case, count, tmp_path):
     found, codes, said = ranks(case, count, tmp_path)
@@ -41,6 +42,7 @@ def test_the_bits_are_those_of_one_process(case, count, tmp_path):
         assert [name for name, equal in one.items() if not equal] == []
 
 
+@pytest.mark.long
 def test_what_goes_wrong_on_one_rank_ends_the_call_on_all(tmp_path):
     (first, last), codes, said = ranks("errors", 2, tmp_path)
     assert codes == [0, 0], said
@@ -67,6 +69,7 @@ def test_what_goes_wrong_on_one_rank_ends_the_call_on_all(tmp_path):
     assert first == {"works": None, "one of two": None}
 
 
+@pytest.mark.long
 def test_networks_whose_weights_are_sharded(tmp_path):
     found, codes, said = ranks("sharded", 2, tmp_path)
     assert codes == [0, 0], said
@@ -81,12 +84,14 @@ def test_networks_whose_weights_are_sharded(tmp_path):
     assert all(found[0].values()), found[0]
 
 
+@pytest.mark.long
 def test_decomposed_tensors_are_sent_as_objects(tmp_path):
     found, codes, said = ranks("objects", 2, tmp_path)
     assert codes == [0, 0], said
     assert found == [{"its own": True, "the other's": True, "the same": True, "refused": True}] * 2
 
 
+@pytest.mark.long
 def test_a_lost_rank_is_an_error_on_the_others(tmp_path):
     found, codes, said = ranks("lost", 4, tmp_path)
     assert codes == [0, 0, 0, -9], said
@@ -107,6 +112,7 @@ def of_zarr(folder):
 
 
 # A batch is two of these syncs in Parquet, and some twenty in Zarr.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("count", "name", "read", "writing"),
     [(1, "out", of_parquet, 5), (2, "out", of_parquet, 5), (1, "out.zarr", of_zarr, 70), (2, "out.zarr", of_zarr, 70)],

@@ -12,6 +12,7 @@ def unequal(found):
     return {name: one for name, one in found.items() if one is not True}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "count", "least"),
     [
@@ -27,6 +28,7 @@ def test_parts_on_processes_are_those_of_one(case, count, least, tmp_path):
         assert unequal(one) == {}
 
 
+@pytest.mark.long
 def test_what_a_decomposed_dtensor_does_not_pass(tmp_path):
     found, codes, said = ranks("refused", 2, tmp_path, "parallel_cases.py")
     assert codes == [0, 0], said

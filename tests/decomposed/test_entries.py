@@ -166,7 +166,7 @@ print(json.dumps([[name, n, times] for (name, n), times in made.items()]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_memory_grows_with_the_array_and_not_with_its_square():
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=600, check=False)

@@ -76,7 +76,7 @@ LARGEST = [  # where what was kept until the end of a call was most of its memor
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "arguments"), LARGEST)
 def test_memory_of_what_takes_most(name: str, arguments: str) -> None:
     with warnings.catch_warnings():

@@ -76,7 +76,7 @@ def unpatched():
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not torch.__version__.startswith(TESTED), reason=f"the sources are those of torch {TESTED}")
 def test_upstream_is_what_is_patched(unpatched):
     found = unpatched["digests"]

@@ -367,7 +367,7 @@ WORKERS = """if True:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ways",
     [

@@ -49,6 +49,7 @@ def arguments():
     return rng.random((5, 4)), rng.random((4, 4)), rng.random((4, 2))
 
 
+@pytest.mark.long
 def test_kernels_of_a_graph_share_a_file(files):
     given = arguments()
     want = network(numpy, *given)
@@ -84,6 +85,7 @@ def test_a_division_by_zero_within_a_kernel_raises():
         fast(torch.tensor([4, 6]), torch.tensor([2, 0]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "shape"), [(np.float64, ()), (np.int64, (5,)), (np.float32, (5,))])
 def test_recurrences_compile_in_time(kind, shape):
     """Each step uses the one before twice: written out, the last would have 2**40 terms."""
@@ -163,6 +165,7 @@ def tables(np, a, b, rows):
     return solved, factors, best, edges, rows[:3]
 
 
+@pytest.mark.long
 def test_tables_and_states_are_as_numpys():
     rng = numpy.random.default_rng(5)
     a, b, rows = rng.random((12, 12)) + 12 * numpy.eye(12), rng.random((12, 200)), rng.random((8, 40_000))

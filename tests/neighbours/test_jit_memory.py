@@ -109,7 +109,7 @@ def test_random_programs_of_views():
     holds(range(4))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(100, 220, 40))
 def test_more_random_programs_of_views(start):
     holds(range(start, start + 40))

@@ -70,7 +70,7 @@ def test_a_graph_of_a_program_gives_what_it_gives_under_numpy(name):
         compare(name, fast)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch.*")
 @pytest.mark.filterwarnings("ignore:.*torch._prims_common.check:FutureWarning")
 @pytest.mark.parametrize("name", ["heat", "thomas", "scrambled", "adam", "walks", "kalman"])

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 LIBRARIES = {"vg": "13 passed", "numpy_financial": "26 passed", "pymap3d": "2 failed, 333 passed"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", LIBRARIES)
 def test_the_tests_of_a_library_pass(package, tmp_path):
     if importlib.util.find_spec(package) is None:

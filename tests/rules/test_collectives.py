@@ -51,7 +51,7 @@ CARRIED = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_function_carries_or_refuses(tmp_path):
     run = [sys.executable, "-W", "ignore", collective_cases.__file__, tmp_path / "found.json"]
     done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=240)

@@ -78,6 +78,7 @@ def test_mlp():
     compare(mlp(), matrix(), "aot_eager")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", [False, True])
 def test_multihead_attention(weights):
     torch.manual_seed(0)
@@ -85,11 +86,13 @@ def test_multihead_attention(weights):
     compare(lambda x: layer(x, x, x, need_weights=weights)[0], tokens())
 
 
+@pytest.mark.long
 def test_encoder_layer():
     torch.manual_seed(0)
     compare(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).double().eval(), tokens())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", [
     lambda x: x.std(-1), lambda x: torch.var_mean(x, -1)[0], lambda x: x.amax((0, 1)),
     lambda x: torch.zeros(3, 4, dtype=DOUBLE).scatter_add(1, torch.zeros(3, 4).long(), x),
@@ -103,6 +106,7 @@ def test_cnn():
     compare(cnn(), np.decompose(torch.randn(2, 1, 8, 8, dtype=DOUBLE), axis=2), "aot_eager")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_gpt2_block(attention):
     compare(gpt2_block(attention), tokens(), "aot_eager" if attention == "sdpa" else "eager")
@@ -138,6 +142,7 @@ CALLS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CALLS)
 def test_calls(name):
     compare(CALLS[name], matrix(), rtol=1e-10)
@@ -179,6 +184,7 @@ def test_labels_that_meet_are_looked_at_again():
         assert torch.equal(made.components, plain.components)
 
 
+@pytest.mark.long
 def test_a_tuple_is_the_first_that_is_seen():
     """In a process in which nothing of npdec has been compiled yet."""
     program = (
@@ -209,6 +215,7 @@ def test_a_graph_is_made_once():
     assert len(graphs) == 1
 
 
+@pytest.mark.long
 def test_blocks_share_a_graph():
     """Four blocks of one kind, with weights of their own, and other inputs: one graph for the residual of one number
     that a baseline without axes gives, and one for those of its results."""
@@ -325,6 +332,7 @@ UNTRACEABLE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", UNTRACEABLE)
 def test_what_cannot_be_traced_is_named(name):
     function, words = UNTRACEABLE[name]
@@ -387,6 +395,7 @@ DEPENDENT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar:UserWarning")
 @pytest.mark.parametrize("name", DEPENDENT)
 @pytest.mark.filterwarnings("ignore:.*at the baseline it would choose otherwise")  # without the compiler it says so
@@ -431,6 +440,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_conditions(name):
     f, x = CONDITIONS[name], matrix()

@@ -31,6 +31,7 @@ def bert():
 
 
 # Llama's normalisation computes in single precision, whatever it is given.
+@pytest.mark.long
 @pytest.mark.parametrize(("make", "rounding"), [(llama, 4e-6), (bert, 1e-12)])
 def test_a_model_is_one_graph(make, rounding):
     torch._dynamo.reset()

@@ -89,6 +89,7 @@ def ended(process):
     return process.returncode, out, err
 
 
+@pytest.mark.long
 def test_a_program_runs_as_under_python(folder):
     for words in (["prog.py", "a", "--also", "-m"], ["prog.py", "raise"], ["prog.py", "exit"]):
         ours = ended(start(folder, "-m", "npdec", "run", *words))
@@ -128,6 +129,7 @@ def test_an_interrupt_ends_it_as_it_ends_python(folder):
     assert err.count("File ") == err.count(str(folder)) > 0
 
 
+@pytest.mark.long
 def test_a_module_of_a_package(folder):
     for words in (["pack"], ["helper"]):
         ours = ended(start(folder, "-m", "npdec", "run", "-m", *words))
@@ -174,6 +176,7 @@ def test_failing():
 '''
 
 
+@pytest.mark.long
 def test_a_librarys_tests_run_on_npdec(tmp_path):
     files = {
         "tests/conftest.py": "import numpy, pytest\n@pytest.fixture\ndef fixture():\n    return numpy.__name__\n",

@@ -178,7 +178,7 @@ document.body.append(pre);
 </script>"""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser: chromium is not installed (apt-get install chromium)")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [500, 1000])

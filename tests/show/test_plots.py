@@ -418,7 +418,7 @@ def test_tensors_have_all_that_arrays_have():
     assert t.contributions()["a"].tolist() == [3.0, 0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_shap_takes_them():
     shap = pytest.importorskip("shap")
     case = CASES[3]

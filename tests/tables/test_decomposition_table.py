@@ -239,7 +239,7 @@ def test_derived_calls(name):
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_is_up_to_date():
     """docs/decomposition.md, in a process of its own: tests here publish functions of their own."""
     script = pathlib.Path(__file__).parents[2] / "scripts" / "decomposition_table.py"

@@ -232,6 +232,7 @@ def test_there_are_20_ordinary_programs() -> None:
     assert RIGHT.count("\ndef ") >= 20
 
 
+@pytest.mark.long
 def test_mypy(programs: Path) -> None:
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-pretty"]
