@@ -328,7 +328,7 @@ def _from_numpy(data: Any, target: torch.dtype | None = None) -> torch.Tensor:
         tensor = torch.from_numpy(data.view("i2")).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(data)
-    return _to_default_device(tensor)
+    return tensor if _devices.is_unchosen() else _to_default_device(tensor)
 
 
 def _cast_by_numpy(data: Any, target: torch.dtype) -> torch.Tensor:
