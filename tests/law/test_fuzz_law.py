@@ -100,3 +100,8 @@ def test_a_frozen_choice_without_a_warning_is_found():
     check.heard = []
     with pytest.raises(Broken, match="residual: d is off"):
         check.residuals()
+
+
+def test_a_reference_that_steps_over_a_kink_decides_nothing():
+    """A maximum of 24 elements, of which a second is within a thousandth of the leader where another overtakes it."""
+    assert explore(6021580)[1] is None
