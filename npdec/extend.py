@@ -42,6 +42,7 @@ from npdec._core.tags import (
     Smooth,
     Stepwise,
     View,
+    gives_back,
     out_casting,
     writes_back,
 )  # fmt: skip
@@ -52,7 +53,8 @@ from npdec._normalizer.operators import attach_methods, attach_operators
 __all__ = [
     "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "Inexact",
     "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray",
-    "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "operation", "out_casting", "ufunc", "writes_back",
+    "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation", "out_casting", "ufunc",
+    "writes_back",
 ]  # fmt: skip
 
 
