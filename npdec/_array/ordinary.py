@@ -309,6 +309,8 @@ def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> 
     if not tensor.is_cpu or tensor.dtype in WIDE_UNSIGNED:
         return False
     several = given is not None and given.dim() > 0
+    if several and given.dim() > 1 and tensor.dim() == 1:
+        return False  # which a mask refuses, and indices take if the other axes have length one
     named: list[list[int]] = []
     for size, item in zip(tensor.shape, items):
         if type(item) is _Tensor:

@@ -138,6 +138,23 @@ def test_what_a_key_writes(dtype):
         assert outcomes[0] == outcomes[1], (name, value)
 
 
+@pytest.mark.parametrize("key", [[True, False, True], ([True, False, True],), [2, 0], ([2, 0],)])
+def test_a_mask_takes_no_axis_more_than_a_vector_has(key):
+    outcomes = []
+    for lib in (npdec, numpy):
+        array = lib.array([1.0, 2.0, 3.0])
+        found = []
+        for value in ([[4.0, 5.0]], lib.array([[6.0, 7.0]]), lib.array([[[8.0]]]), [9.0, 0.0]):
+
+            def step(lib, array=array, value=value):
+                array[key] = value
+                return array
+
+            found.append((_result(lib, step), _described(array)))
+        outcomes.append(found)
+    assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators_in_place(dtype):
     for sign, value in itertools.product(AROUND, VALUES):
