@@ -209,7 +209,7 @@ def _put_few(a: torch.Tensor, ind: Any, v: Any) -> bool:
     if len(places) == 1:
         flat[places[0]] = v
     else:  # in one call, which no interrupt divides
-        flat[torch.tensor(places, device=a.device)] = v
+        flat[ind.reshape(-1) if type(ind) is torch.Tensor else torch.tensor(places, device=a.device)] = v
     return True
 
 
