@@ -18,13 +18,12 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state
-from npdec._array.convert_errors import IntegerTooLarge, inhomogeneous, layout_refused, no_numbers, too_deep
-from npdec._array.packing import packed
+from npdec._array.convert_errors import inhomogeneous, layout_refused, no_numbers, too_deep
+from npdec._array.packing import NUMBERS, from_numbers, from_scalars
 from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
-from npdec._impl import _devices, _util, dtypes_impl
+from npdec._impl import _devices, dtypes_impl
 from npdec._impl._util import cast
 from npdec._torch.tracing import recording
 from npdec.exceptions import AbsentDTypeError
@@ -36,7 +35,6 @@ MAX_NDIM = 64  # of torch and of NumPy alike; nesting beyond it is a list that c
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
-_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _SEQUENCES = {list, tuple}
 _BUFFER_KINDS = {"?": "b", **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f")}
 SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
@@ -56,9 +54,8 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]], dtype=torch.float64)
     """
-    if type(obj) is list:
-        joined = _joined(obj) if obj and dtype is None and isinstance(obj[0], ArrayBase) else None
-        return _from_sequence(obj, dtype) if joined is None else joined
+    if type(obj) is list or type(obj) is tuple:
+        return _from_sequence(obj, dtype)
     if isinstance(obj, ArrayBase):
         return obj._t if dtype is None else cast(obj._t, dtype)
     if isinstance(obj, torch.Tensor):
@@ -66,11 +63,12 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
             raise layout_refused(obj)
         return obj if dtype is None else cast(obj, dtype)
     kind = type(obj)
-    if kind in _NUMBERS:
+    if kind in NUMBERS:
         if dtype is None and (kind is not int or _INT64_MIN <= obj <= _INT64_MAX):
-            made = torch.tensor(obj, dtype=_NUMBERS[kind])
-            return _to_default_device(made) if _devices.used else made
-        return _from_numbers([obj], {kind}, dtype).reshape(())
+            made = torch.tensor(obj, dtype=NUMBERS[kind])
+        else:
+            made = from_numbers([obj], {kind}, dtype).reshape(())
+        return _to_default_device(made) if _devices.used else made
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype)
     if isinstance(obj, Poly1dBase):
@@ -98,54 +96,12 @@ def as_host_tensor(number: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.scalar_tensor(number, dtype=dtype, device=_HOST)
 
 
-def _from_numbers(numbers: Sequence[Any], kinds: set[type], dtype: torch.dtype | None) -> torch.Tensor:
-    """A flat tensor of Python numbers, `kinds` being the types among them."""
-    if dtype is None:
-        dtype = _discover(numbers, kinds)
-    elif dtype is torch.bool:
-        numbers = list(map(bool, numbers))
-    elif not dtype.is_complex and complex in kinds:
-        what = "float() argument must be a string" if dtype.is_floating_point else "int() argument must be a string"
-        raise TypeError(f"{what} or a real number, not 'complex'; take .real or convert to a complex dtype")
-    elif not (dtype.is_complex or dtype.is_floating_point) and numbers:
-        if float in kinds:
-            numbers = list(map(int, numbers))
-        limits = torch.iinfo(dtype)
-        for number in (min(numbers), max(numbers)):
-            if not limits.min <= number <= limits.max:
-                raise OverflowError(f"Python integer {number} out of bounds for {dtype_name(dtype)}")
-    made = packed(numbers, dtype)
-    if _util.on_number is not None and (dtype.is_floating_point or dtype.is_complex):
-        _util.on_number(torch.tensor(numbers, dtype=torch.complex128 if dtype.is_complex else torch.float64), made)
-    return _to_default_device(made) if _devices.used else made
-
-
-def _discover(numbers: Sequence[Any], kinds: set[type]) -> torch.dtype:
-    """The dtype that NumPy gives to a list of Python numbers."""
-    if int in kinds:
-        integers = numbers if len(kinds) == 1 else [number for number in numbers if type(number) is int]
-        low, high = min(integers), max(integers)
-        if low < _INT64_MIN or high > _INT64_MAX:
-            if low < _INT64_MIN or high > 2 * _INT64_MAX + 1:
-                raise IntegerTooLarge(
-                    f"Python integer {low if low < _INT64_MIN else high} fits neither int64 nor uint64: NumPy would "
-                    "make an object array, which torch cannot hold; give dtype=float, or pass floats"
-                )
-            if kinds <= {int, bool}:
-                return torch.uint64 if low > _INT64_MAX else torch.float64  # int64 and uint64 promote to float64
-    if complex in kinds:
-        return torch.complex128
-    if float in kinds or not kinds:
-        return torch.float64
-    return torch.int64 if int in kinds else torch.bool
-
-
 def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.Tensor:
     """A tensor of nested lists and tuples: flattened a level at a time as long as all items are lists."""
     level: Sequence[Any] = sequence
     shape: tuple[int, ...] = (len(level),)
-    kinds = set(map(type, level))
-    while kinds and kinds <= _SEQUENCES:
+    kinds = dict.fromkeys(map(type, level)).keys()
+    while kinds <= _SEQUENCES and kinds:
         lengths = set(map(len, level))
         if len(lengths) > 1:
             raise inhomogeneous(shape)
@@ -153,11 +109,14 @@ def _from_sequence(sequence: Sequence[Any], dtype: torch.dtype | None) -> torch.
         if len(shape) > MAX_NDIM:
             raise too_deep(MAX_NDIM)
         level = list(itertools.chain.from_iterable(level))
-        kinds = set(map(type, level))
-    if kinds <= _NUMBERS.keys():
-        flat = _from_numbers(level, kinds, dtype)
-        return flat if len(shape) == 1 else flat.reshape(shape)
-    return _stack(level, shape, dtype)
+        kinds = dict.fromkeys(map(type, level)).keys()
+    flat = from_numbers(level, kinds, dtype) if kinds <= NUMBERS.keys() else from_scalars(level, kinds, dtype)
+    if flat is None:
+        joined = _joined(level, len(shape)) if dtype is None and len(kinds) == 1 else None
+        return _stack(level, shape, dtype) if joined is None else _nested(joined, shape)
+    if _devices.used:
+        flat = _to_default_device(flat)
+    return flat if len(shape) == 1 else flat.reshape(shape)
 
 
 def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | None) -> torch.Tensor:
@@ -179,27 +138,24 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
         items = [item.to(common_dtype) for item in items]
     if items and items[0].dim() + len(shape) > MAX_NDIM:
         raise too_deep(MAX_NDIM)
-    stacked = torch.stack(items)
-    return stacked if len(shape) == 1 else stacked.reshape(shape + stacked.shape[1:])
+    return _nested(torch.stack(items), shape)
 
 
-def _joined(items: Sequence[Any]) -> torch.Tensor | None:
-    """Plain arrays of one dtype and shape, or scalars of one type that are numbers; None for others."""
-    kind = type(items[0])
-    for item in items:
-        if type(item) is not kind:
-            return None
-    if kind is SCALARS[torch.float64] or kind is SCALARS[torch.int64]:  # on the host
-        made = packed([item._n for item in items], kind._torch_dtype)
-        return _to_default_device(made) if _devices.used else made
-    if not issubclass(kind, NDArrayBase):
+def _nested(joined: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """Items in a row, in the shape of their nesting."""
+    return joined if len(shape) == 1 else joined.reshape(shape + joined.shape[1:])
+
+
+def _joined(items: Sequence[Any], nesting: int) -> torch.Tensor | None:
+    """Plain arrays of one class, dtype and shape in a row; None for others."""
+    if not issubclass(type(items[0]), NDArrayBase):
         return None
     tensors, dtype = [item._t for item in items], items[0]._d
     for item, tensor in zip(items, tensors):
         if type(tensor) is not torch.Tensor or item._d is not dtype:
             return None
     try:
-        return torch.stack(tensors) if tensors[0].dim() < MAX_NDIM else None
+        return torch.stack(tensors) if tensors[0].dim() + nesting <= MAX_NDIM else None
     except RuntimeError:  # of several shapes, or on several devices
         return None
 

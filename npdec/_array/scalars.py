@@ -14,6 +14,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import SPELLINGS, as_tensor
 from npdec._array.generic import generic
+from npdec._array.packing import HOSTED
 from npdec._core.base import ArrayBase
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
@@ -322,6 +323,7 @@ for _cls in CONCRETE:
     assert _cls._torch_dtype is not None
     _cls._d = _cls._torch_dtype
     SCALARS[_cls._torch_dtype] = _cls
+    HOSTED[_cls] = _cls._torch_dtype
     SPELLINGS[_cls] = _cls._torch_dtype
     type(dtype_class(_cls._torch_dtype)).type = _cls
 for _cls in CONCRETE + _ABSTRACT:

@@ -153,7 +153,7 @@ def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax
     return wrap.wrap_array(tensor)
 
 
-_COPIED = frozenset({list, int, float, bool, wrap.ARRAY})
+_COPIED = frozenset({list, tuple, int, float, bool, wrap.ARRAY})
 
 
 def _copied(source: Any, dtype: Any) -> torch.Tensor | None:

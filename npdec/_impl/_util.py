@@ -215,7 +215,7 @@ def real_part(x: torch.Tensor) -> torch.Tensor:
 def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """`x.to(dtype)`, of which `on_cast` is told."""
     if dtype is torch.float16 and x.dtype is torch.float64 and type(x) is torch.Tensor and not x.requires_grad:
-        result = _to_half(x)
+        result = rounded_once(x)
     else:
         result = x.to(dtype)
     if on_cast is not None:
@@ -223,7 +223,7 @@ def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return result
 
 
-def _to_half(x: torch.Tensor) -> torch.Tensor:
+def rounded_once(x: torch.Tensor) -> torch.Tensor:
     """float64 in float16, rounded once. torch goes by way of float32, and rounds twice; where the first step rounds, to
     an odd last bit, the second one rounds as if it were the only one."""
     near = x.float()
