@@ -50,7 +50,10 @@ LEGEND = {
     "derivative between the two points or a closed form",
     "mean gradient": "several arguments, element by element: each argument's components times the mean of its "
     "derivative along the path, in closed form (arctan2, logaddexp, hypot) or by adaptive quadrature for each element",
-    "two orders": "a function with jumps of two arguments: each moves first once, and the two orders are averaged",
+    "shared steps": "a function with jumps of two arguments: those of quotients (floor_divide, remainder, fmod) share "
+    "the steps as they share the change of the quotient, so that `a % b` has the contributions of "
+    "`a - b * np.floor(a / b)`; of others, and where a divisor crosses zero, each argument moves first once, and the "
+    "two orders are averaged",
     "quotient": "linear above the line; below it, the product with the reciprocal",
     "envelope": "each element passes on its contributions for the part of the path that it leads; equal ones share",
     "order": "the selection is the value's; what is selected passes on all that it has",
@@ -82,7 +85,7 @@ FORMS = {
     **dict.fromkeys("bitwise_and bitwise_or bitwise_xor bitwise_not".split(), "logic"),
     **dict.fromkeys("__and__ __or__ __xor__ __invert__".split(), "logic"),
     **dict.fromkeys("where masked_fill".split(), "choice"),
-    **dict.fromkeys("floor_divide remainder fmod".split(), "two orders"),
+    **dict.fromkeys("floor_divide remainder fmod".split(), "shared steps"),
     **dict.fromkeys(_WRITING.split(), "assignment"),
 }  # fmt: skip
 # Formulas of which the quadrature is asked.
@@ -135,7 +138,7 @@ def words_of(tags: list[str]) -> set[str]:
     if set(tags) <= {"Linear", "Multilinear"}:
         return {"product" if several and "Multilinear" in tags else "linear"}
     if set(tags) <= {"Pointwise", "Stepwise"}:
-        return {"slope" if not several else "two orders" if "Stepwise" in tags else "mean gradient"}
+        return {"slope" if not several else "shared steps" if "Stepwise" in tags else "mean gradient"}
     return {"quadrature"}
 
 

@@ -34,7 +34,7 @@ KINDS = {
     "linear": "linear, in its tensors together: the function itself, on each component",
     "multilinear": "a product of tensors that are linear each: midpoints, or Gauss–Legendre nodes that are exact",
     "pointwise": "element by element: the slope between residual and value",
-    "stepwise": "element by element, with jumps: the orders in which the arguments move, averaged",
+    "stepwise": "element by element, with jumps: two arguments as docs/decomposition.md says (shared steps)",
     "closed form": "a closed form of the path integral, or of what the function does",
     "formula": "the contributions are those of a formula of other functions; the numbers are torch's own",
     "looked at": "the result is plain: places, sizes, shapes, devices; it warns if the baseline chooses otherwise",

@@ -164,8 +164,10 @@ class Check:
                 return x
             if not isinstance(x, (np.ndarray, np.generic)) or not np.issubdtype(x.dtype, np.inexact):
                 return x
-            # Of what a call gives to another one in its line, which has no name, only the value is known.
-            sizes = abs(_wide(x.tensor)) if parts is None else parts.sizes
+            # Of what a call gives to another one in its line, which has no name, only the value is known; and what is
+            # written over may have been larger than it is in the end.
+            sizes = abs(_wide(x.tensor))
+            sizes = sizes if parts is None else numpy.maximum(sizes, parts.sizes)
             signs = numpy.reshape([source.choice((-1.0, 1.0)) for _ in range(x.size)], x.shape)
             return x + np.array(signs * sizes * self.coarsest)
 
@@ -179,7 +181,8 @@ class Check:
             return True
         if not math.isfinite(error):
             return False
-        along = one * sum(x.largest for x in self.made.values())
+        given = [_largest(_wide(x.tensor)) for x in (*self.values, *self.baselines)]  # which may be written over
+        along = one * (sum(x.largest for x in self.made.values()) + sum(given))
         return error <= along + max(MEASURED, adaptive / unit) * self._moved.get(name, 0.0)
 
     # -- promises -----------------------------------------------------------------------------------------------------

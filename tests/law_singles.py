@@ -33,7 +33,7 @@ COMPOSED: dict[str, str] = {
     **decomposition_cases.FREEZES,
     **dict.fromkeys("average polyval std nanstd corrcoef poly polydiv roots polyfit clip pad".split(), _STEPS),
     "divide": "the product with the reciprocal",
-    **dict.fromkeys("remainder divmod fmod unwrap".split(), "jumps"),
+    "unwrap": "jumps",
 }
 
 # Keywords with which a function is.

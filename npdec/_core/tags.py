@@ -102,7 +102,7 @@ else:
     Multilinear = law_tag("Multilinear", "linearly, for the others held fixed")
     Pointwise = law_tag("Pointwise", "element by element, nonlinearly")
     Routed = law_tag("Routed", "by selection: the largest or smallest (torch functions with a closed form)")
-    Stepwise = law_tag("Stepwise", "element by element, with jumps: as Pointwise, and two arguments in both orders")
+    Stepwise = law_tag("Stepwise", "element by element, with jumps: as Pointwise; two arguments in both orders")
     Smooth = law_tag("Smooth", "differentiably, any other way: the law by quadrature")
     Opaque = TypeVar("Opaque")  # only by its value, which is a frozen choice: indices, sizes
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion

@@ -118,16 +118,18 @@ class Row:
     """What is known of a function.
 
     `rule` answers a call: `rule(function, args, kwargs)`. `slope` and `mean` are closed forms of a pointwise function's
-    slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`); `batch` makes of a function of
-    one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers
-    ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says that it
-    takes numbers by name. `found` says that the rule was not declared, but found when the function was met.
+    slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`), or of a function with jumps of
+    what each of two arguments has of its change (`npdec._impl.quotients_impl`; one for each output where there are
+    several). `batch` makes of a function of one tensor that of the tensor with one more leading axis
+    (`npdec._decomposed.batching_rules`). `short` answers ordinary calls in the shortest way (`npdec._law.ordinary`),
+    and others with NotImplemented; `options` says that it takes numbers by name. `found` says that the rule was not
+    declared, but found when the function was met.
     """
 
     rule: Rule
     traits: int = 0
     slope: Function | None = None
-    mean: Function | None = None
+    mean: Function | tuple[Function, ...] | None = None
     batch: Function | None = None
     short: Function | None = None
     options: bool = False
@@ -207,7 +209,8 @@ def slope_name(function: Any) -> str:
     return "" if slope is None else slope.__name__
 
 
-def mean_of(function: Any) -> Function | None:
-    """The closed form of the mean gradient of a function of two arguments, if it has one."""
+def mean_of(function: Any) -> Any:
+    """The closed form of the mean gradient of a function of two arguments, or of what each has of its change, if it has
+    one."""
     row = row_of(function)
     return None if row is None else row.mean

@@ -241,15 +241,17 @@ def watch_factors(
     call: Any,
     factors: Sequence[int],
     nodes: Sequence[tuple[Sequence[torch.Tensor], float]],
+    made: Any,
     value: torch.Tensor,
     residual: torch.Tensor,
 ) -> None:
     """The same of a call whose tensors `factors` enter linearly each, with the points of the path at which the others
-    are held, and their weights."""
+    are held, and their weights; of the contributions `made` too, which a factor may have of many that cancel."""
     with torch.no_grad():
         steps = [change(call.tensors[i].value, call.tensors[i].residual) for i in factors]
         gross: Any = 0
         for points, weight in nodes:
             for i, step in zip(factors, steps, strict=True):
                 gross = gross + weight * call.linear_part(*points[:i], step, *points[i + 1 :]).abs()
+        gross = torch.maximum(gross, _magnitude(made).expand_as(gross))
         warn_of_factors(name_of(call.func), gross, torch.stack([s.abs().sum() for s in steps]), value, residual)

@@ -227,7 +227,7 @@ def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     return torch.where(zero, nothing, quotient), torch.where(zero, nothing, rest)
 
 
-def _float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+def float_floor_divide(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return torch.div(x1, x2, rounding_mode="floor")  # torch.floor_divide, but with a derivative
 
 
@@ -242,7 +242,7 @@ def of_integers(function: Callable[..., torch.Tensor], least: int) -> Callable[.
 
 
 @ufunc(
-    _float_floor_divide,
+    float_floor_divide,
     loops="real_arithmetic",
     operator="floordiv",
     flags=_flags.FLOOR,
@@ -256,7 +256,7 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
     (array([ 3, -4]), np.float64(3.0))
     """
     if x1.is_floating_point():
-        return _float_floor_divide(x1, x2)
+        return float_floor_divide(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
     if x1.dtype in WIDE_UNSIGNED:
@@ -266,14 +266,14 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
     return quotient if replaced is None else torch.where(replaced, x1 * x2, quotient)
 
 
-def _float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+def float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     rest = torch.fmod(x1, x2)
     if are_without_nan(rest) or not x1.is_cpu or not is_known_true(torch.isnan(rest).any()):
         return rest
     return _far_fmod(x1, x2, rest)
 
 
-def _float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
+def float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
     rest = torch.remainder(x1, x2)
     if are_without_nan(rest) and not getattr(x2, "requires_grad", False):
         return rest.copysign_(x2)
@@ -305,7 +305,7 @@ def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.T
 
 
 @ufunc(
-    _float_remainder,
+    float_remainder,
     loops="real_arithmetic",
     operator="mod",
     aliases=("mod",),
@@ -320,7 +320,7 @@ def remainder(x1: Stepwise, x2: Stepwise):
     (array([1, 2]), np.float64(1.5))
     """
     if x1.is_floating_point():
-        return _float_remainder(x1, x2)
+        return float_remainder(x1, x2)
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
     if x1.dtype in WIDE_UNSIGNED:
@@ -338,7 +338,7 @@ def divmod(x1: Stepwise, x2: Stepwise):
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
-@ufunc(_float_fmod, loops="real_arithmetic", flags=_flags.REMAINDER)
+@ufunc(float_fmod, loops="real_arithmetic", flags=_flags.REMAINDER)
 def fmod(x1: Stepwise, x2: Stepwise):
     """x1 - trunc(x1 / x2) · x2, which has the sign of x1; an integer by zero gives 0. TypeError for complex.
 
@@ -346,7 +346,7 @@ def fmod(x1: Stepwise, x2: Stepwise):
     (array([ 1, -1]), np.int64(2))
     """
     if x1.is_floating_point():
-        return _float_fmod(x1, x2)
+        return float_fmod(x1, x2)
     if x1.dtype in WIDE_UNSIGNED:
         return remainder(x1, x2)
     return torch.fmod(x1, _divisor(x2)[0])

@@ -41,6 +41,7 @@ from npdec._decomposed.size_warnings import (
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
+from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.discrete import of_numbers
 from npdec._law.frozen_choices import chosen_by
 from npdec._law.half_precision import is_known_in_single, warn_beyond_range, widened
@@ -93,9 +94,9 @@ def pointwise(call: Call) -> Any:
 
 @law_of("Stepwise")
 def stepwise(call: Call) -> Any:
-    """As `pointwise`, with jumps; two arguments in both orders."""
+    """As `pointwise`, with jumps; two arguments share them as the function's row says, or in both orders."""
     count = len(call.decomposed)
-    return _of_one(call) if count == 1 else two_orders(call) if count == 2 else quadrature(call)
+    return _of_one(call) if count == 1 else _of_two(call) if count == 2 else quadrature(call)
 
 
 def _of_one(call: Call) -> Any:
@@ -125,15 +126,13 @@ def _of_one(call: Call) -> Any:
     return type(value)(one(v, OneOutput(f, i)) for i, v in enumerate(value))
 
 
-def two_orders(call: Call) -> Any:
-    """Two decomposed arguments of a function with jumps, of which a derivative knows nothing: each argument moves first
-    once, and the two orders are averaged, which is the Shapley value of the two."""
+def _of_two(call: Call) -> Any:
+    """Two decomposed arguments of a function with jumps, of which a derivative knows nothing."""
     a, b = call.tensors
     labels, (c_a, c_b) = align([a, b], None if call.reverse else Use.LAW)
-    name = name_of(call.func)
+    name, known = name_of(call.func), mean_of(call.func)
     with no_graph(call.reverse):
         value, residual = call(a.value, b.value), call(a.residual, b.residual)
-        only_a, only_b = call(a.value, b.residual), call(a.residual, b.value)
 
     def share(t: DecomposedTensor, components: Any, difference: torch.Tensor, f: Function) -> Any:
         with no_graph(call.reverse):
@@ -145,13 +144,12 @@ def two_orders(call: Call) -> Any:
     def one(
         value: torch.Tensor,
         residual: torch.Tensor,
-        only_a: torch.Tensor,
-        only_b: torch.Tensor,
+        shares: Function,
         chosen: Callable[[Any], torch.Tensor],
     ) -> Any:
         with no_graph(call.reverse):
-            by_a = (change(only_a, residual) + change(value, only_b)) / 2
-            by_b = (change(only_b, residual) + change(value, only_a)) / 2
+            ends = a.value, b.value, a.residual, b.residual
+            by_a, by_b = shares(*ends, lambda x, y: chosen(call(x, y)), value, residual)
         of_a = share(a, c_a, by_a, lambda u: chosen(call(u, b.value)))
         of_b = share(b, c_b, by_b, lambda u: chosen(call(a.value, u)))
         made = total([of_a, of_b])
@@ -160,9 +158,9 @@ def two_orders(call: Call) -> Any:
         return pack(value, residual, made, labels, call.reverse)
 
     if isinstance(value, torch.Tensor):
-        return one(value, residual, only_a, only_b, lambda made: made)
-    outputs = enumerate(zip(value, residual, only_a, only_b, strict=True))
-    return type(value)(one(*ends, operator.itemgetter(i)) for i, ends in outputs)
+        return one(value, residual, known or in_both_orders, lambda made: made)
+    outputs = zip(value, residual, known or [in_both_orders] * len(value), strict=True)
+    return type(value)(one(*output, operator.itemgetter(i)) for i, output in enumerate(outputs))
 
 
 def pointwise_in_all(call: Call) -> Any:

@@ -110,7 +110,7 @@ def multilinear(call: Call) -> Any:
     seen = not (call.reverse or tracing() or mapped()) and len(labels) > 1 and isinstance(value, torch.Tensor)
     if seen and any(is_large(point) for points, _ in nodes for point in points):
         warn_of_size(name_of(call.func), [made], components, [value], [residual], reverse=False)
-        watch_factors(call, factors, nodes, value, residual)
+        watch_factors(call, factors, nodes, made, value, residual)
     return pack(value, residual, made, labels, call.reverse)
 
 

@@ -112,12 +112,16 @@ def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.
 
 
 def stepwise(
-    places: Collection[int], func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+    places: Collection[int],
+    shares: Any,
+    func: Function,
+    args: Sequence[Any],
+    options: dict[str, Any] | None = None,
 ) -> Any:
-    """A function of one that moves across jumps, or of two."""
+    """A function of one that moves across jumps, or of two, which have the `shares` of its change."""
     here = settings.get()
     if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
-        return _in_both_orders(func, args)
+        return _of_two(shares, func, args)
     call = None if here.rule != "affine" else single(places, 0, func, args, options)
     if call is None or not is_ordinary(call.x):
         return NotImplemented
@@ -140,8 +144,7 @@ def stepwise(
     return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
 
 
-def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
-    """Each of two arguments moves first once, and the two orders are averaged."""
+def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args)
     if pair is None or settings.get().rule != "affine":
         return NotImplemented
@@ -150,10 +153,10 @@ def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
     assert second is not None
     if torch.is_grad_enabled() and any(t.requires_grad for t in (x, y, r, s, first, second)):
         return NotImplemented
-    value, residual, only_x, only_y = func(x, y), func(r, s), func(x, s), func(r, y)
+    value, residual = func(x, y), func(r, s)
     if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
         return NotImplemented
-    by_x, by_y = ((only_x - residual) + (value - only_y)) / 2, ((only_y - residual) + (value - only_x)) / 2
+    by_x, by_y = shares(x, y, r, s, func, value, residual)
     of_x = _shared(by_x, x - r, first, x.abs() + r.abs())
     of_y = None if of_x is None else _shared(by_y, y - s, second, y.abs() + s.abs())
     if of_x is None or of_y is None:
@@ -165,13 +168,13 @@ def _in_both_orders(func: Function, args: Sequence[Any]) -> Any:
     return made_of(value, residual, made, pair.like, pair.labels)
 
 
-def stepwise_instead(places: Collection[int], own: Function) -> Form:
+def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
     """The form of a function with jumps, by another that computes the same, and has a derivative."""
-    return partial(_instead, places, own)
+    return partial(_instead, places, shares, own)
 
 
-def _instead(places: Collection[int], own: Function, func: Function, args: Sequence[Any]) -> Any:
-    return stepwise(places, own, args) if len(args) == 2 else NotImplemented
+def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from npdec._decomposed.registry import Trait
+from npdec._impl.quotients_impl import in_both_orders
 from npdec._law import ordinary, ordinary_choices, ordinary_pairs
 
 __all__ = ["form_of", "takes_options"]
@@ -16,7 +17,7 @@ Function = Callable[..., Any]
 
 
 def form_of(
-    given: Mapping[int | str, str], traits: int, slope: Function | None, mean: Function | None, batch: Function | None
+    given: Mapping[int | str, str], traits: int, slope: Function | None, mean: Any, batch: Function | None
 ) -> ordinary.Form | None:
     """The form of a function whose arguments, by position and by name, carry the tags; None if it has none."""
     tags, places = set(given.values()), frozenset(key for key in given if isinstance(key, int))
@@ -38,7 +39,7 @@ def form_of(
         beside = partial(ordinary.pointwise, slope, traits, places)
         return beside if mean is None else ordinary_pairs.by_means(mean, beside)
     if tags == {"Stepwise"}:
-        return partial(ordinary_choices.stepwise, places)
+        return partial(ordinary_choices.stepwise, places, mean or in_both_orders)
     return None
 
 

@@ -170,7 +170,7 @@ def _count(func: Function, x: Any, dim: Any = None) -> Any:
 # -- steps with plain thresholds ---------------------------------------------------------------------------------------
 
 
-@rule("signbit", traits=Trait.ELEMENTWISE, short=partial(stepwise, (0,)), discrete=True)
+@rule("signbit", traits=Trait.ELEMENTWISE, short=partial(stepwise, (0,), None), discrete=True)
 def _signbit(func: Function, x: Any) -> Any:
     with no_graph(x.reverse):
         value, residual = func(x.value), func(x.residual)

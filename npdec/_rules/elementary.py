@@ -26,6 +26,7 @@ from npdec._decomposed.size_warnings import (
 )
 from npdec._decomposed.tensor import DecomposedTensor, align, carries, is_reverse
 from npdec._impl.envelope_impl import leading_fractions
+from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
@@ -45,7 +46,7 @@ _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
 _OF_ONE = partial(pointwise, None, _PIECES, (0,))
 
 
-@rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, short=quotient)
+@rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, mean=of_quotient, short=quotient)
 def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """x / y: linear in x; in y, and in both, the product of x with the reciprocal of y, whose slope is −1 / (x y)."""
     x, y = input, other
@@ -348,12 +349,15 @@ def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(func, x, dim, index, src, reduce="add")
 
 
-@rule("floor_divide", traits=_EACH, short=stepwise_instead((0, 1), partial(torch.div, rounding_mode="floor")))
+_FLOOR = partial(torch.div, rounding_mode="floor")
+
+
+@rule("floor_divide", traits=_EACH, short=stepwise_instead((0, 1), of_quotient, _FLOOR))
 def _floor_divide(func: Function, input: Any, other: Any) -> Any:
     return _divide(torch.div, input, other, rounding_mode="floor")  # floor_divide itself has no derivative
 
 
-@rule("remainder", traits=_EACH, short=stepwise_instead((0,), torch.remainder))
+@rule("remainder", traits=_EACH, mean=of_rest, short=stepwise_instead((0,), of_rest, torch.remainder))
 def _remainder(func: Function, input: Any, other: Any) -> Any:
     if not isinstance(input, torch.Tensor):  # of a number, remainder has no derivative
         input = torch.as_tensor(input, dtype=other.dtype, device=other.device)

@@ -10,8 +10,9 @@ import torch
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
 from npdec._decomposed.registry import Answer, Trait
-from npdec._impl import _interpolate, elementwise_math_impl, elementwise_powers_impl, slopes_impl
+from npdec._impl import _interpolate, elementwise_impl, elementwise_math_impl, elementwise_powers_impl, slopes_impl
 from npdec._impl._by_elements import by_elements
+from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -55,7 +56,11 @@ _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink f
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule("fmod copysign", traits=Trait.ELEMENTWISE)
+@rule("fmod", elementwise_impl.fmod, elementwise_impl.float_fmod, traits=Trait.ELEMENTWISE, mean=of_rest)
+@rule(elementwise_impl.remainder, elementwise_impl.float_remainder, traits=Trait.ELEMENTWISE, mean=of_rest)
+@rule(elementwise_impl.floor_divide, elementwise_impl.float_floor_divide, traits=Trait.ELEMENTWISE, mean=of_quotient)
+@rule(elementwise_impl.divmod, traits=Trait.ELEMENTWISE, mean=(of_quotient, of_rest))
+@rule("copysign", traits=Trait.ELEMENTWISE)
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
 
 

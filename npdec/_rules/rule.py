@@ -34,7 +34,7 @@ def rule(
     *targets: str | Function,
     traits: int = 0,
     slope: Function | None = None,
-    mean: Function | None = None,
+    mean: Function | tuple[Function, ...] | None = None,
     batch: Function | None = None,
     short: Function | None = None,
     replaces: bool = False,

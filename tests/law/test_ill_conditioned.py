@@ -118,22 +118,60 @@ PAIRS = {
 }
 
 
+WHOLE = {"remainder": numpy.floor, "fmod": numpy.trunc, "floor_divide": numpy.floor}
+
+
+def _drawn_pairs(name, dtype, positive):
+    """The numbers and the baseline's, and what each of two arguments has of the change."""
+    source = numpy.random.default_rng(0)
+    x, y, r, s = source.normal(size=(4, 300)).astype(dtype)
+    if positive:
+        y, s = abs(y), abs(s)
+    a, b = np.decompose(
+        (np.array(x), np.array(y)), baseline=(np.array(r), np.array(s)), groups=(np.zeros(300, int), np.ones(300, int))
+    )
+    mine = {"divmod": lambda a, b: np.divmod(a, b)[0], "divmod's remainder": lambda a, b: np.divmod(a, b)[1]}
+    made = mine.get(name, getattr(np, name, None))(a, b)
+    return (x, y, r, s), [numpy.asarray(part) for part in made.components]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_jumps_of_two_arguments_are_their_shapley_values(name, dtype):
-    source = numpy.random.default_rng(0)
-    x, y, r, s = source.normal(size=(4, 200)).astype(dtype)
+    """Of quotients, where the path crosses a divisor of zero."""
+    (x, y, r, s), parts = _drawn_pairs(name, dtype, positive=False)
     f = PAIRS[name]
-    mine = {"divmod": lambda a, b: np.divmod(a, b)[0], "divmod's remainder": lambda a, b: np.divmod(a, b)[1]}
-    a, b = np.decompose(
-        (np.array(x), np.array(y)), baseline=(np.array(r), np.array(s)), groups=(np.zeros(200, int), np.ones(200, int))
-    )
-    made = mine.get(name, getattr(np, name, None))(a, b)
     first = (f(x, s) - f(r, s)) / 2 + (f(x, y) - f(r, y)) / 2
     last = (f(r, y) - f(r, s)) / 2 + (f(x, y) - f(x, s)) / 2
     sizes = abs(f(x, s)) + abs(f(r, y)) + abs(f(x, y)) + abs(f(r, s))
-    for part, want in zip(made.components, (first, last), strict=True):
-        assert (abs(numpy.asarray(part) - want) <= 4 * numpy.finfo(dtype).eps * sizes).all()
+    across = numpy.full(300, True) if name == "copysign" else numpy.signbit(y) != numpy.signbit(s)
+    for part, want in zip(parts, (first, last), strict=True):
+        assert (abs(part - want) <= 4 * numpy.finfo(dtype).eps * sizes)[across].all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [name for name in PAIRS if name != "copysign"])
+def test_steps_of_quotients_come_where_the_quotient_moves(name, dtype):
+    """The whole number q of floor(x / y) changes as x / y does, and x - q y by the product rule: both written out in
+    double precision. Where q does not change, neither argument has anything of it."""
+    (x, y, r, s), parts = _drawn_pairs(name, dtype, positive=True)
+    x, y, r, s = (t.astype(float) for t in (x, y, r, s))
+    function = {"divmod": "floor_divide", "divmod's remainder": "remainder"}.get(name, name)
+    q, q_r = (WHOLE[function](u / v) for u, v in ((x, y), (r, s)))
+    by_x, by_y = (x - r) * (1 / y + 1 / s) / 2, (1 / y - 1 / s) * (x + r) / 2
+    known = (abs(by_x + by_y) > 1e-3 * (abs(by_x) + abs(by_y))) & (abs(q) + abs(q_r) < 1000)
+    of_x, of_y = ((q - q_r) * part / (by_x + by_y) for part in (by_x, by_y))
+    sizes = abs(of_x) + abs(of_y)
+    if function != "floor_divide":
+        middle = (y + s) / 2
+        of_x, of_y = (x - r) - middle * of_x, -(q + q_r) / 2 * (y - s) - middle * of_y
+        sizes = abs(x) + abs(r) + middle * (sizes + abs(q) + abs(q_r))
+    assert known.sum() > 250
+    assert ((q == q_r) & known).sum() > 40
+    for part, want in zip(parts, (of_x, of_y), strict=True):
+        assert (abs(part - want) <= 1e4 * numpy.finfo(dtype).eps * sizes)[known].all()
+        if function == "floor_divide":
+            assert not part[q == q_r].any()
 
 
 # -- zeros that change their signs -------------------------------------------------------------------------------------

@@ -178,6 +178,16 @@ def test_contributions_that_a_factor_makes_a_million_times_as_large_are_said(nam
     assert not said
 
 
+def test_a_factor_whose_contributions_cancel_says_that_those_of_the_product_are_large():
+    """The weights grow from 0.3 to 9769, and what the covariance is divided by has contributions of either sign that
+    are 200 times as large as it is."""
+    degrees = np.degrees(np.decompose(np.array([-0.491, -1.725, -0.231, -0.491, -1.725])))
+    made, said = heard(np.cov, degrees, None, True, False, None, None, np.square(degrees) + 0.3)
+    largest = abs(numpy.asarray(made.components)).max()
+    assert largest > 1e6 * (float(made.value) + 5)
+    assert any("a million times as large" in text for text, _ in said)
+
+
 @pytest.mark.parametrize("kept", [False, True], ids=["few", "many components"])
 def test_occurrences_of_an_index_are_one_call(kept):
     """`ufunc.at` makes a product of many: none is a million times as large as the one before."""
