@@ -12,11 +12,11 @@ from npdec._array import iterators, memory, wrap
 from npdec._array.buffers import BufferMethods
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.decompose import DecompositionMixin
-from npdec._array.foreign_arrays import copy_modes
+from npdec._array.foreign_arrays import asks_ufuncs, copy_modes
 from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
 from npdec._array.shapes import as_shape
-from npdec._core.base import MetSubclass, NDArrayBase, SubclassBase
+from npdec._core.base import MetAsking, MetSubclass, NDArrayBase, SubclassBase
 from npdec._core.door import hand_over_method, open_method_to_guests
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
@@ -316,6 +316,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def clip(self, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """The elements with those beyond a bound replaced by it, where a bound is given; see `np.clip`."""
         try:
+            for x in (min, max, out):
+                if asks_ufuncs(x):  # by the method, which NumPy makes of ufuncs; the function would ask for itself
+                    given = {"min": min, "max": max, "out": out, **kwargs}
+                    return hand_over_method("clip", self, (), given, MetAsking(type(x)))
             return wrap.NAMESPACE.value.clip(self, min, max, out, **kwargs)
         except Exception as error:
             raise ended(error)  # noqa: B904

@@ -132,6 +132,11 @@ UFUNC_CALLS: dict[str, Any] = {
     "scalar": lambda np, x: np.float64(2.0) * x,
     "integer": lambda np, x: np.int64(2) + x,
     "no ufunc": lambda np, x: np.ones(2).dot(x),
+    "clip below": lambda np, x: np.ones(2).clip(x),
+    "clip above": lambda np, x: np.ones(2).clip(max=x),
+    "clip between": lambda np, x: np.ones(2).clip(x, 2.0),
+    "clip into": lambda np, x: np.ones(2).clip(0.0, 2.0, out=x),
+    "clip of a scalar": lambda np, x: np.float64(1.0).clip(x, 2.0),
 }
 for _symbol, _operator in {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": operator.pow,
