@@ -263,7 +263,11 @@ def _from_numpy(data: Any, target: torch.dtype | None = None) -> torch.Tensor:
     if isinstance(data, numpy.ndarray) and not (
         kind is numpy.ndarray or kind is numpy.memmap or getattr(kind, "_is_guest", False)
     ):
-        raise AbsentDTypeError(f"torch holds no {kind.__module__}.{kind.__name__}; convert with np.asarray(x)")
+        way = "x.filled(value), which says what stands under the mask" if hasattr(kind, "filled") else "np.asarray(x)"
+        raise AbsentDTypeError(
+            f"torch holds no {kind.__module__}.{kind.__name__} of {data.dtype!r}, which is more than its elements; "
+            f"convert with {way}"
+        )
     dtype = data.dtype
     if target is not None and (dtype.kind not in "biufc" or dtype.char in "gG"):
         return _cast_by_numpy(data, target)

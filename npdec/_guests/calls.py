@@ -21,8 +21,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._guests import asking
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, Values, as_objects, received
+from npdec._impl import _devices
 
-__all__ = ["function", "method", "run", "ufunc"]
+__all__ = ["function", "is_host", "method", "run", "ufunc"]
 
 
 def _found(name: str) -> Any:
@@ -31,6 +32,11 @@ def _found(name: str) -> Any:
         return operator.attrgetter(name)(numpy_or_none())
     except AttributeError:
         return None
+
+
+def is_host(device: Any) -> bool:
+    """Whether a device is the one on which NumPy's arrays lie. Raises ValueError for what is no device."""
+    return _devices.current_device(device).type == "cpu"
 
 
 def _refuse(error: Exception) -> Any:
@@ -49,6 +55,10 @@ def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Ex
             return made
     elif found is None:
         return _refuse(error)
+    if kwargs.get("device") is not None:
+        if not is_host(kwargs["device"]):
+            return _refuse(error)
+        kwargs = {**kwargs, "device": "cpu"}  # NumPy takes the word alone
     error.__traceback__ = None
     if name in _WRITING and not isinstance(error, MetAsking):
         return _written(name, found, args, kwargs)

@@ -29,6 +29,8 @@ def given(name: str, guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 f"view: an array of {guest.dtype!r} is NumPy's own, and can be of no class derived from npdec's "
                 f"ndarray, as {x.__name__} is: derive the class from numpy.ndarray"
             )
+    if name == "to_device" and args and not calls.is_host(args[0]):
+        as_tensor(guest)  # raises the error that says how to convert it
     return calls.run(f"ndarray.{name}", getattr(numpy.ndarray, name), (guest, *args), kwargs)
 
 

@@ -263,25 +263,6 @@ def test_results_are_written_where_out_says() -> None:
     assert x.tolist() == [4, 5]
 
 
-# -- bad input ---------------------------------------------------------------------------------------------------------
-
-NEEDS_TORCH = {
-    "decompose": np.decompose,
-    "grad": np.grad(lambda a: a.sum()),
-}
-
-
-@pytest.mark.parametrize("kind", ["text", "dates", "objects", "records", "long", "matrix", "masked"])
-@pytest.mark.parametrize("name", NEEDS_TORCH)
-def test_what_needs_torch_refuses_guests(kind: str, name: str) -> None:
-    x = KINDS[kind](np)
-    with pytest.raises(TypeError) as caught:
-        NEEDS_TORCH[name](x)
-    word = type(x).__name__ if kind in ("matrix", "masked") else repr(x.dtype)
-    assert word in str(caught.value)
-    assert any(way in str(caught.value) for way in ("astype", "asarray", "one by one"))
-
-
 PUT_IN = """
 x = np.zeros(4, object); x[:] = [[1], [2], [3], [4]]
 x = np.zeros((2, 2), object); x[0] = [1, [2, 3]]
