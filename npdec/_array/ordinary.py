@@ -14,7 +14,7 @@ from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _storage
-from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED, kept
+from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept
 from npdec._torch.functorch import is_transformed
 
 __all__ = ["backwards", "is_free", "read", "write"]
@@ -24,7 +24,6 @@ _transform, _is_transformed = transforms.current.get, is_transformed
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _FILLED = frozenset({torch.float64, torch.float32})
-_EXACT = 2**53
 _KEPT = frozenset({torch.float64, torch.int64})
 # Scalars on the host of these dtypes are written as their numbers are.
 _FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
@@ -221,7 +220,7 @@ def write(array: Any, key: Any, value: Any) -> bool:
         given = None
     elif kind is int:
         limits = RANGES.get(dtype)
-        low, high = limits if limits is not None else (-_EXACT, _EXACT) if dtype in _FILLED else (1, 0)
+        low, high = limits if limits is not None else (-WHOLE, WHOLE) if dtype in _FILLED else (1, 0)
         if not low <= value <= high:
             return False
         given = None

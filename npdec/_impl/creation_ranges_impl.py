@@ -59,7 +59,6 @@ def _natural_dtype(x: Any) -> Any:
     return torch.uint64 if isinstance(x, int) and x > torch.iinfo(torch.int64).max else x
 
 
-_FAR = 2**53
 _PYTHON_NUMBERS = frozenset({int, float})
 
 
@@ -70,7 +69,7 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
     if not kinds <= _PYTHON_NUMBERS or not step:
         return None
     if kinds == {int}:
-        if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > _FAR:
+        if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
             return None
         # torch refuses a range that has no numbers.
         return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
@@ -96,8 +95,8 @@ def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
     if type(start) is not int or type(step) is not int or _devices.used:
         return None
     if stop is None:
-        return torch.arange(start) if step == 1 and 0 <= start <= _FAR else None
-    if type(stop) is not int or not step or max(abs(start), abs(stop), abs(step)) > _FAR:
+        return torch.arange(start) if step == 1 and 0 <= start <= dtypes_impl.WHOLE else None
+    if type(stop) is not int or not step or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
         return None
     return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
 

@@ -45,6 +45,7 @@ from npdec._impl._promotion import (
 __all__ = [
     "KINDS",
     "LOOPS",
+    "WHOLE",
     "Loops",
     "all_fit",
     "can_cast",
@@ -63,6 +64,7 @@ __all__ = [
 
 _TORCH_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
+WHOLE = 2**53  # up to which integers are exact in double precision
 
 
 # The letters of NumPy's kinds of dtypes, by the names that the array API standard has for them.

@@ -158,7 +158,7 @@ def _bounds_plainly(x: Any) -> bool:
 
 
 def _is_plain_number(x: Any) -> bool:
-    return (type(x) is float and not math.isnan(x)) or (type(x) is int and -(2**53) <= x <= 2**53)
+    return (type(x) is float and not math.isnan(x)) or (type(x) is int and -dtypes_impl.WHOLE <= x <= dtypes_impl.WHOLE)
 
 
 def _bound(first: Any, second: Any) -> Any:

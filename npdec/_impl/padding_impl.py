@@ -131,14 +131,13 @@ def _with_number(array: torch.Tensor, widths: list[tuple[int, int]], number: Any
     taken = _TAKEN.get(array.dtype)
     if taken is None or type(number) not in taken or not _util.are_numbers(array) or not any(map(any, widths)):
         return None
-    if type(number) is int and not -_EXACT <= number <= _EXACT:
+    if type(number) is int and not -dtypes_impl.WHOLE <= number <= dtypes_impl.WHOLE:
         return None
     return torch.constant_pad_nd(array, [n for pair in reversed(widths) for n in pair], number)
 
 
 # The numbers that arrays take as they are.
 _TAKEN = {torch.float64: (int, float), torch.int64: (int,)}
-_EXACT = 2**53  # up to which integers are, in double precision
 
 _Padder = Callable[[torch.Tensor, int, int, int], torch.Tensor]
 

@@ -13,12 +13,11 @@ import torch
 
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
-from npdec._impl.dtypes_impl import can_cast, kept, result_type, scalar_tensor
+from npdec._impl.dtypes_impl import WHOLE, can_cast, kept, result_type, scalar_tensor
 from npdec._impl.sorting_impl import flatnonzero, nonzero
 
 _WEAK = (int, float, complex)
 _KEPT = frozenset({torch.float64, torch.int64})
-_EXACT = 2**53  # up to which integers are, in double precision
 _MOST = 64  # arrays that choose takes, the index among them
 
 
@@ -40,7 +39,7 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
 
 def _side(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """As `_operand`, for what is read alone: not to be written, nor to be a view of what is returned."""
-    is_exact = type(x) is float or (type(x) is int and -_EXACT <= x <= _EXACT)
+    is_exact = type(x) is float or (type(x) is int and -WHOLE <= x <= WHOLE)
     return kept(x, dtype) if is_exact and dtype in _KEPT and device.type == "cpu" else _operand(x, dtype, device)
 
 

@@ -253,6 +253,7 @@ def _ranged(
     """The slope, with a note of where it leaves the exponent range though the difference does not, or is not finite."""
     info, size = torch.finfo(slope.multiplier.dtype), slope.multiplier.abs()
     slope.steep = not bool((size <= STEEPEST.get(slope.multiplier.dtype, STEEP)).all())
+    slope.steep |= bool(((step == 0) & (difference != 0)).any())  # the sign of a zero
     inside = (size >= info.tiny / info.eps) & (size <= info.max * info.eps)
     # A step that is infinite or NaN is shared where the function makes a number of it (nan_to_num does).
     extreme = (step != 0) & ((difference != 0) | ~torch.isfinite(step)) & ~inside & ~torch.isnan(difference)

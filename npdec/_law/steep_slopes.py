@@ -13,7 +13,15 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.size_warnings import STEEP, change, half_of_digits, warn_cancelled, warn_infinite, warn_rounded
+from npdec._decomposed.size_warnings import (
+    STEEP,
+    change,
+    half_of_digits,
+    warn_cancelled,
+    warn_infinite,
+    warn_missing,
+    warn_rounded,
+)
 from npdec._law.all_components import need_all
 from npdec._law.jumps import moved, share_of_jump
 from npdec._law.secant import derivative
@@ -59,12 +67,20 @@ def tempered(
         shared = share_of_jump(None, jump, change(x, r), sizes, components, lambda: derivative(f, x))
         dense = [part if isinstance(part, torch.Tensor) else part.dense() for part in (made, shared)]
         return torch.where(large, dense[1], dense[0])
+    _warn_of_zeros(name, x, r, fx, fr)
     if bool((bounded & ~torch.isfinite(size)).any()):
         warn_infinite(name, fx, fr)
     return made
 
 
 def warn_if_infinite(name: str, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> None:
-    """The warning in reverse mode, where the components are not known."""
+    """The warnings in reverse mode, where the components are not known."""
+    _warn_of_zeros(name, x, r, fx, fr)
     if bool(((x != r) & torch.isfinite(x) & torch.isfinite(r) & ~torch.isfinite(fx - fr)).any()):
         warn_infinite(name, fx, fr)
+
+
+def _warn_of_zeros(name: str, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> None:
+    """Warn of jumps between a zero and one of the other sign (of angles), which are one number."""
+    if bool(((x == r) & (fx != fr) & torch.isfinite(fx - fr)).any()):
+        warn_missing(name)

@@ -346,7 +346,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_Float": SCALARS[torch.float64],
         "_bools": wrap.BOOLS,
         "_on_host": wrap.on_host,
-        "_whole": 2**53,  # up to which integers are exact in double precision
+        "_whole": dtypes_impl.WHOLE,
         "_double": functools.partial(dtypes_impl.kept, dtype=torch.float64),
         "_integer": functools.partial(dtypes_impl.kept, dtype=torch.int64),
         "_number": functools.partial(torch.scalar_tensor, dtype=torch.float64),

@@ -207,6 +207,34 @@ def test_what_only_rounding_has_moved_has_the_slope_of_the_function(name, argume
         assert np.allclose(made.attribution, whole * half, rtol=1e-12, atol=1e-12), mode
 
 
+OF_ZEROS = {
+    "angle": np.angle,
+    "angle in degrees": lambda x: np.angle(x, True),
+    "arctan2": lambda x: np.arctan2(np.zeros(2), x),
+    "torch.atan2": lambda x: torch.atan2(torch.zeros(2, dtype=torch.float64), np.asarray(x).tensor),
+    "copysign": lambda x: np.copysign(2.0, x),
+    "signbit": lambda x: np.signbit(x) * 1.0,
+}
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("name", OF_ZEROS)
+def test_a_jump_between_zeros_of_two_signs_is_said_to_be_missing(name, mode):
+    """The two are one number, so that nothing contributes."""
+
+    def run(x):
+        return np.asarray(OF_ZEROS[name](x)).sum()
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", np.exceptions.DecompositionWarning)
+        found = np.attribute(run, np.array([-0.0, 1.0]), baseline=0.0, mode=mode)
+    assert "jumped from the residual" in str(said[0].message)
+    assert not numpy.asarray(found.attribution).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.attribute(run, np.array([0.0, 1.0]), baseline=0.0, mode=mode)
+
+
 def test_the_warning_names_the_line():
     x = np.decompose(np.array([0.1, 0.2, -0.3])).sum()
     with pytest.warns(np.exceptions.DecompositionWarning, match="^ceil: ") as met:
