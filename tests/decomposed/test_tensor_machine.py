@@ -300,7 +300,8 @@ class Tensors(RuleBasedStateMachine):
             lambda: F.linear(x, torch.ones(2, shape[-1], dtype=x.dtype), torch.zeros(2, dtype=x.dtype)),
             lambda: torch.exp(x[0, 0].expand(3, -1) * 0.125),
             lambda: torch.stack([y, y]).T + torch.zeros(2, dtype=x.dtype),
-            lambda: F.layer_norm(x + x[..., :1], shape[-1:]) if shape[-1] > 1 else x + 1,
+            # Numbers that are no integers make that no row is constant: its norm would be rounding, with a warning.
+            lambda: F.layer_norm(x + 0.3 * torch.arange(shape[-1]), shape[-1:]) if shape[-1] > 1 else x + 1,
         ][kind]()
         parts = {"value": made.detach(), "residual": made.detach()}
         if isinstance(made, DecomposedTensor):
