@@ -46,9 +46,10 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     if dtype is None or dtype is _ROUNDED_TWICE:
         return None, None
     operands = []
+    limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
         if type(x) is not wrap.ARRAY:
-            if type(x) is int and dtype in RANGES and not dtypes_impl.fits(x, dtype):
+            if type(x) is int and limits in RANGES and not dtypes_impl.fits(x, limits):
                 return None, None
             tensor = dtypes_impl.scalar_tensor(x, dtype)
         else:

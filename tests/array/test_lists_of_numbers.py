@@ -2,7 +2,6 @@
 dtypes, errors and warnings."""
 
 import random
-import time
 import warnings
 
 import numpy
@@ -76,18 +75,3 @@ def test_what_scalars_carry_flows_on_beside_plain_scalars():
     made = np.array([0.0, x[1], np.float64(3.0), np.array([5.0])[0]])
     assert made.tolist() == [0.0, 2.0, 3.0, 5.0]
     assert made.components.sum(0).tolist() == [0.0, 1.0, 0.0, 0.0]
-
-
-def test_scalars_beside_python_numbers_take_about_the_time_of_scalars_alone():
-    scalars = list(np.arange(2000.0))
-    mixed = [0, *scalars]
-
-    def seconds(row):
-        taken = []
-        for _ in range(5):
-            start = time.process_time()
-            np.array(row)
-            taken.append(time.process_time() - start)
-        return min(taken)
-
-    assert seconds(mixed) < 6 * seconds(scalars)  # a tensor for each takes thirty times as long

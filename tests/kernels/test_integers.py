@@ -127,3 +127,18 @@ def test_float64_is_rounded_once(dtype):
     with numpy.errstate(all="ignore"):
         want = x.astype(dtype)
     numpy.testing.assert_array_equal(numpy.asarray(np.array(x).astype(dtype)), want)
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64, 2**70, -(2**63), -(2**63) - 1], ids=str)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor", "equal", "less", "greater_equal"])
+def test_a_number_beyond_64_bits_is_refused_at_every_call_or_at_none(name, dtype, number):
+    """As NumPy refuses it, whatever was called before."""
+
+    def outcome(module):
+        try:
+            return getattr(module, name)(module.array([1, 0, 3], dtype), number).tolist()
+        except OverflowError:
+            return "OverflowError"
+
+    assert [outcome(np), outcome(np)] == [outcome(numpy)] * 2
