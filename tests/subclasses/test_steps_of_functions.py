@@ -24,6 +24,8 @@ APART = {
 }
 # Functions that tell apart what they find by hashes in NumPy, in no order, and here by sorting.
 HASHED = {"intersect1d", "setdiff1d", "setxor1d", "unique_values"}
+# Functions that leave elements in an order of which NumPy says nothing, and which its vector code changes.
+UNORDERED = {"partition", "argpartition"}
 
 
 def _names() -> list[str]:
@@ -119,7 +121,8 @@ def _check(name: str, samples: list[Sample], places: tuple[int, ...]) -> int:
             assert made[0] == wanted[0], (name, sample, place)
             if name not in HASHED:
                 assert made[1] == wanted[1], (name, sample, place)
-                numpy.testing.assert_allclose(made[2], wanted[2], rtol=1e-5, err_msg=name)
+                values = (sorted(made[2]), sorted(wanted[2])) if name in UNORDERED else (made[2], wanted[2])
+                numpy.testing.assert_allclose(*values, rtol=1e-5, err_msg=name)
     return count
 
 
