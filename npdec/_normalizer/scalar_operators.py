@@ -11,9 +11,11 @@ in float64, rounded: a result with twice as many digits and two more cannot be r
 
 from __future__ import annotations
 
+import builtins
 import functools
 import struct
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -139,10 +141,19 @@ def _core(stem: str, dtype: torch.dtype) -> Callable[..., Any] | None:
 _REFUSED = ["except (ArithmeticError, ValueError, struct_error): return None"]
 
 
+@functools.cache
+def _code(source: str) -> CodeType:
+    """The code of the function `operator`, compiled once for the dtypes that share its source: import is shorter. Each
+    function takes a copy, in which Python caches the globals that it finds."""
+    (code,) = (part for part in compile(source, "<string>", "exec").co_consts if isinstance(part, CodeType))
+    return code
+
+
 def _compiled(stem: str, dtype: torch.dtype, lines: list[str], public: bool = False, **more: Any) -> Callable[..., Any]:
     head, *body = lines
     result = _result(stem, dtype)
     scope: dict[str, Any] = {
+        "__builtins__": builtins,
         "_bools": wrap.BOOLS,
         "_new": object.__new__,
         "_new_float": float.__new__,
@@ -165,9 +176,7 @@ def _compiled(stem: str, dtype: torch.dtype, lines: list[str], public: bool = Fa
     elif result in _REAL:
         scope |= {"_low": torch.finfo(result).tiny, "_high": torch.finfo(result).max}
     source = "\n ".join([head, *body])
-    exec(ending(source) if public else source, scope)
-    made: Callable[..., Any] = scope["operator"]
-    return made
+    return FunctionType(_code(ending(source) if public else source).replace(), scope)
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -256,8 +265,7 @@ def _binary(stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: 
     for kind, number in _taken(dtype).items():
         lines.append(f" elif kind is {kind.__name__}:")
         if kind is int and dtype in _WHOLE and stem not in _COMPARED:  # it has to be one of the dtype
-            limits = torch.iinfo(dtype)
-            lines.append(f"  if not {limits.min} <= other <= {limits.max}: return _slow(self, other)")
+            lines.append("  if not _least <= other <= _most: return _slow(self, other)")
         lines.append(f"  b = {number}")
     turned = _turned(stem, dtype, reflected)
     if turned is not None:  # beside an array: its operator takes the scalar as a number
@@ -268,6 +276,8 @@ def _binary(stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: 
     lines += [line.replace("return None", "return _slow(self, other)") for line in _made(stem, dtype)]
     more = {"_cls": SCALARS[dtype], "_slow": slow, "_mixed": _mixed(stem, reflected), "_tracing": tracing}
     more |= {"_Array": wrap.ARRAY, "_turned": turned}
+    if dtype in _WHOLE:
+        more |= {"_least": torch.iinfo(dtype).min, "_most": torch.iinfo(dtype).max}
     return _compiled(stem, dtype, lines, True, **more)
 
 
