@@ -1,14 +1,15 @@
-"""`np.nditer` over arrays that are read: along which axes, in which order, one element or one chunk at a time.
+"""`np.nditer` over arrays: along which axes, in which order, one element or one chunk at a time.
 
 Every operand is laid over the shape of the iteration as a view, its axes in the order in which they are walked, so that
-one number says where the iteration is. The operands cannot be written: where NumPy needs such a loop, an expression
-over whole arrays does it here, and carries contributions.
+one number says where the iteration is. Values are views of the operands; what cannot be one, as a buffer of another
+dtype, is put back before the iteration goes on. Where such a loop is slow, an expression over whole arrays is not.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,16 +17,18 @@ from npdec._array import memory, wrap
 from npdec._array.ndarray import Composition
 from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._functions import nditer_options
-from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted
+from npdec._functions import nditer_options, nditer_writing
+from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted, targets
 from npdec._functions.nditer_walk import Walk
+from npdec._functions.nditer_writing import Handed
+from npdec._impl import _devices
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nditer"]
 
 _LARGEST = 2**63 - 1
 _BUFFER = 8192  # NumPy's default, in elements
-_READ_ONLY = "np.nditer only reads; write into the array itself, x[it.multi_index] = value"
+_READ_ONLY = 'np.nditer reads this operand: write with op_flags=["readwrite"]'
 
 
 class nditer(Walk):
@@ -33,8 +36,10 @@ class nditer(Walk):
 
     `flags` may ask for "multi_index", "c_index" or "f_index" to be tracked, for chunks instead of elements
     ("external_loop", and with "buffered" in pieces of `buffersize`), a "common_dtype", and other things of NumPy's.
-    `op_flags`, `op_dtypes` and `op_axes` say for each operand how it is read; `order` is "C", "F", or "K" as the arrays
-    lie in memory. Operands are only read: AbsentDTypeError for "readwrite", "writeonly" and None as an operand.
+    `op_flags`, `op_dtypes` and `op_axes` say for each operand how it is read or written; `order` is "C", "F", or "K" as
+    the arrays lie in memory. None as an operand is an array to allocate and write. Raises ValueError for flags that
+    contradict each other and for written arrays that are read-only or too small, TypeError for dtypes that cannot be
+    cast, AbsentDTypeError for "writemasked" and "virtual".
 
     >>> x = np.array([[1, 2], [3, 4]])
     >>> [int(element) for element in np.nditer(x, order="F")]
@@ -42,6 +47,12 @@ class nditer(Walk):
     >>> it = np.nditer(x, flags=["multi_index"])
     >>> [it.multi_index for _ in it]
     [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> with np.nditer([x, None]) as it:
+    ...     for element, square in it:
+    ...         square[...] = element * element
+    ...     it.operands[1]
+    array([[ 1,  4],
+           [ 9, 16]])
     """
 
     __module__ = "npdec"
@@ -73,22 +84,44 @@ class nditer(Walk):
     ) -> None:
         itershape, buffersize = sizes
         options = Options(op, flags, op_flags, order, casting)
-        self._flags = options.flags
-        given = [as_array(item) for item in options.operands]
-        self._operands = converted(given, options, op_dtypes, casting)
-        self._copied = any(a is not b for a, b in zip(given, self._operands, strict=True))
+        self._flags, self._wishes = options.flags, options.of_operands
+        found = [None if item is None else as_array(item) for item in options.operands]
         self._buffer = operator.index(buffersize) or _BUFFER
-        self._shape, places = nditer_options.broadcast_operands(self._operands, options, op_axes, itershape)
+        self._shape, places = nditer_options.broadcast_operands(found, options, op_axes, itershape)
         if math.prod(self._shape) > _LARGEST:
             raise ValueError("iterator is too large")
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
-        self._order, self._backwards = nditer_options.iteration_order(given, places, self._shape, options.order)
+        known = [(array, place) for array, place in zip(found, places, strict=True) if array is not None]
+        self._order, self._backwards = nditer_options.iteration_order(
+            [array for array, _ in known], [place for _, place in known], self._shape, options.order
+        )
+        if len(known) < len(found):  # a new operand is walked forwards, and all others with it
+            self._backwards = set()
+        wanted = targets(found, options, op_dtypes)
+        nditer_writing.check(found, options, places, self._shape)
+        device = known[0][0]._t.device if known else _devices.current_device()
+        given = [
+            nditer_writing.allocated(place, self._shape, self._order, dtype, device) if array is None else array
+            for array, place, dtype in zip(found, places, wanted, strict=True)
+        ]
+        self._operands = nditer_writing.apart(converted(given, options, wanted, casting), options)
+        self._written = {number: wanted[number] or given[number]._d for number in options.written}
+        self._temporary = [
+            (given[number], self._operands[number])
+            for number in sorted(options.written)
+            if self._operands[number] is not given[number]
+        ]
+        self._copied = any(
+            a is not b or self._written.get(number, b._d) is not b._d
+            for number, (a, b) in enumerate(zip(given, self._operands, strict=True))
+        )
         self._strides = [nditer_options.strides_along(array, place) for array, place in zip(given, places, strict=True)]
         self._views = [
             nditer_options.laid_out(array, [place[axis] for axis in self._order], self._lengths)
             for array, place in zip(self._operands, places, strict=True)
         ]
+        self._handed: dict[int, Handed] = {}
         self._places = places
         for strides, wishes in zip(self._strides, options.of_operands, strict=True):
             innermost = strides[self._order[-1]] if strides else 1
@@ -105,7 +138,14 @@ class nditer(Walk):
 
     # -- where it is ---------------------------------------------------------------------------------------------------
 
+    def _put_back(self) -> None:
+        """Write what was handed out to be written and is no view."""
+        for handed in self._handed.values():
+            handed.put_back()
+        self._handed.clear()
+
     def _go(self, index: int) -> None:
+        self._put_back()
         self._index = index
         self._started = False
         self._done = index >= self._range[1]
@@ -122,6 +162,8 @@ class nditer(Walk):
     # -- values --------------------------------------------------------------------------------------------------------
 
     def _value(self, number: int) -> Composition:
+        if number in self._handed:
+            return self._handed[number].value
         view = self._views[number]
         inner, size = self._chunk()
         walked = len(self._order) - inner
@@ -131,11 +173,23 @@ class nditer(Walk):
         key += self._place(walked)
         first = (0,) * sum(len(other._order) for other in self._inner)
         tensor = view._t[(*key, *(slice(None),) * inner, *first)] if key or first else view._t
+        flips, piece = [], None
+        contiguous = "buffered" in self._flags and "contig" in self._wishes[number]
         if "external_loop" in self._flags:
             flips = [p for p, axis in enumerate(self._order[walked:]) if axis in self._backwards]
-            tensor = (tensor.flip(flips) if flips else tensor).reshape(-1)
             if "buffered" in self._flags:
-                tensor = tensor[self._index : self._index + size]
+                piece = slice(self._index, self._index + size)
+        if number in self._written:
+            region = memory.view(view, tensor)
+            if "external_loop" not in self._flags and self._written[number] is view._d:
+                return region
+            handed = Handed(region, flips, piece, self._written[number], "external_loop" in self._flags, contiguous)
+            self._handed[number] = handed
+            return handed.value
+        if "external_loop" in self._flags:
+            tensor = (tensor.flip(flips) if flips else tensor).reshape(-1)
+            tensor = tensor if piece is None else tensor[piece]
+        tensor = tensor.contiguous() if contiguous else tensor
         if memory.shares_storage(tensor, view._t):
             value = memory.view(view, tensor)
         else:
@@ -160,7 +214,20 @@ class nditer(Walk):
         return self._value(number % self.nop)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise RuntimeError(f"Iterator operand {key} is not writeable")
+        self._check()
+        if isinstance(key, slice):
+            numbers = range(*key.indices(self.nop))
+            if len(value) != len(numbers):
+                raise ValueError("Wrong length to assign to iterator slice")
+            for number, item in zip(numbers, value, strict=True):
+                self[number] = item
+            return
+        number = operator.index(key)
+        if not -self.nop <= number < self.nop:
+            raise IndexError(f"Iterator operand index {number} is out of bounds")
+        if number % self.nop not in self._written:
+            raise RuntimeError(f"Iterator operand {key} is not writeable")
+        self._value(number % self.nop)[...] = value
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")
@@ -184,6 +251,7 @@ class nditer(Walk):
         """Go on to the next value; whether there is one."""
         if self._closed or self._done:
             return False
+        self._put_back()
         self._index += self._chunk()[1]
         self._done = self._index >= self._range[1]
         for other in self._inner:
@@ -201,14 +269,23 @@ class nditer(Walk):
         """Another iterator at the same place."""
         made = object.__new__(nditer)
         made.__dict__.update(self.__dict__)
-        made._flags = set(self._flags)
+        made._flags, made._handed, made._temporary = set(self._flags), {}, []
         return made
 
     __copy__ = copy
 
     def close(self, /) -> None:
-        """Say that the iterator is no longer needed."""
+        """Say that the iterator is no longer needed: what it holds of operands that are written is put back."""
+        self._put_back()
+        temporary, self._temporary = self._temporary, []
+        for array, copy in temporary:
+            array[...] = copy
         self._closed = True
+
+    def __del__(self) -> None:
+        if vars(self).get("_temporary"):
+            self.close()
+            warnings.warn(nditer_writing.UNWRITTEN, RuntimeWarning, stacklevel=2)
 
     def __enter__(self) -> nditer:
         if self._closed:
@@ -217,92 +294,6 @@ class nditer(Walk):
 
     def __exit__(self, *_: Any) -> None:
         self.close()
-
-    # -- what is tracked -----------------------------------------------------------------------------------------------
-
-    @property
-    def finished(self) -> bool:
-        """Whether all values were visited."""
-        return self._done
-
-    @property
-    def index(self) -> int:
-        """The row-major ("c_index") or column-major ("f_index") number of the current element; it can be assigned."""
-        if not self.has_index:
-            raise ValueError("Iterator does not have an index")
-        self._check()
-        place = self._multi_index()
-        return sum(weight * at for weight, at in zip(self._index_weights(), place, strict=True))
-
-    @index.setter
-    def index(self, index: int) -> None:
-        if not self.has_index:
-            raise ValueError("Iterator does not have an index")
-        index = operator.index(index)
-        if not 0 <= index < self.itersize:
-            raise IndexError("Iterator GotoIndex called with an out-of-bounds index")
-        shape = self._shape[::-1] if "f_index" in self._flags else self._shape
-        place = []
-        for length in reversed(shape):
-            index, at = divmod(index, length)
-            place.append(at)
-        self._go(self._index_at(place if "f_index" in self._flags else place[::-1]))
-
-    def _multi_index(self) -> tuple[int, ...]:
-        place = self._place(len(self._order))
-        return tuple(place[self._order.index(axis)] for axis in range(len(self._shape)))
-
-    @property
-    def multi_index(self) -> tuple[int, ...]:
-        """The coordinates of the current element; they can be assigned."""
-        if not self.has_multi_index:
-            raise ValueError("Iterator is not tracking a multi-index")
-        self._check()
-        return self._multi_index()
-
-    @multi_index.setter
-    def multi_index(self, multi_index: Sequence[int]) -> None:
-        if not self.has_multi_index:
-            raise ValueError("Iterator is not tracking a multi-index")
-        if len(multi_index) != len(self._shape):
-            raise ValueError("Wrong number of indices")
-        place = [operator.index(at) for at in multi_index]
-        if not all(0 <= at < length for at, length in zip(place, self._shape, strict=True)):
-            raise IndexError("Iterator GotoMultiIndex called with an out-of-bounds multi-index")
-        self._go(self._index_at(place))
-
-    @property
-    def iterindex(self) -> int:
-        """The number of the current element in the order of the iteration; it can be assigned."""
-        if self._closed or self._done:
-            raise ValueError("Iterator is past the end")
-        return self._index
-
-    @iterindex.setter
-    def iterindex(self, index: int) -> None:
-        index = operator.index(index)
-        if not self._range[0] <= index < self._range[1]:
-            raise IndexError("Iterator GotoIterIndex called with an iterindex outside the iteration range.")
-        self._go(index)
-
-    @property
-    def iterrange(self) -> tuple[int, int]:
-        """The first number of the iteration, and the one after the last; assignable if "ranged"."""
-        return self._range
-
-    @iterrange.setter
-    def iterrange(self, bounds: tuple[int, int]) -> None:
-        if "ranged" not in self._flags:
-            raise ValueError(
-                "Cannot call ResetToIterIndexRange on an iterator without requesting ranged iteration support in the "
-                "constructor"
-            )
-        start, stop = map(operator.index, bounds)
-        if not 0 <= start <= stop <= self.itersize:
-            raise ValueError(f"Out-of-bounds range [{start}, {stop}) passed to ResetToIterIndexRange")
-        self._range = start, stop
-        self._delayed = False
-        self._go(start)
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
@@ -326,11 +317,6 @@ class nditer(Walk):
         return self._joined_lengths()[::-1]
 
     @property
-    def itersize(self) -> int:
-        """The number of elements."""
-        return math.prod(self._shape)
-
-    @property
     def operands(self) -> tuple[Composition, ...]:
         """The arrays, in the dtypes that are iterated over."""
         if self._closed:
@@ -340,7 +326,7 @@ class nditer(Walk):
     @property
     def dtypes(self) -> tuple[dtype_class, ...]:
         """The dtypes of the values."""
-        return tuple(dtype_class(array._d) for array in self._operands)
+        return tuple(dtype_class(self._written.get(number, array._d)) for number, array in enumerate(self._operands))
 
     @property
     def itviews(self) -> tuple[Composition, ...]:
@@ -349,12 +335,13 @@ class nditer(Walk):
             raise ValueError("Cannot provide an iterator view when buffering is enabled")
         flips = [position for position, axis in enumerate(self._order) if axis in self._backwards]
         views = []
-        for view in self._views:
+        for number, view in enumerate(self._views):
             if flips:  # which is a copy, as torch has no negative strides
                 made = wrap.wrap_array(view._t.flip(flips).reshape(self._joined_lengths()))
             else:
                 made = memory.view(view, view._t.reshape(self._joined_lengths()))
-            made._ro = _READ_ONLY
+            if flips or number not in self._written:
+                made._ro = _READ_ONLY
             views.append(made)
         return tuple(views)
 

@@ -18,7 +18,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "iteration_order", "laid_out",
-    "strides_along",
+    "strides_along", "targets",
 ]  # fmt: skip
 
 _GLOBAL = frozenset(
@@ -26,11 +26,14 @@ _GLOBAL = frozenset(
     reduce_ok refs_ok zerosize_ok""".split()
 )
 _MODES = frozenset({"readonly", "readwrite", "writeonly"})
-_WRITING = frozenset({"readwrite", "writeonly", "updateifcopy", "writemasked", "virtual"})
+_ABSENT = frozenset({"writemasked", "virtual"})
 _OF_OPERAND = (
     _MODES
-    | _WRITING
-    | frozenset("aligned allocate arraymask contig copy nbo no_broadcast no_subtype overlap_assume_elementwise".split())
+    | _ABSENT
+    | frozenset(
+        """aligned allocate arraymask contig copy nbo no_broadcast no_subtype overlap_assume_elementwise
+        updateifcopy""".split()
+    )
 )
 _TRACKING = frozenset({"c_index", "f_index", "multi_index"})
 EXTERNAL_LOOP = "Iterator flag EXTERNAL_LOOP cannot be used if an index or multi-index is being tracked"
@@ -52,7 +55,8 @@ def by_numpy(absent: Exception, op: Any, flags: Any, op_flags: Any, *options: An
 
 
 class Options:
-    """The operands and the flags, checked: ValueError for what contradicts itself, AbsentDTypeError for writing."""
+    """The operands and the flags, checked: ValueError for what contradicts itself, AbsentDTypeError for writing through
+    a mask."""
 
     def __init__(self, op: Any, flags: Any, op_flags: Any, order: str, casting: str) -> None:
         self.operands = list(op) if isinstance(op, (list, tuple)) else [op]
@@ -78,23 +82,23 @@ class Options:
                 f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got {casting!r})"
             )
         self.order = order
-        self.of_operands = _operand_flags(op_flags, len(self.operands))
-        for number, item in enumerate(self.operands):
-            if item is None:
-                raise AbsentDTypeError(_writing(number, "None, an array to allocate and write"))
+        self.of_operands = _operand_flags(op_flags, self.operands)
+        self.written = {number for number, wishes in enumerate(self.of_operands) if "readonly" not in wishes}
+        for item, wishes in zip(self.operands, self.of_operands, strict=True):
+            if item is None and "allocate" not in wishes:
+                raise ValueError(
+                    "Iterator operand was NULL, but neither the ALLOCATE nor the VIRTUAL flag was specified"
+                )
+            if item is None and "readonly" in wishes:
+                raise ValueError(
+                    "Automatic allocation was requested for an iterator operand, but it wasn't flagged for writing"
+                )
 
 
-def _writing(number: int, what: str) -> str:
-    return (
-        f"nditer: operand {number} is {what}, but np.nditer reads only: compute with whole arrays, or write into the "
-        "array itself, x[it.multi_index] = value"
-    )
-
-
-def _operand_flags(op_flags: Any, count: int) -> list[frozenset[str]]:
-    complaint = "op_flags must be a tuple or array of per-op flag-tuples"
+def _operand_flags(op_flags: Any, operands: Sequence[Any]) -> list[frozenset[str]]:
+    complaint, count = "op_flags must be a tuple or array of per-op flag-tuples", len(operands)
     if op_flags is None:
-        return [frozenset({"readonly"})] * count
+        return [frozenset({"writeonly", "allocate"} if item is None else {"readonly"}) for item in operands]
     if not isinstance(op_flags, (list, tuple)):
         raise ValueError(complaint)
     if all(isinstance(flag, str) for flag in op_flags):
@@ -117,8 +121,11 @@ def _operand_flags(op_flags: Any, count: int) -> list[frozenset[str]]:
             raise ValueError(
                 "Only one of the iterator flags READWRITE, READONLY, and WRITEONLY may be specified for an operand"
             )
-        for flag in sorted(flags & _WRITING):
-            raise AbsentDTypeError(_writing(number, flag))
+        for flag in sorted(flags & _ABSENT):
+            raise AbsentDTypeError(
+                f'nditer: operand {number} is "{flag}", which np.nditer does not do here: write into the array itself, '
+                "x[it.multi_index] = value, or compute with whole arrays"
+            )
         if "arraymask" in flags:
             raise ValueError(
                 "An iterator operand was flagged as the ARRAYMASK, but no WRITEMASKED operands were given to use the "
@@ -128,33 +135,65 @@ def _operand_flags(op_flags: Any, count: int) -> list[frozenset[str]]:
     return result
 
 
-def converted(given: list[Composition], options: Options, op_dtypes: Any, casting: str) -> list[Composition]:
-    """The operands in the dtypes that are asked for."""
-    targets: list[torch.dtype | None] = [None] * len(given)
+def targets(given: Sequence[Composition | None], options: Options, op_dtypes: Any) -> list[torch.dtype | None]:
+    """The dtypes that are asked for; None where an operand keeps its own. A new operand has one always."""
+    found: list[torch.dtype | None] = [None] * len(given)
     if op_dtypes is not None:
         listed = list(op_dtypes) if isinstance(op_dtypes, (list, tuple)) else [op_dtypes] * len(given)
         if len(listed) != len(given):
             if len(given) == 1:
                 as_dtype(op_dtypes)  # the fields of a record, which it refuses
             raise ValueError("op_dtypes must be a tuple/list matching the number of ops")
-        targets = [None if item is None else as_dtype(item) for item in listed]
-    elif "common_dtype" in options.flags:
-        targets = [dtypes_impl.result_type(*[array._d for array in given])] * len(given)
+        found = [None if item is None else as_dtype(item) for item in listed]
+    read = [
+        target or array._d
+        for number, (array, target) in enumerate(zip(given, found, strict=True))
+        if array is not None and ("common_dtype" in options.flags or "writeonly" not in options.of_operands[number])
+    ]
+    common = dtypes_impl.result_type(*read) if read else None
+    if op_dtypes is None and "common_dtype" in options.flags:
+        found = [common] * len(given)
+    for number, array in enumerate(given):
+        if array is None and found[number] is None:
+            if common is None:
+                raise TypeError("no arrays or types available to calculate result type")
+            found[number] = common
+    return found
+
+
+def converted(
+    given: Sequence[Composition], options: Options, wanted: Sequence[torch.dtype | None], casting: str
+) -> list[Composition]:
+    """The operands in the dtypes that are asked for, but for those that are written through buffers: their values are
+    converted."""
     result = []
-    for number, (array, target) in enumerate(zip(given, targets, strict=True)):
-        if target is None or target is array._d:
+    for number, (array, target) in enumerate(zip(given, wanted, strict=True)):
+        wishes = options.of_operands[number]
+        aligned = "aligned" not in wishes or array.flags.aligned
+        target = array._d if target is None else target
+        if target is array._d and aligned:
             result.append(array)
             continue
-        if not dtypes_impl.can_cast(array._d, target, casting):
+        if "writeonly" not in wishes and not dtypes_impl.can_cast(array._d, target, casting):
             raise TypeError(
                 f"Iterator operand {number} dtype could not be cast from {wrap.dtype_repr(array._d)} to "
                 f"{wrap.dtype_repr(target)} according to the rule '{casting}'"
             )
-        if array.ndim and "buffered" not in options.flags and "copy" not in options.of_operands[number]:
+        if number in options.written and not dtypes_impl.can_cast(target, array._d, casting):
+            raise TypeError(
+                f"Iterator requested dtype could not be cast from {wrap.dtype_repr(target)} to "
+                f"{wrap.dtype_repr(array._d)}, the operand {number} dtype, according to the rule '{casting}'"
+            )
+        copies = wishes & {"copy", "updateifcopy"}
+        if (array.ndim or number in options.written) and not ("buffered" in options.flags or copies):
             raise TypeError(
                 "Iterator operand required copying or buffering, but neither copying nor buffering was enabled"
             )
-        result.append(wrap.wrap_array(_util.cast(array._t, target)))
+        in_buffer = number in options.written and "buffered" in options.flags
+        if in_buffer:
+            result.append(array)
+        else:
+            result.append(wrap.wrap_array(_util.cast(array._t, target) if aligned else array._t.to(target, copy=True)))
     return result
 
 
@@ -173,7 +212,7 @@ def laid_out(array: Composition, place: Place, lengths: Sequence[int]) -> Compos
 # -- broadcasting ------------------------------------------------------------------------------------------------------
 
 
-def _axes_given(op_axes: Any, operands: Sequence[Composition]) -> list[Place | None]:
+def _axes_given(op_axes: Any, operands: Sequence[Composition | None]) -> list[Place | None]:
     """The axes of each operand that it is iterated along; None where they are its own."""
     if not isinstance(op_axes, (list, tuple)) or len(op_axes) != len(operands):
         raise ValueError("op_axes must be a tuple/list matching the number of ops")
@@ -189,7 +228,7 @@ def _axes_given(op_axes: Any, operands: Sequence[Composition]) -> list[Place | N
         place: Place = []
         for position, axis in enumerate(axes):
             axis = -1 if axis is None else operator.index(axis)
-            if not -1 <= axis < array.ndim:
+            if array is not None and not -1 <= axis < array.ndim:
                 raise ValueError(
                     f"Iterator input op_axes[{number}][{position}] (=={axis}) is not a valid axis of op[{number}], "
                     f"which has {array.ndim} dimensions "
@@ -205,12 +244,13 @@ def _axes_given(op_axes: Any, operands: Sequence[Composition]) -> list[Place | N
 
 
 def broadcast_operands(
-    operands: Sequence[Composition], options: Options, op_axes: Any, itershape: Any
+    operands: Sequence[Composition | None], options: Options, op_axes: Any, itershape: Any
 ) -> tuple[tuple[int, ...], list[Place]]:
-    """The shape of the iteration, and which axis of each operand lies along each of its axes."""
+    """The shape of the iteration, and which axis of each operand lies along each of its axes; None is one to allocate,
+    which has all of them."""
     given = [None] * len(operands) if op_axes is None else _axes_given(op_axes, operands)
     wanted = [-1] * 0 if itershape is None else [operator.index(n) for n in itershape]
-    ndim = max([len(wanted), *(array.ndim for array in operands)])
+    ndim = max([len(wanted), *(array.ndim for array in operands if array is not None)])
     ndim = next((len(axes) for axes in given if axes is not None), ndim)
     if itershape is not None and len(wanted) != ndim:
         if op_axes is None:
@@ -218,6 +258,9 @@ def broadcast_operands(
         raise ValueError("'op_axes' and 'itershape' must have the same number of entries equal to the iterator ndim")
     places: list[Place] = []
     for number, (axes, array) in enumerate(zip(given, operands, strict=True)):
+        if array is None:
+            places.append(list(range(ndim)) if axes is None else axes)
+            continue
         if axes is None and array.ndim > ndim:
             raise ValueError(
                 f"input operand has more dimensions than allowed by the axis remapping (operand {number}, "
@@ -227,14 +270,16 @@ def broadcast_operands(
     shape = [1 if n < 0 else n for n in wanted] or [1] * ndim
     for place, array in zip(places, operands, strict=True):
         for axis, own in enumerate(place):
-            length = 1 if own is None else array.shape[own]
-            if shape[axis] == 1:
+            length = 1 if own is None or array is None else array.shape[own]
+            if shape[axis] == 1 and (length == 1 or not (wanted and wanted[axis] == 1)):
                 shape[axis] = length
             elif length not in (1, shape[axis]):
                 raise ValueError(_mismatch(operands, places, wanted, op_axes is not None))
     for place, array, flags in zip(places, operands, options.of_operands, strict=True):
+        if array is None:
+            continue
         own_shape = [1 if own is None else array.shape[own] for own in place]
-        if "no_broadcast" in flags and own_shape != shape:
+        if "no_broadcast" in flags and (own_shape != shape or (op_axes is None and array.ndim < ndim)):
             raise ValueError(
                 f"non-broadcastable operand with shape {_text(array.shape)} doesn't match the broadcast shape "
                 f"{_text(shape)}"
@@ -246,15 +291,16 @@ def _text(shape: Sequence[Any]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-def _mismatch(operands: Sequence[Composition], places: list[Place], wanted: list[int], remapped: bool) -> str:
+def _mismatch(operands: Sequence[Composition | None], places: list[Place], wanted: list[int], remapped: bool) -> str:
     if remapped:
         pairs = [
             f"{_text(array.shape)}->{_text(['newaxis' if own is None else array.shape[own] for own in place])} "
             for array, place in zip(operands, places, strict=True)
+            if array is not None
         ]
         text = "operands could not be broadcast together with remapped shapes [original->remapped]: " + "".join(pairs)
     else:
-        shapes = "".join(f"{_text(array.shape)} " for array in operands)
+        shapes = "".join(f"{_text(array.shape)} " for array in operands if array is not None)
         text = f"operands could not be broadcast together with shapes {shapes}"
     return f"{text} and requested shape {_text(wanted)}" if wanted else text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 
 __all__ = ["Walk"]
@@ -23,6 +24,14 @@ class Walk:
     _strides: list[list[int]]
     _buffer: int
     _copied: bool
+    _closed: bool
+    _done: bool
+
+    def _go(self, index: int) -> None:
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        raise NotImplementedError
 
     @property
     def _lengths(self) -> list[int]:
@@ -115,3 +124,96 @@ class Walk:
     def iterationneedsapi(self) -> bool:
         """Whether elements are Python objects: never."""
         return False
+
+    @property
+    def itersize(self) -> int:
+        """The number of elements."""
+        return math.prod(self._shape)
+
+    # -- what is tracked -----------------------------------------------------------------------------------------------
+
+    @property
+    def finished(self) -> bool:
+        """Whether all values were visited."""
+        return self._done
+
+    @property
+    def index(self) -> int:
+        """The row-major ("c_index") or column-major ("f_index") number of the current element; it can be assigned."""
+        if not self.has_index:
+            raise ValueError("Iterator does not have an index")
+        self._check()
+        place = self._multi_index()
+        return sum(weight * at for weight, at in zip(self._index_weights(), place, strict=True))
+
+    @index.setter
+    def index(self, index: int) -> None:
+        if not self.has_index:
+            raise ValueError("Iterator does not have an index")
+        index = operator.index(index)
+        if not 0 <= index < self.itersize:
+            raise IndexError("Iterator GotoIndex called with an out-of-bounds index")
+        shape = self._shape[::-1] if "f_index" in self._flags else self._shape
+        place = []
+        for length in reversed(shape):
+            index, at = divmod(index, length)
+            place.append(at)
+        self._go(self._index_at(place if "f_index" in self._flags else place[::-1]))
+
+    def _multi_index(self) -> tuple[int, ...]:
+        place = self._place(len(self._order))
+        return tuple(place[self._order.index(axis)] for axis in range(len(self._shape)))
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The coordinates of the current element; they can be assigned."""
+        if not self.has_multi_index:
+            raise ValueError("Iterator is not tracking a multi-index")
+        self._check()
+        return self._multi_index()
+
+    @multi_index.setter
+    def multi_index(self, multi_index: Sequence[int]) -> None:
+        if not self.has_multi_index:
+            raise ValueError("Iterator is not tracking a multi-index")
+        if len(multi_index) != len(self._shape):
+            raise ValueError("Wrong number of indices")
+        place = [operator.index(at) for at in multi_index]
+        if not all(0 <= at < length for at, length in zip(place, self._shape, strict=True)):
+            raise IndexError("Iterator GotoMultiIndex called with an out-of-bounds multi-index")
+        self._go(self._index_at(place))
+
+    @property
+    def iterindex(self) -> int:
+        """The number of the current element in the order of the iteration; it can be assigned."""
+        if self._closed or self._done:
+            raise ValueError("Iterator is past the end")
+        return self._index
+
+    @iterindex.setter
+    def iterindex(self, index: int) -> None:
+        if "external_loop" in self._flags and "buffered" not in self._flags:
+            raise ValueError("Cannot call GotoIterIndex on an iterator which has the flag EXTERNAL_LOOP")
+        index = operator.index(index)
+        if not self._range[0] <= index < self._range[1]:
+            raise IndexError("Iterator GotoIterIndex called with an iterindex outside the iteration range.")
+        self._go(index)
+
+    @property
+    def iterrange(self) -> tuple[int, int]:
+        """The first number of the iteration, and the one after the last; assignable if "ranged"."""
+        return self._range
+
+    @iterrange.setter
+    def iterrange(self, bounds: tuple[int, int]) -> None:
+        if "ranged" not in self._flags:
+            raise ValueError(
+                "Cannot call ResetToIterIndexRange on an iterator without requesting ranged iteration support in the "
+                "constructor"
+            )
+        start, stop = map(operator.index, bounds)
+        if not 0 <= start <= stop <= self.itersize:
+            raise ValueError(f"Out-of-bounds range [{start}, {stop}) passed to ResetToIterIndexRange")
+        self._range = start, stop
+        self._delayed = False
+        self._go(start)

@@ -9,7 +9,8 @@ from typing import Any
 
 from npdec._core.unbound import unbound
 from npdec._functions.nditer import nditer
-from npdec._functions.nditer_options import Options, as_array, converted, laid_out
+from npdec._functions.nditer_options import Options, as_array, converted, laid_out, targets
+from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nested_iters"]
 
@@ -28,8 +29,9 @@ def nested_iters(
 ) -> tuple[nditer, ...]:
     """Iterators for nested loops, each over some of the axes: one starts anew whenever one further out goes on.
 
-    Chunks and buffers are those of the innermost one. Operands are only read; see `np.nditer` for the arguments. Raises
-    ValueError for fewer than two groups of axes, and for an axis in two.
+    Chunks and buffers are those of the innermost one. See `np.nditer` for the arguments. Raises ValueError for
+    fewer than two groups of axes and for an axis in two, AbsentDTypeError for operands to allocate and for written ones
+    in another dtype.
 
     >>> x = np.arange(6).reshape(2, 3)
     >>> i, j = np.nested_iters(x, [[1], [0]])
@@ -47,8 +49,13 @@ def nested_iters(
     if len(set(listed)) < len(listed):
         raise ValueError("An axis is used more than once")
     options = Options(op, flags, op_flags, order, casting)
+    if any(item is None for item in options.operands):
+        raise AbsentDTypeError("nested_iters: None as an operand is not allocated here: give an array, np.empty(shape)")
     given = [as_array(item) for item in options.operands]
-    arrays = converted(given, options, op_dtypes, casting)
+    wanted = targets(given, options, op_dtypes)
+    if any(wanted[number] not in (None, given[number]._d) for number in options.written):
+        raise AbsentDTypeError("nested_iters: an operand that is written keeps its dtype here: convert it before")
+    arrays = converted(given, options, wanted, casting)
     outer = given if "buffered" in options.flags else arrays  # only what the innermost one visits is buffered
     outer_flags = options.flags - {"external_loop", "buffered", "grow_inner", "delay_bufalloc", "common_dtype"}
     levels = []

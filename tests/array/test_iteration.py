@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec.exceptions import AbsentDTypeError, AbsentError
+from iterated import ARRAYS
 from outcomes import described, same
 
 # -- x.flat ------------------------------------------------------------------------------------------------------------
@@ -156,20 +156,6 @@ def test_flat_of_a_scalar_is_that_of_a_copy(kind):
 
 # -- nditer ------------------------------------------------------------------------------------------------------------
 
-ARRAYS = {
-    "rows": lambda lib: lib.arange(6).reshape(2, 3),
-    "columns": lambda lib: lib.asfortranarray(lib.arange(6).reshape(2, 3)),
-    "transposed": lambda lib: lib.arange(6).reshape(2, 3).T,
-    "reversed": lambda lib: lib.arange(6).reshape(2, 3)[::-1],
-    "turned": lambda lib: lib.arange(6).reshape(2, 3)[::-1, ::-1],
-    "permuted": lambda lib: lib.arange(24).reshape(2, 3, 4).transpose(1, 2, 0),
-    "sliced": lambda lib: lib.arange(24).reshape(2, 3, 4)[:, ::2, 1:3],
-    "vector": lambda lib: lib.arange(3),
-    "0-d": lambda lib: lib.array(3.5),
-    "ones": lambda lib: lib.arange(3).reshape(1, 3, 1),
-    "strided": lambda lib: lib.arange(12).reshape(2, 6)[:, ::-2],
-    "broadcast": lambda lib: lib.broadcast_to(lib.arange(3), (2, 3)),
-}
 OPERANDS = [(name,) for name in ARRAYS] + [
     ("rows", "vector"), ("columns", "vector"), ("rows", "columns"), ("reversed", "turned"), ("sliced", "0-d"),
     ("transposed", "transposed"), ("rows", "broadcast"),
@@ -265,16 +251,6 @@ def test_operands_along_axes_of_their_own():
         return visited(lib, operands, op_axes=axes, flags=["multi_index"])
 
     same(outer)
-
-
-@pytest.mark.parametrize("options", [{"op_flags": ["readwrite"]}, {"op_flags": [["writeonly"]]}], ids=str)
-def test_operands_are_read_only(options):
-    with pytest.raises(AbsentDTypeError, match=r"reads only.*x\[it.multi_index\]"):
-        np.nditer(np.zeros(3), **options)
-    with pytest.raises(AbsentError, match="operand 1 is None"):
-        np.nditer([np.zeros(3), None])
-    with pytest.raises(ValueError, match="read-only"):
-        next(np.nditer(np.zeros(3)))[...] = 1.0
 
 
 def nested(lib: Any, operands: Any, axes: Any, **options: Any) -> Any:

@@ -1,0 +1,150 @@
+"""Operands that `np.nditer` writes: which may be written, those that it allocates, and values that are put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from npdec._array import memory, wrap
+from npdec._array.ndarray import Composition
+from npdec._functions.nditer_options import Options, Place
+from npdec._functions.shares_memory import shares_memory
+from npdec._impl import _util
+from npdec._impl._storage import innermost
+from npdec.exceptions import AbsentDTypeError, TooHardError
+
+__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check"]
+
+UNWRITTEN = (
+    "Temporary data had not been written back to one of the operands before the iterator was deleted: use nditer as a "
+    "context manager, or call its close() before the operands are read"
+)
+
+
+def check(
+    operands: Sequence[Composition | None], options: Options, places: Sequence[Place], shape: tuple[int, ...]
+) -> None:
+    """Raise unless the operands that are to be written can be, and are not repeated where that is not asked for."""
+    for number in sorted(options.written):
+        array, place, wishes = operands[number], places[number], options.of_operands[number]
+        if array is not None:
+            if options.operands[number] is not array:
+                raise TypeError(
+                    "Iterator operand is flagged as writeable, but is an object which cannot be written back to via "
+                    "WRITEBACKIFCOPY"
+                )
+            if not array.flags.writeable:
+                raise ValueError("operand array with iterator write flag set is read-only")
+            if "copy" in wishes:
+                raise ValueError("If an iterator operand is writeable, must use the flag UPDATEIFCOPY instead of COPY")
+        elif "readwrite" in wishes and "buffered" in options.flags and "delay_bufalloc" not in options.flags:
+            raise ValueError(
+                "Automatic allocation was requested for an iterator operand, and it was flagged as readable, but "
+                "buffering without delayed allocation was enabled"
+            )
+        repeated = [
+            axis
+            for axis, own in enumerate(place)
+            if shape[axis] != 1 and (own is None or (array is not None and array.shape[own] == 1))
+        ]
+        if not repeated:
+            continue
+        if "reduce_ok" not in options.flags:
+            raise ValueError(
+                f"output operand requires a reduction along dimension {len(shape) - 1 - repeated[-1]}, but the "
+                "reduction is not enabled. The dimension size of 1 does not match the expected output shape."
+            )
+        if "writeonly" in wishes:
+            raise ValueError("output operand requires a reduction, but is flagged as write-only, not read-write")
+        if "external_loop" in options.flags:
+            raise AbsentDTypeError(
+                f"nditer: operand {number} of shape {() if array is None else array.shape} is reduced over chunks "
+                '("external_loop"), which torch cannot write: go element by element, or use the reduction of the whole '
+                "array"
+            )
+
+
+def allocated(
+    place: Place, shape: tuple[int, ...], order: Sequence[int], dtype: torch.dtype | None, device: torch.device
+) -> Composition:
+    """A new operand of the lengths that the iteration has along its axes, which lies in memory as it is walked."""
+    walked = [axis for axis in order if place[axis] is not None]
+    owns = [place[axis] for axis in walked]
+    if sorted(own for own in owns if own is not None) != list(range(len(owns))):
+        raise ValueError("automatically allocated output array specified with an inconsistent axis mapping")
+    tensor = torch.empty([shape[axis] for axis in walked], dtype=dtype, device=device)
+    return wrap.wrap_array(tensor.permute([owns.index(own) for own in range(len(owns))]))
+
+
+def apart(operands: list[Composition], options: Options) -> list[Composition]:
+    """With "copy_if_overlap": the operands, with copies of those that are written and share memory with one that is
+    read; of two that are both, the first is copied."""
+    if "copy_if_overlap" not in options.flags:
+        return operands
+    result = list(operands)
+    for number in sorted(options.written):
+        array, wishes = operands[number], options.of_operands[number]
+        for other, second in enumerate(result):
+            others = options.of_operands[other]
+            if other == number or "writeonly" in others or not _overlap(array, second):
+                continue
+            if not ("overlap_assume_elementwise" in wishes & others and _same_elements(array._t, second._t)):
+                result[number] = wrap.wrap_array(array._t.clone())
+                break
+    return result
+
+
+def _overlap(a: Composition, b: Composition) -> bool:
+    try:
+        return bool(shares_memory(a, b, max_work=1))
+    except TooHardError:
+        return True
+
+
+def _same_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have the same elements in the same places."""
+    a, b = innermost(a), innermost(b)
+    return (a.data_ptr(), a.shape, a.stride(), a.dtype) == (b.data_ptr(), b.shape, b.stride(), b.dtype)
+
+
+class Handed:
+    """A value that is handed out to be written: a view of the region of its operand, or a copy that is put back.
+
+    A chunk is the region as a vector, its axes in `flips` from their ends; of a buffered one `piece` is a part.
+    """
+
+    def __init__(
+        self,
+        region: Composition,
+        flips: Sequence[int],
+        piece: slice | None,
+        dtype: torch.dtype,
+        chunk: bool,
+        contiguous: bool,
+    ) -> None:
+        self._region, self._flips, self._piece = region, tuple(flips), piece
+        tensor = self._vector() if chunk else region._t
+        tensor = tensor if piece is None else tensor[piece]
+        tensor = tensor.contiguous() if contiguous else tensor
+        if dtype is region._d and memory.shares_storage(tensor, region._t):
+            self.value = memory.view(region, tensor)  # a copy after all where axes merge of which one runs backwards
+        else:
+            self.value = wrap.wrap_array(_util.cast(tensor, dtype))
+        self._copied = not memory.shares_storage(self.value._t, region._t)
+
+    def _vector(self) -> torch.Tensor:
+        tensor = self._region._t
+        return (tensor.flip(self._flips) if self._flips else tensor).reshape(-1)
+
+    def put_back(self) -> None:
+        """Write the value where it came from, unless it is a view."""
+        if not self._copied:
+            return
+        value = self.value
+        if self._piece is not None:
+            whole = wrap.wrap_array(self._vector().clone())
+            whole[self._piece] = value
+            value = whole
+        tensor = value._t.reshape(self._region.shape)
+        self._region[...] = wrap.wrap_array(tensor.flip(self._flips) if self._flips else tensor)
