@@ -283,8 +283,10 @@ class nditer(Walk):
         self._closed = True
 
     def __del__(self) -> None:
-        if vars(self).get("_temporary"):
+        unwritten = vars(self).get("_temporary")
+        if unwritten or vars(self).get("_handed"):
             self.close()
+        if unwritten:
             warnings.warn(nditer_writing.UNWRITTEN, RuntimeWarning, stacklevel=2)
 
     def __enter__(self) -> nditer:

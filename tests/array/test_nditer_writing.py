@@ -164,6 +164,27 @@ def test_what_was_not_written_back_is_with_a_warning():
     assert x[0] == 7
 
 
+ENDS = {
+    "nothing": lambda it: None,
+    "close": lambda it: it.close(),
+    "all values": list,
+    "going elsewhere": lambda it: setattr(it, "iterindex", 3),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_buffers_are_put_back_at_every_end(end):
+    def ended(lib: Any) -> Any:
+        x = lib.arange(5.0)
+        it = lib.nditer(x, ["buffered"], ["readwrite"], "f4", casting="same_kind")
+        it[0] = 7.3
+        ENDS[end](it)
+        del it
+        return x
+
+    same(ended)
+
+
 def test_what_nditer_does_not_write_says_so():
     x = np.zeros((2, 3))
     for flag in ("writemasked", "virtual"):
