@@ -6,6 +6,7 @@ batch are there together or not at all, and ranks that write at one time share n
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import shutil
@@ -41,7 +42,8 @@ class PartGroups(PartFiles):
             if part.dtype not in _DTYPES:
                 name = str(part.dtype).removeprefix("torch.")
                 raise TypeError(f"attribute_rows: Zarr has no {name}: give rows of another dtype")
-        self._zarr.open_group(self.folder, mode="a")  # what names the store, which is the same from all ranks
+        with contextlib.suppress(self._zarr.errors.ContainsGroupError):  # that another rank made since Zarr looked
+            self._zarr.open_group(self.folder, mode="a")  # what names the store, which is the same from all ranks
         sync(self.folder)
         name = f".{self.folder.name}.{path.name}."
         for left in self.folder.parent.glob(f"{name}*"):  # by a process that was killed

@@ -78,6 +78,22 @@ def test_a_store_is_written_once_and_read_again(tmp_path):
         list(attribute_rows(squares, x.bfloat16(), out=tmp_path / "other.zarr"))
 
 
+def test_a_store_that_another_rank_makes_at_the_same_time(monkeypatch, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    store, made = tmp_path / "found.zarr", zarr.open_group
+
+    def overtaken(path, mode, **options):
+        missing = path == store and not store.joinpath("zarr.json").exists()
+        group = made(path, mode=mode, **options)
+        if missing:  # what Zarr raises where a group appears between its look and its write
+            raise zarr.errors.ContainsGroupError(store, "")
+        return group
+
+    monkeypatch.setattr(zarr, "open_group", overtaken)
+    count = len(list(attribute_rows(squares, rows(), out=store)))
+    assert len(list(made(store, mode="r").groups())) == count
+
+
 def test_zarr_is_asked_for(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "zarr", None)
     with pytest.raises(ImportError, match=r"\.zarr folder needs zarr"):
