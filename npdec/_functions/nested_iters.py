@@ -10,6 +10,7 @@ from typing import Any
 from npdec._core.unbound import unbound
 from npdec._functions.nditer import nditer
 from npdec._functions.nditer_options import Options, as_array, converted, laid_out, targets
+from npdec._functions.nditer_writing import apart
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nested_iters"]
@@ -31,7 +32,7 @@ def nested_iters(
 
     Chunks and buffers are those of the innermost one. See `np.nditer` for the arguments. Raises ValueError for
     fewer than two groups of axes and for an axis in two, AbsentDTypeError for operands to allocate and for written ones
-    in another dtype.
+    in another dtype, or that a copy would stand for.
 
     >>> x = np.arange(6).reshape(2, 3)
     >>> i, j = np.nested_iters(x, [[1], [0]])
@@ -53,9 +54,15 @@ def nested_iters(
         raise AbsentDTypeError("nested_iters: None as an operand is not allocated here: give an array, np.empty(shape)")
     given = [as_array(item) for item in options.operands]
     wanted = targets(given, options, op_dtypes)
-    if any(wanted[number] not in (None, given[number]._d) for number in options.written):
-        raise AbsentDTypeError("nested_iters: an operand that is written keeps its dtype here: convert it before")
-    arrays = converted(given, options, wanted, casting)
+    arrays = apart(converted(given, options, wanted, casting), options)
+    for number in options.written:
+        if wanted[number] not in (None, given[number]._d):
+            raise AbsentDTypeError("nested_iters: an operand that is written keeps its dtype here: convert it before")
+        if arrays[number] is not given[number]:
+            raise AbsentDTypeError(
+                f"nested_iters: operand {number} is written by way of a copy, because it shares memory with another or "
+                "is not aligned, which is not done here: give a copy, and write it back after the loops"
+            )
     outer = given if "buffered" in options.flags else arrays  # only what the innermost one visits is buffered
     outer_flags = options.flags - {"external_loop", "buffered", "grow_inner", "delay_bufalloc", "common_dtype"}
     levels = []

@@ -197,6 +197,8 @@ def test_what_nditer_does_not_write_says_so():
         np.nested_iters([x, None], [[0], [1]])
     with pytest.raises(AbsentError, match="keeps its dtype"):
         np.nested_iters(x, [[0], [1]], ["buffered"], ["readwrite"], "f4", casting="unsafe")
+    with pytest.raises(AbsentError, match="operand 0 is written by way of a copy"):
+        np.nested_iters([x, x], [[0], [1]], ["copy_if_overlap"], [["readwrite"], ["readonly"]])
     with pytest.raises(ValueError, match="read-only"):
         next(np.nditer(np.zeros(3)))[...] = 1.0
 
