@@ -173,23 +173,22 @@ class nditer(Walk):
         key += self._place(walked)
         first = (0,) * sum(len(other._order) for other in self._inner)
         tensor = view._t[(*key, *(slice(None),) * inner, *first)] if key or first else view._t
-        flips, piece = [], None
-        contiguous = "buffered" in self._flags and "contig" in self._wishes[number]
+        shown, piece = tensor, None
+        flips: list[int] = []
         if "external_loop" in self._flags:
             flips = [p for p, axis in enumerate(self._order[walked:]) if axis in self._backwards]
-            if "buffered" in self._flags:
-                piece = slice(self._index, self._index + size)
+            piece = slice(self._index, self._index + size) if "buffered" in self._flags else None
+            shown = nditer_writing.chunk(tensor, flips)
+            shown = shown if piece is None else shown[piece]
+        if "buffered" in self._flags and "contig" in self._wishes[number]:
+            shown = shown.contiguous()
         if number in self._written:
-            region = memory.view(view, tensor)
-            if "external_loop" not in self._flags and self._written[number] is view._d:
+            region, dtype = memory.view(view, tensor), self._written[number]
+            if shown is tensor and dtype is view._d:
                 return region
-            handed = Handed(region, flips, piece, self._written[number], "external_loop" in self._flags, contiguous)
-            self._handed[number] = handed
+            self._handed[number] = handed = Handed(region, shown, flips, piece, dtype)
             return handed.value
-        if "external_loop" in self._flags:
-            tensor = (tensor.flip(flips) if flips else tensor).reshape(-1)
-            tensor = tensor if piece is None else tensor[piece]
-        tensor = tensor.contiguous() if contiguous else tensor
+        tensor = shown
         if memory.shares_storage(tensor, view._t):
             value = memory.view(view, tensor)
         else:

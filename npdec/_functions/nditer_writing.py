@@ -14,7 +14,7 @@ from npdec._impl import _util
 from npdec._impl._storage import innermost
 from npdec.exceptions import AbsentDTypeError, TooHardError
 
-__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check"]
+__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check", "chunk"]
 
 UNWRITTEN = (
     "Temporary data had not been written back to one of the operands before the iterator was deleted: use nditer as a "
@@ -108,34 +108,31 @@ def _same_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
     return (a.data_ptr(), a.shape, a.stride(), a.dtype) == (b.data_ptr(), b.shape, b.stride(), b.dtype)
 
 
+def chunk(tensor: torch.Tensor, flips: list[int]) -> torch.Tensor:
+    """A region as a vector, the axes in `flips` from their ends."""
+    return (tensor.flip(flips) if flips else tensor).reshape(-1)
+
+
 class Handed:
     """A value that is handed out to be written: a view of the region of its operand, or a copy that is put back.
 
-    A chunk is the region as a vector, its axes in `flips` from their ends; of a buffered one `piece` is a part.
+    `shown` is what the region is seen as: itself, or as the `chunk` of it, of which a buffered one is a `piece`.
     """
 
     def __init__(
         self,
         region: Composition,
-        flips: Sequence[int],
+        shown: torch.Tensor,
+        flips: list[int],
         piece: slice | None,
         dtype: torch.dtype,
-        chunk: bool,
-        contiguous: bool,
     ) -> None:
-        self._region, self._flips, self._piece = region, tuple(flips), piece
-        tensor = self._vector() if chunk else region._t
-        tensor = tensor if piece is None else tensor[piece]
-        tensor = tensor.contiguous() if contiguous else tensor
-        if dtype is region._d and memory.shares_storage(tensor, region._t):
-            self.value = memory.view(region, tensor)  # a copy after all where axes merge of which one runs backwards
+        self._region, self._flips, self._piece = region, flips, piece
+        if dtype is region._d and memory.shares_storage(shown, region._t):
+            self.value = memory.view(region, shown)  # a copy after all where axes merge of which one runs backwards
         else:
-            self.value = wrap.wrap_array(_util.cast(tensor, dtype))
+            self.value = wrap.wrap_array(_util.cast(shown, dtype))
         self._copied = not memory.shares_storage(self.value._t, region._t)
-
-    def _vector(self) -> torch.Tensor:
-        tensor = self._region._t
-        return (tensor.flip(self._flips) if self._flips else tensor).reshape(-1)
 
     def put_back(self) -> None:
         """Write the value where it came from, unless it is a view."""
@@ -143,7 +140,7 @@ class Handed:
             return
         value = self.value
         if self._piece is not None:
-            whole = wrap.wrap_array(self._vector().clone())
+            whole = wrap.wrap_array(chunk(self._region._t, self._flips).clone())
             whole[self._piece] = value
             value = whole
         tensor = value._t.reshape(self._region.shape)
