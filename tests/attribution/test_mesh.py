@@ -115,7 +115,7 @@ def of_zarr(folder):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("count", "name", "read", "writing"),
-    [(1, "out", of_parquet, 5), (2, "out", of_parquet, 5), (1, "out.zarr", of_zarr, 70), (2, "out.zarr", of_zarr, 70)],
+    [(1, "out", of_parquet, 5), (2, "out.zarr", of_zarr, 70)],
 )
 def test_a_killed_process_loses_nothing_that_was_written(count, name, read, writing, tmp_path):
     out = tmp_path / name
