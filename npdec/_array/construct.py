@@ -21,6 +21,7 @@ from npdec._impl._storage import duplicate
 
 __all__ = ["construct", "over_buffer"]
 
+_READ_ONLY = "it was made from a read-only buffer"
 _INCOMPATIBLE = "strides is incompatible with shape of requested array and size of buffer"
 
 
@@ -114,11 +115,16 @@ def _flat(memory: memoryview, dtype: torch.dtype, offset: int, count: int) -> to
 def _own(array: NDArrayBase, memory: memoryview, exporter: Any) -> None:
     array._exporter = exporter
     if memory.readonly:
-        _memory.freeze(array, "it was made from a read-only buffer")
+        _memory.freeze(array, _READ_ONLY)
 
 
 def over_buffer(buffer: Any, dtype: torch.dtype, count: int, offset: int) -> Any:
     """A 1-d array over the elements of a buffer from byte `offset` on; see `np.frombuffer`."""
+    if type(buffer) is bytes and not offset and count < 0 and buffer and not len(buffer) % dtype.itemsize:
+        made = wrap.wrap_array(torch.frombuffer(bytearray(buffer), dtype=dtype))
+        made._exporter = buffer
+        _memory.freeze(made, _READ_ONLY)
+        return made
     memory = _memory_of(buffer)
     if offset < 0 or offset > memory.nbytes:
         raise ValueError(f"offset must be non-negative and no greater than buffer length ({memory.nbytes})")

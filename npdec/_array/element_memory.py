@@ -11,7 +11,9 @@ from typing import Any
 
 import torch
 
-__all__ = ["FORMATS", "items_of"]
+from npdec._dtypes.dtype import SCALARS
+
+__all__ = ["FORMATS", "ROUNDED", "items_of", "taken_by"]
 
 _view_memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)
@@ -111,3 +113,31 @@ def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int)
     else:
         items = raw.cast(form) if len(shape) == 1 else raw.cast(form, shape)
     return _Halves(items) if dtype is torch.float16 else items
+
+
+ROUNDED = frozenset({torch.float16, torch.float32, torch.complex64})
+_LONG = frozenset({torch.int64, torch.uint64})
+
+
+@cache
+def taken_by(dtype: torch.dtype) -> dict[type, bool]:
+    """What an array of a dtype takes of Python's types and of scalars on the host: as it is (False), or as the number
+    that a scalar is (True). Numbers that its memory refuses go the general way."""
+    inexact = dtype.is_floating_point or dtype.is_complex
+    whole = not inexact and dtype is not torch.bool
+    found: dict[type, bool] = {bool: False, int: False}
+    if not whole:
+        found[float] = False
+    if dtype.is_complex:
+        found[complex] = False
+    for other, cls in SCALARS.items():
+        if other is torch.bfloat16 or (other.is_complex and not dtype.is_complex):
+            continue
+        if whole and (other.is_floating_point or other.is_complex):
+            continue
+        if dtype in ROUNDED and other in _LONG:  # by way of a Python float they are rounded twice
+            continue
+        found[cls] = True
+    if dtype in ROUNDED:
+        del found[int]
+    return found

@@ -20,7 +20,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, ordinary, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, items_of
+from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
@@ -39,34 +39,9 @@ _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 _SECOND: Any = object()
 _SHUT: Any = (None,) * 8
 _NOT_YET: Any = (None, None, None, None, _SECOND, None, None, None)
-# What an array takes of Python's types and of scalars on the host, by the dtypes of array and scalar, as it is (False)
-# or as the number that a scalar is (True). Numbers that its memory refuses go the general way.
-_TAKEN: dict[torch.dtype, dict[type, bool]] = {}
-_ROUNDED = frozenset({torch.float16, torch.float32, torch.complex64})
-_LONG = frozenset({torch.int64, torch.uint64})
+_OF_ROWS: Any = [(None, None, None, None, _SECOND, rank, None, None) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
-
-
-def _taken(dtype: torch.dtype) -> dict[type, bool]:
-    inexact = dtype.is_floating_point or dtype.is_complex
-    whole = not inexact and dtype is not torch.bool
-    found: dict[type, bool] = {bool: False, int: False}
-    if not whole:
-        found[float] = False
-    if dtype.is_complex:
-        found[complex] = False
-    for other, cls in SCALARS.items():
-        if other is torch.bfloat16 or (other.is_complex and not dtype.is_complex):
-            continue
-        if whole and (other.is_floating_point or other.is_complex):
-            continue
-        if dtype in _ROUNDED and other in _LONG:  # by way of a Python float they are rounded twice
-            continue
-        found[cls] = True
-    if dtype in _ROUNDED:
-        del found[int]
-    return found
 
 
 def _open(array: Any) -> tuple[Any, ...]:
@@ -83,11 +58,7 @@ def _open(array: Any) -> tuple[Any, ...]:
         and _is_private(array, tensor, reach)
         and not is_wrapped(tensor)
     ):
-        taken = _TAKEN.get(dtype)
-        if taken is None:
-            taken = _TAKEN[dtype] = _taken(dtype)
-        if getattr(array, "_ro", None) is not None:
-            taken = {}
+        taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
         items = items_of(tensor, dtype, address, reach)
         window = (tensor, address, tensor.data_ptr, items, SCALARS[dtype], tensor.dim(), taken, (tensor,))
     array._w = window
@@ -246,7 +217,7 @@ class ElementAccess(NDArrayBase):
                     tensor, address, data_ptr, items, cls, rank, _, _ = self._w
                 except AttributeError:
                     self._w = _NOT_YET
-                    tensor = cls = None  # read by torch below, where an error has no other before it
+                    tensor = cls = rank = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
                     and data_ptr() == address
@@ -268,6 +239,8 @@ class ElementAccess(NDArrayBase):
                         scalar = _new_complex(cls, number) if dtype is _complex128 else _new(cls)
                     scalar._n = number
                     return scalar
+                if rank is not None and rank != count and type(self._t) is _Tensor:
+                    return _row(self, key, place)
                 if tensor is not self._t:
                     _again(self, count, cls)
                     if cls is _SECOND and self._w[0] is self._t:
@@ -315,7 +288,7 @@ class ElementAccess(NDArrayBase):
                     and not family.mixed
                 ):
                     scalar = taken.get(type(value))
-                    if scalar is not None and not (fp_state.watching and self._d in _ROUNDED):
+                    if scalar is not None and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between
                         try:
                             items[place] = value._n if scalar else value
@@ -341,22 +314,39 @@ def _again(array: Any, count: int, cls: Any) -> None:
     To open one takes longer than to read an element by torch, and many an array is read once: it is opened the second
     time, or for the first write."""
     if cls is _SECOND:
-        if array._t.dim() == count:
+        rank = len(array._t.shape)
+        if rank == count:
             _open(array)
+        elif rank <= MAX_NDIM:
+            array._w = _OF_ROWS[rank]
     elif cls is not None:  # the array has other memory now
         del array._w
 
 
 def _by_torch(array: Any, key: Any, place: Any) -> Any:
     """What a key of integers says, without a window."""
-    tensor = array._t
-    if type(tensor) is _Tensor:
-        try:
-            found = tensor[place]
-        except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
-            return indexing.getitem(array, key)
-        return memory.seen_part(array, found) if found.dim() else wrap.read_scalar(found)
-    return indexing.getitem(array, key)
+    return _row(array, key, place) if type(array._t) is _Tensor else indexing.getitem(array, key)
+
+
+def _row(array: Any, key: Any, place: Any) -> Any:
+    """What a key of integers says of a plain array: nearly always a view, named by fewer than it has axes."""
+    try:
+        found = array._t[place]
+    except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
+        return indexing.getitem(array, key)
+    if not found.dim():
+        return wrap.read_scalar(found)
+    result = _new(type(array))  # `memory.seen_part`, written out
+    result._t = found
+    result._d = array._d
+    family = array._m
+    if family is None:
+        family = family_of(array)
+    result._m = family
+    family.append(ref(result))
+    if len(family) > family.limit:
+        memory.settle(array, result)
+    return result
 
 
 def _part(array: Any, key: tuple[Any, ...]) -> Any:

@@ -60,7 +60,7 @@ def seen_part(array: Any, tensor: torch.Tensor, dtype: torch.dtype | None = None
 
 def seen_frozen(array: Any, tensor: torch.Tensor, reason: str) -> Any:
     """A read-only view of an array, where both carry nothing, and the memory is known to be the array's."""
-    family = family_of(array)
+    family = family_of(array) if array._m is None else array._m
     if family.origin is not None:
         result = view(array, tensor)
     else:
@@ -152,7 +152,7 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     `again` selects it from the tensor of `source`. A write to either of them, or to a view of it, goes on to the other.
     """
     copy._src = source, again
-    family, shown = family_of(copy), family_of(source)
+    family, shown = family_of(copy), family_of(source) if source._m is None else source._m
     family.origin = origin = family[0]
     family.limit = -1
     reason = getattr(source, "_ro", None) if shown.frozen else None

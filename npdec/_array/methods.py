@@ -103,9 +103,9 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         tensor = self._t
         if type(tensor) is torch.Tensor:
             try:
-                return memory.seen(self, tensor.t())
+                return memory.seen_part(self, tensor.t())
             except RuntimeError:  # of more than two axes
-                return memory.seen(self, shape_impl.transpose(tensor))
+                return memory.seen_part(self, shape_impl.transpose(tensor))
         return memory.view(self, shape_impl.transpose(tensor))
 
     def _is_array(self) -> bool:

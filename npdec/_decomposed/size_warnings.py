@@ -143,6 +143,17 @@ def _magnitude_at(components: Any, places: torch.Tensor) -> torch.Tensor:
     return made
 
 
+def _magnitudes(components: Any, changes: torch.Tensor) -> torch.Tensor:
+    """The same of as many elements as may be looked at; of the others what their sum changes by, which is no more."""
+    count, most = changes.numel(), getattr(components, "looked_at", math.inf)
+    if count <= most:
+        return _magnitude(components)
+    places = torch.arange(0, count, math.ceil(count / most), device=changes.device)
+    made = changes.reshape(-1).clone()
+    made[places] = _magnitude_at(components, places).to(made.dtype)
+    return made.reshape(changes.shape)
+
+
 def warn_of_size(
     name: str,
     made: Sequence[Any],
@@ -160,7 +171,8 @@ def warn_of_size(
         return
     for part, value, residual in zip(made, values, residuals, strict=True):
         sizes = change(value, residual).detach().abs()
-        sizes = sizes if reverse else torch.where(torch.isfinite(sizes), _magnitude(part), sizes)
+        if not reverse:
+            sizes = torch.where(torch.isfinite(sizes), _magnitudes(part, sizes), sizes)
         most = float(sizes.amax()) if sizes.numel() else 0.0
         if not math.isfinite(most):
             warn_infinite(name, value.detach(), residual.detach())

@@ -24,6 +24,8 @@ def real(val: Any) -> Any:
     (array([1.]), 3.0)
     """
     try:
+        if type(val) is Composition:
+            return val.real
         if isinstance(val, SubclassBase):  # which may compute functions itself
             return hand_over("real", (val,), {}, MetSubclass(type(val)))
         if asks_functions(val):
@@ -40,6 +42,8 @@ def imag(val: Any) -> Any:
     (array([2.]), 0.0)
     """
     try:
+        if type(val) is Composition:
+            return val.imag
         if isinstance(val, SubclassBase):  # which may compute functions itself
             return hand_over("imag", (val,), {}, MetSubclass(type(val)))
         if asks_functions(val):

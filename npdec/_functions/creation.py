@@ -52,7 +52,7 @@ def _laid_out(tensor: torch.Tensor, order: str | None, given: Any) -> torch.Tens
         return creation_impl.copy(tensor, order)
     if order == "C" and not tensor.is_contiguous():
         return tensor.contiguous()
-    if order == "F" and not tensor.permute(tuple(reversed(range(tensor.dim())))).is_contiguous():
+    if order == "F" and not _storage.reverse_axes(tensor).is_contiguous():
         return creation_impl.copy(tensor, "F")
     return tensor
 
@@ -210,11 +210,6 @@ def asarray(
         if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
             return a
         try:
-            if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
-                try:
-                    return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
-                except RuntimeError:
-                    pass
             return _asarray(a, dtype, order, device, copy)
         except AbsentDTypeError as error:
             absent = error
@@ -226,6 +221,11 @@ def asarray(
 
 def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = None, copy: Any = None) -> Composition:
     """`asarray` of what torch can hold."""
+    if type(a) is list and order in _ROW_MAJOR and device is None and copy is None:
+        try:
+            return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
+        except RuntimeError:
+            pass
     _check("asarray", order)
     if copy is not None:
         return _array(
@@ -283,7 +283,7 @@ def ascontiguousarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) ->
     if like is not None:
         return handed_on(ascontiguousarray, like, a, dtype)
     result = _asarray(a, dtype, "C")
-    return result if result.ndim else result.reshape(1)
+    return result if result._t.dim() else result.reshape(1)
 
 
 @unbound
@@ -297,7 +297,7 @@ def asfortranarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) -> Co
     if like is not None:
         return handed_on(asfortranarray, like, a, dtype)
     result = _asarray(a, dtype, "F")
-    return result if result.ndim else result.reshape(1)
+    return result if result._t.dim() else result.reshape(1)
 
 
 def isfortran(a: Any) -> bool:

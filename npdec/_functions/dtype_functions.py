@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec._array import memory, scalars
+from npdec._array import memory, scalars, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.foreign_arrays import as_argument, check_asking
 from npdec._array.generic import generic
@@ -18,7 +18,7 @@ from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import cut, ended
 from npdec._core.unbound import unbound
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._dtypes.dtype import SCALARS
+from npdec._dtypes.dtype import INTERNED, SCALARS
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._impl import dtypes_impl
 from npdec.exceptions import AbsentDTypeError
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 little_endian = sys.byteorder == "little"
+_NUMBERS = frozenset({bool, int, float, complex})
 
 
 def _array_dtype(obj: Any) -> torch.dtype | None:
@@ -104,12 +105,15 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_class:
         operands = []
         try:
             for obj in arrays_and_dtypes:
-                operand: Any = _array_dtype(obj)
+                if type(obj) in _NUMBERS:
+                    operands.append(obj)
+                    continue
+                operand: Any = obj._d if type(obj) is wrap.ARRAY else _array_dtype(obj)
                 if operand is None:
                     check_asking(obj)
                     operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
                 operands.append(operand)
-            return dtype_class(dtypes_impl.result_type(*operands))
+            return INTERNED[dtypes_impl.result_type(*operands)]
         except AbsentDTypeError as error:
             absent = error
         return hand_over("result_type", arrays_and_dtypes, {}, absent)

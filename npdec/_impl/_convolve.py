@@ -8,6 +8,7 @@ kernel maps to a block of the result.
 from __future__ import annotations
 
 import functools
+import math
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,7 @@ import torch.nn.functional as F
 from npdec._impl import _util
 
 _BLOCK = 256
+_FEW = 32  # elements that Python adds sooner
 _SMALL = 2**16
 _PRODUCTS = 2**22
 
@@ -36,7 +38,7 @@ def correlate(a: torch.Tensor, v: torch.Tensor, mode: str | int) -> torch.Tensor
     if mode != "valid":
         before = n - 1 if mode == "full" else n // 2
         after = n - 1 if mode == "full" else n - 1 - before
-        if not exact and not _util.is_known_true(torch.all(torch.isfinite(v))):
+        if not exact and not _are_finite(v):
             # The zeros that the sequence is continued with would make nan of infinities.
             return _by_shifts(a, v)[n - 1 - before : len(a) + after]
         a = F.pad(a, (before, after))
@@ -50,6 +52,12 @@ def correlate(a: torch.Tensor, v: torch.Tensor, mode: str | int) -> torch.Tensor
         part = v[start : start + _BLOCK]
         terms.append(_by_blocks(a[start : start + length + len(part) - 1], part))
     return functools.reduce(torch.add, terms)
+
+
+def _are_finite(v: torch.Tensor) -> bool:
+    if v.dtype is torch.float64 and len(v) <= _FEW and _util.are_numbers(v) and math.isfinite(sum(v.tolist())):
+        return True
+    return _util.is_known_true(torch.all(torch.isfinite(v)))
 
 
 def _by_shifts(a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,5 @@
-"""Reductions of a few numbers in a list: what torch's would give, sooner than torch is asked.
+"""Reductions of small arrays on the host to a number: what torch's would give, sooner than torch is asked, or by its
+quickest function.
 
 None where torch has to say it: of nan, and where an extreme is zero, of which there are some of either sign.
 """
@@ -6,27 +7,56 @@ None where torch has to say it: of nan, and where an extreme is zero, of which t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-all_true, any_true = all, any
+import torch
+
+_FEW = 16  # elements that Python goes through sooner
+_SMALL = 1024  # elements of which it costs little to ask twice
 
 
-def greatest(numbers: list[Any]) -> Any:
+def _of_list(
+    find: Callable[[list[Any]], Any], otherwise: Callable[[torch.Tensor], Any]
+) -> Callable[[torch.Tensor], Any]:
+    """The number that is found in a list of few numbers, `otherwise` in the array."""
+
+    def found(a: torch.Tensor) -> Any:
+        return find(a.tolist()) if a.dim() == 1 and 0 < a.shape[0] <= _FEW else otherwise(a)
+
+    return found
+
+
+def _extreme(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], Any]:
+    def found(a: torch.Tensor) -> Any:
+        if not 0 < a.numel() <= _SMALL:
+            return None
+        number = find(a).item()
+        return None if number == 0 or math.isnan(number) else number
+
+    return found
+
+
+def _test(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], Any]:
+    return lambda a: find(a).item() if a.numel() <= _SMALL else None
+
+
+def _greatest(numbers: list[Any]) -> Any:
     found = max(numbers)
     return found if _is_settled(found, numbers) else None
 
 
-def least(numbers: list[Any]) -> Any:
+def _least(numbers: list[Any]) -> Any:
     found = min(numbers)
     return found if _is_settled(found, numbers) else None
 
 
-def first_greatest(numbers: list[Any]) -> Any:
+def _first_greatest(numbers: list[Any]) -> Any:
     found = max(numbers)
     return numbers.index(found) if _is_settled(found, numbers, signed=False) else None
 
 
-def first_least(numbers: list[Any]) -> Any:
+def _first_least(numbers: list[Any]) -> Any:
     found = min(numbers)
     return numbers.index(found) if _is_settled(found, numbers, signed=False) else None
 
@@ -37,3 +67,9 @@ def _is_settled(found: Any, numbers: list[Any], signed: bool = True) -> bool:
     if math.isnan(sum(numbers)):
         return False
     return found != 0.0 or not signed or len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
+
+
+greatest, least = _of_list(_greatest, _extreme(torch.max)), _of_list(_least, _extreme(torch.min))
+first_greatest = _of_list(_first_greatest, lambda a: torch.argmax(a).item())
+first_least = _of_list(_first_least, lambda a: torch.argmin(a).item())
+all_true, any_true = _of_list(all, _test(torch.all)), _of_list(any, _test(torch.any))

@@ -37,8 +37,8 @@ def widened(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> t
     wider = _WIDER.get(dtype)
     if wider is None:
         return function(*operands)
-    result = function(*(x.to(wider) for x in operands))
-    return result != 0 if dtype is torch.bool else result.to(dtype)
+    result = function(*(x.to(dtype=wider) for x in operands))
+    return result != 0 if dtype is torch.bool else result.to(dtype=dtype)
 
 
 def column_major(x: torch.Tensor) -> torch.Tensor:
@@ -236,4 +236,4 @@ def _cast(name: str, operands: list[torch.Tensor], options: Options) -> list[tor
                 f"Cannot cast ufunc '{name}' input {i} from dtype('{words[0]}') to dtype('{words[1]}') with casting "
                 f"rule '{options.casting}'"
             )
-    return [x.to(dtype) for x in operands]
+    return [x.to(dtype=dtype) for x in operands]

@@ -36,7 +36,7 @@ def inexact(*arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
         if x.dtype in _HALVES:
             raise TypeError(f"array type {str(x.dtype).removeprefix('torch.')} is unsupported in linalg")
     return dtypes_impl.promote(
-        *(x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64) for x in arrays)
+        *(x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(dtype=torch.float64) for x in arrays)
     )
 
 
@@ -55,7 +55,7 @@ def in_double(function: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     if wide is None or arrays[0].device.type in _WITHOUT_DOUBLE:
         result = function(*arrays)
         return tuple([x.contiguous() for x in result]) if isinstance(result, tuple) else result.contiguous()
-    result = function(*(x.to(wide) for x in arrays))
+    result = function(*(x.to(dtype=wide) for x in arrays))
     return tuple(map(_rounded, result)) if isinstance(result, tuple) else _rounded(result)
 
 

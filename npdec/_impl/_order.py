@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -91,11 +92,12 @@ def ranks(x: torch.Tensor) -> torch.Tensor:
 
 
 def _is_nan(x: torch.Tensor) -> bool:
-    return not _util.are_without_nan(x) and _util.is_known_true(torch.isnan(x))
+    return math.isnan(x.item()) if _util.are_numbers(x) else _util.is_known_true(torch.isnan(x))
 
 
-def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
-    """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements."""
+def search(a: torch.Tensor, v: torch.Tensor, right: bool, without_nan: bool = False) -> torch.Tensor:
+    """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements. That none of these
+    is nan need not be asked where it is known."""
     if a.dtype is not v.dtype:
         a, v = promote(a, v)
     flat = v if v.dim() == 1 else v.reshape(-1)
@@ -104,7 +106,7 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor:
         a, flat = both[: len(a)], both[len(a) :]
     elif a.dtype not in _BITS:
         a, flat = _util.to_ordered(a), _util.to_ordered(flat)
-    elif len(a) and _is_nan(a[-1]):  # torch takes a nan for less than everything
+    elif not without_nan and len(a) and _is_nan(a[-1]):  # torch takes a nan for less than everything
         a, flat = keys(a), keys(flat)
     found = torch.searchsorted(a.contiguous(), flat.contiguous(), right=right)
     return found if v.dim() == 1 else found.reshape(v.shape)

@@ -173,7 +173,7 @@ def promote(*args: Any) -> tuple[torch.Tensor, ...]:
         return args
     dtype = result_type(*args)
     device = next((x.device for x in args if isinstance(x, torch.Tensor)), None)
-    return tuple(x.to(dtype) if isinstance(x, torch.Tensor) else scalar_tensor(x, dtype, device) for x in args)
+    return tuple(x.to(dtype=dtype) if isinstance(x, torch.Tensor) else scalar_tensor(x, dtype, device) for x in args)
 
 
 _QUICK: dict[torch.dtype, type] = {

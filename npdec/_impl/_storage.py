@@ -44,7 +44,7 @@ def part(x: torch.Tensor, which: int) -> torch.Tensor:
     plain = base is not None and base.is_complex() and x.is_complex() and not (x.is_neg() or base.is_neg())
     if base is not None and plain and not (x.is_conj() or base.is_conj()):
         strides = [2 * stride for stride in x.stride()]  # as `of_its_base`, by one view less
-        return base.real.as_strided(x.shape, strides, 2 * x.storage_offset() + which)
+        return torch.view_as_real(base).as_strided(x.shape, strides, 2 * x.storage_offset() + which)
     made = x.imag if which else x.real
     return of_its_base(made) if type(x) is torch.Tensor and x._base is not None else made
 
@@ -79,7 +79,9 @@ def check_order(order: Any, allowed: str = "CFAK", complaint: str = "only 'C' or
 
 def reverse_axes(x: torch.Tensor) -> torch.Tensor:
     """The view of `x` with its axes in reverse order."""
-    return x.permute(*range(x.ndim - 1, -1, -1)) if x.ndim > 1 else x
+    if x.ndim == 2:
+        return x.mT
+    return x.permute(*range(x.ndim - 1, -1, -1)) if x.ndim else x
 
 
 def is_column_major(x: torch.Tensor) -> bool:

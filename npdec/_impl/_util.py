@@ -174,11 +174,15 @@ def are_numbers(*tensors: torch.Tensor) -> bool:
     """Whether tensors are numbers on the CPU and nothing else, with which nobody follows what is done: without graph,
     tangent, contributions, transform or trace. A kernel may look at these, and may use what has no derivative."""
     for x in tensors:
-        if type(x) is not torch.Tensor or x.requires_grad or not x.is_cpu:
+        if type(x) is not _Tensor or x.requires_grad or not x.is_cpu:
             return False
-    if torch._C._are_functorch_transforms_active() or torch.compiler.is_dynamo_compiling():
+    if _is_transformed() or _is_compiling():
         return False
     return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
+
+
+_Tensor = torch.Tensor
+_is_transformed, _is_compiling = torch._C._are_functorch_transforms_active, torch.compiler.is_dynamo_compiling
 
 
 def are_without_nan(x: torch.Tensor) -> bool:
@@ -217,7 +221,7 @@ def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype is torch.float16 and x.dtype is torch.float64 and type(x) is torch.Tensor and not x.requires_grad:
         result = rounded_once(x)
     else:
-        result = x.to(dtype)
+        result = x.to(dtype=dtype)  # which torch reads sooner by its name
     if on_cast is not None:
         on_cast(x, result)
     return result
@@ -241,12 +245,12 @@ UNSIGNED = frozenset({torch.uint8, *_SIGNED})
 
 def to_int64(x: torch.Tensor) -> torch.Tensor:
     """Integers or booleans in int64; those of uint64 by their bits."""
-    return x.view(torch.int64) if x.dtype is torch.uint64 else x.to(torch.int64)
+    return x.view(torch.int64) if x.dtype is torch.uint64 else x.to(dtype=torch.int64)
 
 
 def from_int64(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The inverse of `to_int64`, modulo the range of the dtype. A bool is True where the number is not zero."""
-    return x.view(torch.uint64) if dtype is torch.uint64 else x.to(dtype)
+    return x.view(torch.uint64) if dtype is torch.uint64 else x.to(dtype=dtype)
 
 
 def to_ordered(x: torch.Tensor) -> torch.Tensor:
@@ -254,7 +258,7 @@ def to_ordered(x: torch.Tensor) -> torch.Tensor:
     signed = _SIGNED.get(x.dtype)
     if signed is not None:
         return x.view(signed) ^ torch.iinfo(signed).min
-    return x.to(torch.uint8) if x.dtype is torch.bool else x
+    return x.to(dtype=torch.uint8) if x.dtype is torch.bool else x
 
 
 def from_ordered(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -262,4 +266,4 @@ def from_ordered(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     signed = _SIGNED.get(dtype)
     if signed is not None:
         return (x ^ torch.iinfo(signed).min).view(dtype)
-    return x if x.dtype is dtype else x.to(dtype)
+    return x if x.dtype is dtype else x.to(dtype=dtype)

@@ -27,7 +27,12 @@ def with_axis(a: torch.Tensor, axis: Any) -> torch.Tensor | None:
 
 
 def expanded(a: torch.Tensor, shape: Any) -> torch.Tensor | None:
-    return a.expand(shape) if type(shape) is tuple and shape and min(shape) >= 0 else None
+    sizes = type(shape) is tuple or type(shape) is list
+    return torch.broadcast_to(a, shape) if sizes and shape and min(shape) >= 0 else None
+
+
+def reshaped(a: torch.Tensor, shape: Any) -> torch.Tensor:
+    return a.reshape(shape) if type(shape) is int else torch.reshape(a, shape)  # which reads a sequence sooner
 
 
 def with_two_axes(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +61,7 @@ def _first(values: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def _copied(dst: torch.Tensor, src: torch.Tensor) -> bool:
-    if src.dtype is not dst.dtype or src.shape != dst.shape or _storage.shares_memory(src, dst):
+    if src.dtype is not dst.dtype or _storage.shares_memory(src, dst):
         return False
     dst.copy_(src)
     return True
@@ -253,14 +252,14 @@ def _scattered(arr: torch.Tensor, index: torch.Tensor, number: Any, axis: Any) -
     """Whether a number was written at few indices of plain numbers that are counted from the front, and in bounds."""
     if type(axis) is not int or type(number) is not float or arr.dtype is not torch.float64:
         return False
-    shape, rank = index.shape, len(index.shape)
-    if index.dtype is not torch.int64 or rank > 2 or rank != arr.dim() or not -rank <= axis < rank:
+    rank = arr.dim()
+    if index.dtype is not torch.int64 or rank > 2 or rank != index.dim() or not -rank <= axis < rank:
         return False
-    if not 0 < math.prod(shape) <= _FEW or not _util.are_numbers(arr, index):
+    if not 0 < index.numel() <= _FEW or not is_alike(arr, index, axis % rank) or not _util.are_numbers(arr, index):
         return False
-    axis = axis + rank if axis < 0 else axis
-    places = index.tolist() if rank == 1 else [place for row in index.tolist() for place in row]
-    if not is_alike(arr, index, axis) or min(places) < 0 or max(places) >= arr.shape[axis]:
+    rows = index.tolist()
+    places = rows if rank == 1 else [place for row in rows for place in row]
+    if min(places) < 0 or max(places) >= arr.shape[axis]:
         return False
     arr.scatter_(axis, index, number)
     return True

@@ -11,6 +11,7 @@ from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, gives_back, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl._by_elements import by_elements
+from npdec._impl._differences import slopes, steps_along
 from npdec._impl.dtypes_impl import can_cast, kind, promote, result_type, scalar_tensor
 
 _INEXACT = _reduce.INEXACT
@@ -27,30 +28,14 @@ def _slice(a: torch.Tensor, axis: int, start: int, stop: int) -> torch.Tensor:
     return a.narrow(axis, start, max(stop - start, 0))
 
 
-def _subtract(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """a - b in one dtype; unsigned integers wrap around."""
-    if a.dtype in _util.UNSIGNED:
-        return _util.from_int64(_util.to_int64(a) - _util.to_int64(b), a.dtype)
-    return a - b
-
-
-def _steps(a: torch.Tensor, axis: int) -> torch.Tensor:
-    """Each element less the one before."""
-    n = a.shape[axis]
-    if n < 2:
-        return a.narrow(axis, 0, 0)
-    later, earlier = a.narrow(axis, 1, n - 1), a.narrow(axis, 0, n - 1)
-    return later ^ earlier if a.dtype is torch.bool else _subtract(later, earlier)
-
-
-def _differences(a: torch.Tensor) -> torch.Tensor | None:
-    return _steps(a, a.dim() - 1) if a.dim() else None
+def _differences(a: torch.Tensor, axis: int = -1) -> torch.Tensor | None:
+    return steps_along(a, axis) if a.dim() else None
 
 
 _SUBTRACTED = _reduce.SUMMED - {torch.bool}
 
 
-@public(errors="subtract", direct=Direct(_differences, _SUBTRACTED))
+@public(errors="subtract", direct=Direct(_differences, _SUBTRACTED, ("axis",)))
 @gives_back("n", 0)
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.
@@ -79,7 +64,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue,
             shapes = ", ".join(str(tuple(part.shape)) for part in parts)
             raise ValueError(f"diff: arrays of shapes {shapes} cannot be joined along axis {axis}") from None
     for _ in range(n):
-        a = _steps(a, axis)
+        a = steps_along(a, axis)
     return a
 
 
@@ -132,7 +117,7 @@ def _whole_periods(steps: torch.Tensor, period: torch.Tensor, discont: torch.Ten
     return shift if discont is None else torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
 
 
-@public(errors="subtract", direct=Direct(lambda a: _steps(a, 0) if a.dim() == 1 else None, _SUBTRACTED))
+@public(errors="subtract", direct=Direct(lambda a: steps_along(a, 0) if a.dim() == 1 else None, _SUBTRACTED))
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None):
     """The differences of consecutive elements of the array read row by row, with elements put before and after them.
 
@@ -144,7 +129,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     flat = ary.reshape(-1)
     if ary.dtype is torch.bool:
         raise TypeError("ediff1d: booleans cannot be subtracted; convert them to integers")
-    parts = [_steps(flat, 0)]
+    parts = [steps_along(flat, 0)]
     for name, extra, place in (("to_begin", to_begin, 0), ("to_end", to_end, len(parts) + 1)):
         if extra is None:
             continue
@@ -172,7 +157,7 @@ def _spacings(f: torch.Tensor, axes: tuple[int, ...], distances: tuple[Any, ...]
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         if kind(positions.dtype) in "ui":
             positions = positions.to(torch.float64)
-        steps = _steps(positions, 0)
+        steps = steps_along(positions, 0)
         numbers = _util.numbers(steps)  # whether one number will do is no matter of contributions
         spacings[i] = steps[0] if _util.is_known_true(torch.all(numbers == numbers[0])) else steps
     return spacings
@@ -206,7 +191,7 @@ def _divide(a: torch.Tensor, h: Any) -> torch.Tensor:
     return a / h
 
 
-@public(errors="subtract")
+@public(errors="subtract", direct=Direct(slopes, frozenset({torch.float32, torch.float64})))
 def gradient(f: ArrayLike, *varargs: object, axis: AxisLike | None = None, edge_order: int = 1):
     """The derivative along each axis (or those given), by second-order differences, one-sided at the ends.
 
@@ -272,7 +257,8 @@ def _derivative(f: torch.Tensor, axis: int, h: Any, edge_order: int) -> torch.Te
 
 def _trapezoids(y: torch.Tensor) -> torch.Tensor | None:
     n = y.shape[-1]
-    return torch.sum((y.narrow(-1, 0, n - 1) + y.narrow(-1, 1, n - 1)) / 2.0, -1)
+    pairs = y[:-1] + y[1:] if y.dim() == 1 and n else y.narrow(-1, 0, n - 1) + y.narrow(-1, 1, n - 1)
+    return torch.sum(pairs / 2.0, -1)
 
 
 @public(errors="add", direct=Direct(_trapezoids, frozenset({torch.float32, torch.float64})))
@@ -288,9 +274,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 
     if x is None:
         d = dx
     elif x.ndim == 1:
-        d = _steps(x, 0).reshape([-1 if dim == axis else 1 for dim in range(y.ndim)])
+        d = steps_along(x, 0).reshape([-1 if dim == axis else 1 for dim in range(y.ndim)])
     else:
-        d = _steps(x, _util.normalize_axis(given, x.ndim))
+        d = steps_along(x, _util.normalize_axis(given, x.ndim))
     earlier, later = _slice(y, axis, 0, -1), _slice(y, axis, 1, y.shape[axis])
     if y.dtype in _INEXACT:
         pairs = earlier + later

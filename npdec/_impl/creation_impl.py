@@ -304,7 +304,13 @@ def ones_like(
     return _allocate_like(a, dtype, order, shape, device).fill_(1)
 
 
-@public
+def _filled_like(a: torch.Tensor, value: Any) -> torch.Tensor | None:
+    if type(value) is not float and (type(value) is not int or not -dtypes_impl.WHOLE <= value <= dtypes_impl.WHOLE):
+        return None
+    return torch.full_like(a, value) if a.is_contiguous() else None
+
+
+@public(direct=Direct(_filled_like, frozenset({torch.float64}), ("fill_value",)))
 def full_like(
     a: ArrayLike,
     fill_value: ArrayLikeOrScalar,
@@ -347,6 +353,12 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     return _storage.duplicate(a, _storage.check_order(order))
 
 
+def _along(x: torch.Tensor, axis: int, ndim: int) -> torch.Tensor:
+    sizes = [1] * ndim
+    sizes[axis] = -1
+    return torch.reshape(x, sizes)
+
+
 @public
 def indices(dimensions: Any, dtype: DTypeLike | None = int, sparse: bool = False) -> Array | tuple[Array, ...]:
     """The index of every element of an array of the shape: axis 0 of the result says which of the coordinates.
@@ -368,11 +380,11 @@ def indices(dimensions: Any, dtype: DTypeLike | None = int, sparse: bool = False
     if dtype is torch.bool and max(dimensions, default=0) > 2:
         raise TypeError("indices: a bool cannot count an axis longer than 2; use an integer dtype")
     coordinates = [
-        torch.arange(size, device=as_device(None)).to(dtype).reshape([-1 if i == axis else 1 for i in range(ndim)])
+        _along(torch.arange(size, device=as_device(None)).to(dtype=dtype), axis, ndim)
         for axis, size in enumerate(dimensions)
     ]
     if sparse:
         return tuple(coordinates)
     if not ndim:
         return torch.empty((0,), dtype=dtype, device=as_device(None))
-    return torch.stack([coordinate.expand(dimensions) for coordinate in coordinates])
+    return torch.stack([torch.broadcast_to(coordinate, dimensions) for coordinate in coordinates])

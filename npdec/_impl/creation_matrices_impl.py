@@ -12,6 +12,7 @@ from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Like, View, pu
 from npdec._impl import _devices, _storage, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl._reduce import SUMMED
+from npdec._impl._util import are_numbers
 from npdec._impl.creation_impl import allocate, check_shape
 
 
@@ -20,6 +21,7 @@ def _identity(n: Any) -> torch.Tensor | None:
 
 
 IDENTITY = Direct(_identity)
+_DOUBLE = frozenset({torch.float64})
 
 
 @public(direct=IDENTITY)
@@ -156,7 +158,12 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k, torch.triu)
 
 
-@public(errors="accumulate")
+def _powers(x: torch.Tensor) -> torch.Tensor | None:
+    """torch.vander multiplies in place, so that it has no gradient (torch 2.13)."""
+    return torch.vander(x) if x.dim() == 1 and are_numbers(x) else None
+
+
+@public(errors="accumulate", direct=Direct(_powers, _DOUBLE))
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """The matrix whose columns are powers of a vector: x**(N-1), …, x, 1, or in reverse with `increasing=True`.
 
@@ -197,12 +204,14 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     axes = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         axes[:2] = [1, 0]
-    grids = [x.reshape([-1 if i == axis else 1 for i in range(len(xi))]) for axis, x in zip(axes, xi, strict=True)]
+    grids = [
+        torch.reshape(x, [-1 if i == axis else 1 for i in range(len(xi))]) for axis, x in zip(axes, xi, strict=True)
+    ]
     if not sparse:
         shape = [1] * len(xi)
         for axis, x in zip(axes, xi):
             shape[axis] = x.numel()
-        grids = [grid.expand(shape) for grid in grids]
+        grids = [torch.broadcast_to(grid, shape) for grid in grids]
     return tuple([_copied(grid) if copy else grid for grid in grids])
 
 

@@ -14,8 +14,14 @@ from npdec._impl import dtypes_impl
 from npdec._impl._util import are_numbers, broadcast_shapes, is_known_true, warn
 from npdec._impl.elementwise_logic_impl import equal
 
+_DOUBLE = frozenset({torch.float64})
 
-@public
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    return torch.isclose(a, b, 1e-05, 1e-08) if a.shape == b.shape and are_numbers(a, b) else None
+
+
+@public(direct=Direct(_close, _DOUBLE))
 def isclose(
     a: ArrayLikeOrScalar,
     b: ArrayLikeOrScalar,
@@ -79,7 +85,11 @@ def _joined(operation: Any, x: Any, y: Any) -> Any:
     )
 
 
-@public
+def _all_close(a: torch.Tensor, b: torch.Tensor) -> bool | None:
+    return torch.allclose(a, b, 1e-05, 1e-08) if a.shape == b.shape and are_numbers(a, b) else None
+
+
+@public(direct=Direct(_all_close, _DOUBLE))
 def allclose(
     a: ArrayLikeOrScalar,
     b: ArrayLikeOrScalar,

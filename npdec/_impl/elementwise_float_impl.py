@@ -23,7 +23,7 @@ from npdec._core.tags import (
     writes_back,
 )
 from npdec._impl import _flags, dtypes_impl
-from npdec._impl._util import are_numbers, are_without_nan
+from npdec._impl._util import are_numbers
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ def heaviside(x1: Stepwise, x2: Stepwise):
     >>> np.heaviside(np.array([-1.5, 0.0, 2.0]), 0.5)
     array([0. , 0.5, 1. ])
     """
-    if are_without_nan(x1) and are_numbers(x2):
+    if are_numbers(x1, x2) and torch.equal(x1, x1):  # no nan
         return torch.heaviside(x1, x2)
     step = torch.where(x1 == 0, x2, (x1 > 0).to(x1.dtype))  # torch.heaviside has no derivative, and no nan
     return torch.where(torch.isnan(x1), x1, step)

@@ -263,18 +263,18 @@ def _tested(test: Any, truth: torch.Tensor, *args: Any) -> torch.Tensor:
     return test(truth, *args)
 
 
-def _all(a: torch.Tensor) -> torch.Tensor:
-    return _tested(torch.all, a)
+def _all(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    return _tested(torch.all, a, *axis)
 
 
-def _any(a: torch.Tensor) -> torch.Tensor:
-    return _tested(torch.any, a)
+def _any(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    return _tested(torch.any, a, *axis)
 
 
 @public(
     method=True,
     folds="logical_and",
-    direct=Direct(_all, _TRUE, total=True, few=_few.all_true, few_dtype=torch.bool),
+    direct=Direct(_all, _TRUE, ("axis",), total=True, few=_few.all_true, few_dtype=torch.bool),
 )
 def all(
     a: ArrayLike,
@@ -303,7 +303,7 @@ def all(
 @public(
     method=True,
     folds="logical_or",
-    direct=Direct(_any, _TRUE, total=True, few=_few.any_true, few_dtype=torch.bool),
+    direct=Direct(_any, _TRUE, ("axis",), total=True, few=_few.any_true, few_dtype=torch.bool),
 )
 def any(
     a: ArrayLike,
@@ -329,7 +329,7 @@ def any(
     return _tested(torch.any, truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
-@public(direct=Direct(torch.count_nonzero, _reduce.SUMMED, total=True))
+@public(direct=Direct(torch.count_nonzero, _reduce.SUMMED, ("axis",), total=True))
 def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
     """How many elements are not zero over an axis, several axes, or all of them, in int64.
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, DTypeLike, public
-from npdec._impl import dtypes_impl
+from npdec._impl import _devices, dtypes_impl
 from npdec._impl._gufunc import shape_text
 from npdec._impl._util import broadcast_shapes, normalize_axes
 from npdec._impl.creation_impl import as_device
@@ -48,7 +49,18 @@ def _count(n: Any) -> int:
     return n
 
 
-@public
+def _by(make: Callable[..., torch.Tensor]) -> Direct:
+    """The common call, of a count and a spacing that are numbers of Python's."""
+
+    def made(n: Any, d: Any) -> torch.Tensor | None:
+        if type(n) is not int or n < 1 or type(d) is not float or not d or _devices.used:
+            return None
+        return make(n, d, dtype=torch.float64)
+
+    return Direct(made, given=("d",))
+
+
+@public(direct=_by(torch.fft.fftfreq))
 def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DTypeLike | None = None) -> Array:
     """The frequencies of the n terms of `fft`, for samples at a distance of `d`: 0, 1, ..., -2, -1, divided by n d.
 
@@ -64,7 +76,7 @@ def fftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DT
     return _in_floats(_frequencies(numbers, n, d), dtype)
 
 
-@public
+@public(direct=_by(torch.fft.rfftfreq))
 def rfftfreq(n: Any, d: ArrayLikeOrScalar = 1.0, device: Any = None, *, dtype: DTypeLike | None = None) -> Array:
     """The frequencies of the n // 2 + 1 terms of `rfft`, for samples at a distance of `d`: 0, 1, ..., divided by n d.
 
@@ -84,7 +96,7 @@ def _rolled(x: torch.Tensor, axes: Any, shift: Callable[[int], int]) -> torch.Te
     return torch.roll(x, [shift(x.shape[axis]) for axis in axes], axes) if axes else x.clone()
 
 
-@public
+@public(direct=Direct(lambda x: torch.fft.fftshift(x) if x.dim() else None))
 def fftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     """The halves of the axes (all by default) swapped, so that the frequency zero is in the middle.
 
@@ -94,7 +106,7 @@ def fftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     return _rolled(x, axes, lambda n: n // 2)
 
 
-@public
+@public(direct=Direct(lambda x: torch.fft.ifftshift(x) if x.dim() else None))
 def ifftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     """The inverse of `fftshift`, from which it differs for odd lengths.
 

@@ -42,7 +42,7 @@ def _as_float(x: torch.Tensor) -> torch.Tensor:
     """The float or complex tensor that is transformed; half precision, which torch transforms on some devices only."""
     if x.dtype in (torch.float16, torch.bfloat16):
         return x.to(torch.float32)
-    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(torch.float64)
+    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(dtype=torch.float64)
 
 
 def _as_real(name: str, x: torch.Tensor) -> torch.Tensor:
@@ -56,7 +56,7 @@ def _as_real(name: str, x: torch.Tensor) -> torch.Tensor:
 
 def _as_complex(x: torch.Tensor) -> torch.Tensor:
     x = _as_float(x)
-    return x.to(dtypes_impl.complex_dtype(x.dtype))
+    return x.to(dtype=dtypes_impl.complex_dtype(x.dtype))
 
 
 def _as_half(x: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
@@ -150,7 +150,7 @@ def _of_complex(transform: Transform) -> Direct:
         if not a.numel() or not a.dim():
             return None
         wide = _COMPLEX.get(a.dtype)
-        a = a if wide is None else a.to(wide)
+        a = a if wide is None else a.to(dtype=wide)
         return in_order_of(a, transform(a))
 
     return Direct(transformed, _COMPUTED)
@@ -174,7 +174,7 @@ def _to_real(a: torch.Tensor) -> torch.Tensor | None:
     if a.dim() != 2 or not a.numel():
         return None
     wide = _COMPLEX.get(a.dtype)
-    a = a if wide is None else a.to(wide)
+    a = a if wide is None else a.to(dtype=wide)
     return in_order_of(a, torch.fft.irfft(in_order_of(a, torch.fft.ifft(a, None, -2))))  # the layout decides on bits
 
 

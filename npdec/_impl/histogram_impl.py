@@ -15,6 +15,7 @@ from typing import Any, cast
 import torch
 from torch.overrides import handle_torch_function, has_torch_function
 
+from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _bins, _host, _order, _util
 from npdec._impl._by_elements import by_elements
@@ -44,7 +45,11 @@ def _are_doubles(weights: Any, shape: torch.Size) -> bool:
     return weights.dtype is torch.float64 and weights.shape == shape and _util.are_numbers(weights)
 
 
-@public
+def _occurrences(x: torch.Tensor) -> torch.Tensor | None:
+    return torch.bincount(x) if x.dim() == 1 and x.shape[0] and _util.are_numbers(x) else None
+
+
+@public(direct=Direct(_occurrences, frozenset({torch.int64})))
 def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0):
     """How often each number from 0 to the greatest occurs among the integers `x`, 1-d, in int64.
 
@@ -97,8 +102,8 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
         raise ValueError(f"digitize: the bins must be 1-d, not of shape {tuple(bins.shape)}")
     if len(bins) <= _FEW and bins.dtype is torch.float64 and _util.are_numbers(bins):
         edges = bins.tolist()
-        if all(low <= high for low, high in itertools.pairwise(edges)):  # none of them is nan
-            return _order.search(bins, x, not right)
+        if edges and not math.isnan(edges[-1]) and all(low <= high for low, high in itertools.pairwise(edges)):
+            return _order.search(bins, x, not right, without_nan=True)
     ordered = _util.to_ordered(bins)
     falls = _util.is_known_true(torch.any(ordered[1:] < ordered[:-1]))
     if falls and _util.is_known_true(torch.any(ordered[1:] > ordered[:-1])):

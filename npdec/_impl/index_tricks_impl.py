@@ -134,7 +134,7 @@ def ix_(*args: ArrayLike) -> tuple[View, ...]:
             index = index.to(torch.int64)
         if index.dtype is torch.bool:
             index = index.nonzero().reshape(-1)
-        result.append(index.reshape([-1 if i == axis else 1 for i in range(len(args))]))
+        result.append(torch.reshape(index, [-1 if i == axis else 1 for i in range(len(args))]))
     return tuple(result)
 
 

@@ -113,7 +113,7 @@ def along_shape(shape: tuple[int, ...], indices: torch.Tensor, axis: int) -> tup
 
 def is_alike(arr: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
     """Whether the shapes are equal but for an axis."""
-    ours, theirs = arr.shape, indices.shape
+    ours, theirs = tuple(arr.shape), tuple(indices.shape)
     return ours[:axis] == theirs[:axis] and ours[axis + 1 :] == theirs[axis + 1 :]
 
 
@@ -190,9 +190,12 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
 
 
 def _traced(a: torch.Tensor) -> torch.Tensor | None:
-    if a.dtype is torch.float64 and a.dim() == 2 and min(a.shape) <= 4:  # of more, sums are taken in another order
+    if a.dim() != 2:
+        return None
+    n, m = a.shape
+    if (n <= 4 or m <= 4) and a.dtype is torch.float64:  # of more, sums are taken in another order
         return torch.trace(a)
-    return torch.sum(torch.diagonal(a), -1) if a.dim() == 2 else None
+    return torch.sum(torch.diagonal(a), -1)
 
 
 TRACE = Direct(_traced, SUMMED, total=True)

@@ -50,20 +50,7 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
-def _joined_by(function: Any, given: tuple[str, ...] = ()) -> Direct:
-    """The common call of what joins arrays: of as many axes, for torch passes over empty vectors among others."""
-
-    def joined(arrays: list[torch.Tensor], *axis: int) -> torch.Tensor | None:
-        ndim = arrays[0].dim()
-        for a in arrays:
-            if a.dim() != ndim:
-                return None
-        return function(arrays, *axis)
-
-    return Direct(joined, given=given)
-
-
-@public(aliases=("concat",), direct=_joined_by(torch.cat, ("axis",)))
+@public(aliases=("concat",), direct=Direct(torch.cat, given=("axis",), of_one_rank=True))
 def concatenate(
     arrays: Sequence[ArrayLikeOrScalar],
     /,
@@ -143,7 +130,16 @@ def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
-@public
+def _warned(arrays: list[torch.Tensor]) -> torch.Tensor:
+    stacked = torch.vstack(arrays)
+    _util.warn(_ROW_STACK, DeprecationWarning)
+    return stacked
+
+
+_ROW_STACK = "`row_stack` alias is deprecated. Use `np.vstack` directly."
+
+
+@public(direct=Direct(_warned))
 def row_stack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The older name of `np.vstack`, deprecated in NumPy 2.
 
@@ -154,11 +150,11 @@ def row_stack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casti
     array([[1],
            [2]])
     """
-    _util.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning)
+    _util.warn(_ROW_STACK, DeprecationWarning)
     return vstack(tup, dtype=dtype, casting=casting)
 
 
-@public(direct=_joined_by(torch.hstack))
+@public(direct=Direct(torch.hstack, of_one_rank=True))
 def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The arrays side by side: along axis 1, vectors and numbers along axis 0.
 

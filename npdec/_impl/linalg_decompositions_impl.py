@@ -58,18 +58,29 @@ def _lower(a: torch.Tensor, upper: bool) -> torch.Tensor:
     return hermitian(a, upper) if upper or a.is_complex() or not _util.are_numbers(a) else a + 0.0
 
 
-def _of_lower(function: Callable[[torch.Tensor], torch.Tensor]) -> Direct:
+_DOUBLE = frozenset({torch.float64})
+_ZERO = torch.zeros((), dtype=torch.float64)
+
+
+def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
     """The common call of a function that reads the lower triangles of square matrices."""
 
-    def computed(a: torch.Tensor) -> torch.Tensor | None:
-        if a.dim() < 2 or a.shape[-1] != a.shape[-2] or not _util.are_numbers(a):
+    def computed(a: torch.Tensor) -> Any:
+        shape = a.shape
+        if len(shape) < 2 or shape[-1] != shape[-2] or not _util.are_numbers(a):
             return None
-        return function(a + 0.0).contiguous()
+        return function(a + _ZERO)
 
-    return Direct(computed, frozenset({torch.float64}))
+    return Direct(computed, _DOUBLE)
 
 
-@public(direct=_of_lower(torch.linalg.cholesky))
+def _factor(a: torch.Tensor) -> torch.Tensor | None:
+    """The factor of one matrix; None if there is none, which is asked sooner than it is raised."""
+    factor, failed = torch.linalg.cholesky_ex(a)
+    return None if failed.dim() or failed.item() else factor.contiguous()
+
+
+@public(direct=_of_lower(_factor))
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """The triangular factor L of positive definite matrices `a` = L L*, or with `upper` the factor U of U* U.
 
@@ -86,7 +97,12 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     return torch.resolve_conj(adjoint(factor)) if upper else factor
 
 
-@public
+def _orthogonalized(a: torch.Tensor) -> QRResult:
+    q, r = torch.linalg.qr(a)
+    return QRResult(q.contiguous(), r.contiguous())
+
+
+@public(direct=Direct(_orthogonalized, _DOUBLE))
 def qr(a: ArrayLike, mode: str = "reduced"):
     """Matrices `a` = Q R with orthonormal columns in Q and an upper triangular R, as a QRResult.
 
@@ -120,7 +136,14 @@ def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.transpose(h, -2, -1), tau
 
 
-@public
+def _decomposed(a: torch.Tensor, full_matrices: Any) -> SVDResult | None:
+    if type(full_matrices) is not bool:
+        return None
+    u, s, vh = torch.linalg.svd(a, full_matrices)
+    return SVDResult(u.contiguous(), s.contiguous(), vh.contiguous())
+
+
+@public(direct=Direct(_decomposed, _DOUBLE, ("full_matrices",)))
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
     """Singular value decomposition `a` = (U * S) Vh, as an SVDResult; the singular values alone without `compute_uv`.
 
@@ -155,7 +178,7 @@ def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
     return vectors, torch.take_along_dim(magnitudes, order, -1), torch.resolve_conj(adjoint(signed))
 
 
-@public
+@public(direct=Direct(torch.linalg.svdvals, _DOUBLE))
 def svdvals(x: ArrayLike, /) -> Array:
     """The singular values of matrices, in descending order. Raises LinAlgError if the computation does not converge.
 
@@ -241,7 +264,12 @@ def _eigvalsh(a: torch.Tensor, upper: bool) -> torch.Tensor:
         return torch.linalg.eigvalsh(_lower(a, upper))
 
 
-@public
+def _eigen(a: torch.Tensor) -> EighResult:
+    values, vectors = torch.linalg.eigh(a)
+    return EighResult(values, vectors.contiguous())
+
+
+@public(direct=_of_lower(_eigen))
 def eigh(a: ArrayLike, UPLO: str = "L"):
     """Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian (real: symmetric) matrices, as an EighResult.
 

@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, NoValue, Opaque, Smooth, public
 from npdec._impl import _util, products_stacked_impl
 from npdec._impl._gufunc import Signature, shape_text
 from npdec._impl._linalg import check_2d, check_matrices, check_square, failing_with, in_double, inexact
+from npdec._impl.dtypes_impl import real_dtype
 from npdec._impl.linalg_decompositions_impl import hermitian as hermitian_matrix
 from npdec._impl.linalg_norms_impl import as_order, extreme, matrix_norm_of
 from npdec.exceptions import LinAlgError
 
+_DOUBLE = frozenset({torch.float64})
 _SOLVE = Signature("solve", "(m,m),(m,n)->(m,n)")
 _SOLVE1 = Signature("solve1", "(m,m),(m)->(m)")
 
@@ -31,7 +34,7 @@ class SlogdetResult(NamedTuple):
 # --- other numbers ----------------------------------------------------------------------------------------------------
 
 
-@public(errors="det")
+@public(errors="det", direct=Direct(torch.linalg.det, _DOUBLE))
 def det(a: ArrayLike):
     """Determinants of square matrices. Raises LinAlgError if they are not square.
 
@@ -42,7 +45,7 @@ def det(a: ArrayLike):
     return in_double(torch.linalg.det, a)
 
 
-@public
+@public(direct=Direct(lambda a: SlogdetResult(*torch.linalg.slogdet(a)), _DOUBLE))
 def slogdet(a: ArrayLike):
     """Signs of determinants (phases, of complex ones) and the logarithms of their magnitudes, as a SlogdetResult.
 
@@ -122,7 +125,11 @@ def cond(x: Smooth, p: Any = None):
 # --- equations and inverses -------------------------------------------------------------------------------------------
 
 
-@public
+def _solved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    return torch.linalg.solve(a, b).contiguous() if a.dim() == 2 and 0 < b.dim() < 3 else None
+
+
+@public(direct=Direct(_solved, _DOUBLE))
 def solve(a: ArrayLike, b: ArrayLike):
     """The solution x of a x = b for square matrices `a`.
 
@@ -150,7 +157,7 @@ def solve(a: ArrayLike, b: ArrayLike):
     return x.squeeze(-1) if signature is _SOLVE1 else x
 
 
-@public
+@public(direct=Direct(lambda a: torch.linalg.inv(a).contiguous(), _DOUBLE))
 def inv(a: ArrayLike) -> Array:
     """Inverses of square matrices. Raises LinAlgError if one is singular or not square.
 
@@ -163,7 +170,14 @@ def inv(a: ArrayLike) -> Array:
         return in_double(torch.linalg.inv, a)
 
 
-@public
+def _inverted(a: torch.Tensor) -> torch.Tensor | None:
+    return torch.linalg.pinv(a, rtol=_RTOL).contiguous() if a.dim() == 2 and a.numel() else None
+
+
+_RTOL = 1e-15  # of a pseudo-inverse, unless another is given
+
+
+@public(direct=Direct(_inverted, _DOUBLE))
 def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, rtol: Opaque | None = NoValue) -> Array:
     """Moore-Penrose pseudo-inverses of matrices, from their singular value decompositions.
 
@@ -183,11 +197,11 @@ def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, 
     if hermitian:
         check_square(a)
     (a,) = inexact(a)
-    real = torch.abs(a[..., :0, :0]).dtype
+    real = real_dtype(a.dtype)
     if rcond is not None:
         threshold = rcond.to(real)
     else:
-        size = 1e-15 if rtol is NoValue else max(a.shape[-2:]) * torch.finfo(real).eps
+        size = _RTOL if rtol is NoValue else max(a.shape[-2:]) * torch.finfo(real).eps
         threshold = torch.tensor(size, dtype=real, device=a.device)
     if threshold.ndim > a.ndim - 2:
         raise ValueError(
@@ -198,7 +212,7 @@ def pinv(a: ArrayLike, rcond: Opaque | None = None, hermitian: bool = False, *, 
 
 
 def _pinv(a: torch.Tensor, threshold: torch.Tensor, hermitian: bool) -> torch.Tensor:
-    threshold = threshold.to(torch.abs(a[..., :0, :0]).dtype)
+    threshold = threshold.to(real_dtype(a.dtype))
     return torch.linalg.pinv(hermitian_matrix(a) if hermitian else a, rtol=threshold, hermitian=hermitian)
 
 
@@ -268,7 +282,14 @@ def matrix_power(a: ArrayLike, n: Any) -> Array:
     return power
 
 
-@public
+def _tensor_solved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    shape, count = a.shape[b.dim() :], b.numel()
+    if not shape or not count or math.prod(shape) != count:
+        return None
+    return torch.linalg.solve(a.reshape(count, count), b.reshape(count)).reshape(shape)
+
+
+@public(direct=Direct(_tensor_solved, _DOUBLE))
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> Array:
     """The x with `tensordot(a, x, x.ndim) == b`: a system of equations whose unknowns and results are arrays.
 

@@ -13,18 +13,28 @@ from npdec._impl import _util
 from npdec._impl._linalg import failing_with, in_double
 
 
-def _length(x: torch.Tensor) -> torch.Tensor | None:
-    return torch.linalg.vector_norm(x, 2.0, (0,)) if x.dim() == 1 else None
+def _length(x: torch.Tensor, axis: int | None = None) -> torch.Tensor:
+    if axis is not None:
+        return torch.linalg.vector_norm(x, 2.0, axis)
+    return torch.linalg.vector_norm(x if x.dim() == 1 else x.reshape(-1))
 
 
-def _length_of_matrix(x: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.vector_norm(x, 2.0, (x.dim() - 2, x.dim() - 1))
+def _length_of_vector(x: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
+    if axis is not None:
+        return torch.linalg.vector_norm(x, 2.0, axis)
+    return torch.linalg.vector_norm(x) if x.dim() == 1 else None
+
+
+def _length_of_matrix(x: torch.Tensor) -> torch.Tensor | None:
+    if x.dim() == 2:
+        return torch.linalg.vector_norm(x)
+    return torch.linalg.vector_norm(x, 2.0, (-2, -1)) if x.dim() > 2 else None
 
 
 _COMPUTED = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
 
 
-@public(errors="dot", direct=Direct(_length, _COMPUTED))
+@public(errors="dot", direct=Direct(_length, _COMPUTED, ("axis",)))
 def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: KeepDims = False):
     """Norm of vectors or matrices; without `ord`, the root of the sum of the squared magnitudes of all elements.
 
@@ -57,7 +67,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: AxisLike | None = None, keepdims: 
     return matrix_norm_of(x, order, axes[0], axes[1], keepdims)
 
 
-@public(direct=Direct(_length, _COMPUTED))
+@public(direct=Direct(_length_of_vector, _COMPUTED, ("axis",)))
 def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool = False, ord: Any = 2):
     """Norm of vectors that lie along one axis, or spread over several, or over all: `norm` for vectors.
 
@@ -72,7 +82,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool
     return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), keepdims)
 
 
-@public(direct=Direct(lambda x: _length_of_matrix(x) if x.dim() > 1 else None, _COMPUTED))
+@public(direct=Direct(_length_of_matrix, _COMPUTED))
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"):
     """Norm of the matrices in the last two axes: `norm` for matrices, with the same values of `ord`.
 

@@ -71,7 +71,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1):
     return products_stacked_impl.vecdot(x1, x2) if axis == -1 else products_stacked_impl.vecdot(x1, x2, axis=axis)
 
 
-@public(errors="dot")
+@public(errors="dot", direct=products_impl.TENSORDOT)
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Array:
     """Sum of products over several pairs of axes: `np.tensordot`.
 
@@ -82,7 +82,10 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Array:
     return products_impl.tensordot(x1, x2, axes)
 
 
-@public(errors="dot")
+@public(
+    errors="dot",
+    direct=Direct(lambda arrays: torch.linalg.multi_dot(arrays) if len(arrays) > 2 else None, products_impl.DIRECT),
+)
 @out_casting("same")
 def multi_dot(arrays: Sequence[ArrayLike], *, out: OutArray | None = None):
     """The matrix product of two or more arrays, in the order of multiplications that costs least.
@@ -119,7 +122,7 @@ def _check_matrix(x: torch.Tensor) -> None:
         raise ValueError("diag requires an array of at least two dimensions")
 
 
-@public(direct=Direct(lambda x: torch.diagonal(x, 0, -2, -1)))
+@public(direct=Direct(torch.linalg.diagonal))
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Frozen:
     """A view of the diagonals of matrices (the last two axes), or of those `offset` columns to the right.
 

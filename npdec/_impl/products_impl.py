@@ -159,7 +159,23 @@ def outer(a: ArrayLike, b: ArrayLike, out: OutArray | None = None) -> Array:
     return multiply(a.reshape(a.numel(), 1), b.reshape(1, b.numel()))
 
 
-@public(errors="dot")
+def _paired(a: torch.Tensor, b: torch.Tensor, axes: Any) -> torch.Tensor | None:
+    """The last axes of one with the first ones of the other, in their order: of rows and columns that lie there."""
+    if type(axes) is not int or axes < 1:
+        return None
+    rows, columns = a.shape, b.shape
+    if axes > len(columns) or rows[-axes:] != columns[:axes]:
+        return None
+    summed = math.prod(columns[:axes])
+    left = a.reshape(math.prod(rows[:-axes]), summed)
+    right = b.reshape(summed, math.prod(columns[axes:]))
+    return torch.mm(left, right).reshape(rows[:-axes] + columns[axes:])
+
+
+TENSORDOT = Direct(_paired, DIRECT, ("axes",))
+
+
+@public(errors="dot", direct=TENSORDOT)
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     """Sum of products over several pairs of axes.
 

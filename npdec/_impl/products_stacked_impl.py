@@ -80,10 +80,10 @@ def matmul(
 
 
 def _stacked_dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    if a.dim() == 2 == b.dim():
+        return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).view(-1)
     if a.shape != b.shape or not a.dim():
         return None
-    if a.dim() == 2:
-        return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).view(a.shape[0])
     return torch.matmul(a.unsqueeze(-2), b.unsqueeze(-1)).squeeze((-2, -1))
 
 

@@ -38,7 +38,15 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     return A.repeat((1,) * missing + reps)
 
 
-@public(method=True)
+def _repeated(a: torch.Tensor, repeats: Any, axis: int | None = None) -> torch.Tensor | None:
+    if type(repeats) is not int or repeats < 0 or not a.dim():
+        return None
+    if axis is None:
+        return torch.repeat_interleave(a if a.dim() == 1 else a.reshape(-1), repeats, 0)
+    return torch.repeat_interleave(a, repeats, axis)
+
+
+@public(method=True, direct=Direct(_repeated, SUMMED, ("repeats", "axis")))
 def repeat(a: ArrayLike, repeats: ArrayLikeOrScalar, axis: int | None = None) -> Array:
     """Each element (or slice along an axis) repeated in place: all as often, or each as an array of numbers says.
 
@@ -106,8 +114,11 @@ def _flipped(m: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     return _storage.moved(torch.flip, m, axes)
 
 
+_AXES = [tuple(range(ndim)) for ndim in range(65)]
+
+
 def _reversed(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.flip(m, tuple(range(m.dim()))) if m.dim() else None
+    return torch.flip(m, _AXES[m.dim()]) if m.dim() else None
 
 
 def _rows_reversed(m: torch.Tensor) -> torch.Tensor | None:
@@ -162,7 +173,7 @@ def flipud(m: ArrayLike) -> Mirror:
 
 
 def _turned(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.flip(torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
+    return torch.flip(m.mT if m.dim() == 2 else torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
 
 
 @public(direct=Direct(_turned, SUMMED))

@@ -261,16 +261,18 @@ def _scan(function: Scan, a: torch.Tensor, axis: int | None, dtype: torch.dtype 
     return _util.from_int64(function(_util.to_int64(x), axis), target)
 
 
-def _running(function: Scan) -> Direct:
+def _running(function: Scan, flat: bool) -> Direct:
+    """The common call of running results; `flat` if they are those of all elements in a row without an axis."""
+
     def running(a: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
         if axis is None:
-            return function(a, 0) if a.dim() == 1 else None
+            return function(a if a.dim() == 1 else a.reshape(-1), 0) if flat or a.dim() == 1 else None
         return function(a, axis) if a.dim() else None
 
     return Direct(running, _SUMMED, ("axis",))
 
 
-@public(method=True, errors="accumulate", direct=_running(torch.cumsum))
+@public(method=True, errors="accumulate", direct=_running(torch.cumsum, flat=True))
 @out_casting("unsafe")
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -290,7 +292,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     return _scan(torch.cumsum, a, axis, dtype)
 
 
-@public(method=True, errors=_flags.ACCUMULATE, direct=_running(torch.cumprod))
+@public(method=True, errors=_flags.ACCUMULATE, direct=_running(torch.cumprod, flat=True))
 @out_casting("unsafe")
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running products along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -324,7 +326,7 @@ def _cumulative(
     return torch.cat([torch.full(shape, first, dtype=result.dtype, device=result.device), result], axis)
 
 
-@public(errors="accumulate")
+@public(errors="accumulate", direct=_running(torch.cumsum, flat=False))
 @out_casting("unsafe")
 def cumulative_sum(
     x: ArrayLike,
@@ -345,7 +347,7 @@ def cumulative_sum(
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 
 
-@public(errors=_flags.ACCUMULATE)
+@public(errors=_flags.ACCUMULATE, direct=_running(torch.cumprod, flat=False))
 @out_casting("unsafe")
 def cumulative_prod(
     x: ArrayLike,

@@ -11,10 +11,11 @@ from typing import Any, cast
 
 import torch
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import WHOLE, can_cast, kept, result_type, scalar_tensor
-from npdec._impl.sorting_impl import flatnonzero, nonzero
+from npdec._impl.sorting_impl import as_truth, flatnonzero, nonzero
 
 _WEAK = (int, float, complex)
 _KEPT = frozenset({torch.float64, torch.int64})
@@ -151,7 +152,13 @@ def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str
     return _order.pick(stacked, index.expand(shape).unsqueeze(0), 0).squeeze(0)
 
 
-@public
+def _where_true(condition: torch.Tensor, arr: torch.Tensor) -> torch.Tensor | None:
+    if condition.dtype is not torch.bool or condition.shape != arr.shape or not arr.dim():
+        return None
+    return arr[as_truth(condition)]
+
+
+@public(direct=Direct(_where_true))
 def extract(condition: Opaque, arr: ArrayLike):
     """The elements of the array, read row by row, at which the condition (read likewise) is true, 1-d.
 

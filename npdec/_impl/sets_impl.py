@@ -108,7 +108,7 @@ def _distinct(ar: torch.Tensor) -> torch.Tensor | None:
     """The first of equals stands for them, as zeros of both signs are."""
     if not ar.numel() or not _util.are_numbers(ar) or (ar.is_floating_point() and not torch.equal(ar, ar)):
         return None
-    return torch.unique_consecutive(torch.sort(ar.reshape(-1), stable=True)[0])
+    return torch.unique_consecutive(torch.sort(ar if ar.dim() == 1 else ar.reshape(-1), stable=True)[0])
 
 
 @public(direct=Direct(_distinct, ORDERED))

@@ -73,7 +73,7 @@ def complete_shape(count: int, wanted: tuple[int, ...]) -> tuple[int, ...]:
     return wanted
 
 
-@public(direct=Direct(torch.Tensor.reshape))
+@public(direct=Direct(_views.reshaped))
 def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> View:
     """The same elements in another shape: a view where the memory allows it, else a copy.
 

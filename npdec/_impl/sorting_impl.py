@@ -226,10 +226,10 @@ def nonzero(a: ArrayLike):
     """
     if not a.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return torch.nonzero(_truth(a), as_tuple=True)
+    return torch.nonzero(as_truth(a), as_tuple=True)
 
 
-def _truth(a: torch.Tensor) -> torch.Tensor:
+def as_truth(a: torch.Tensor) -> torch.Tensor:
     """What `torch.nonzero` takes: of plain numbers the numbers themselves, where it knows them and no other thread can
     change them.
 
@@ -249,7 +249,7 @@ def flatnonzero(a: ArrayLike):
     >>> np.flatnonzero(np.array([[3, 0], [0, 5]]))
     array([0, 3])
     """
-    return torch.nonzero(_truth(a).reshape(-1)).squeeze(-1)
+    return torch.nonzero(as_truth(a).reshape(-1)).squeeze(-1)
 
 
 @public
@@ -260,4 +260,4 @@ def argwhere(a: ArrayLike):
     array([[0, 0],
            [1, 1]])
     """
-    return torch.nonzero(_truth(a))
+    return torch.nonzero(as_truth(a))

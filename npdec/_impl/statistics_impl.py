@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function, has_torch_function
 
+from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, AxisLike, DTypeLike, KeepDims, NoValue, Opaque, public
 from npdec._impl import _reduce, _util, reduction_impl
 from npdec._impl.dtypes_impl import kind, result_type
@@ -68,7 +69,16 @@ def _check_weights(name: str, weights: torch.Tensor, n: int) -> torch.Tensor:
     return weights
 
 
-@public(errors="divide")
+def _covariance(m: torch.Tensor) -> torch.Tensor | None:
+    if not 0 < m.dim() < 3 or m.shape[-1] < 2 or not m.numel():
+        return None
+    count = m.shape[-1]
+    m = m if m.numel() > count else m.reshape(1, count)  # strides of one row decide on bits
+    centred = m - torch.sum(m, 1, True) / count
+    return (torch.matmul(centred, centred.mT) * (1 / (count - 1))).squeeze()
+
+
+@public(errors="divide", direct=Direct(_covariance, frozenset({torch.float64})))
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,

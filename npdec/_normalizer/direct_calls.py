@@ -19,7 +19,7 @@ from npdec._array.ordinary import is_free
 from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._dtypes.dtype import SCALARS
-from npdec._normalizer.results import FROZEN
+from npdec._normalizer.results import FROZEN, wrap_tuple
 
 __all__ = ["statements"]
 
@@ -49,6 +49,7 @@ def statements(
         "_seen": memory.seen,
         "_is_free": is_free,
         "_FROZEN": FROZEN,
+        "_wrap_tuple": wrap_tuple,
     }
     if dtypes is not None:
         namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
@@ -70,7 +71,8 @@ def statements(
         if p in arrays:
             words.append(f"{p.name}._t")
         elif p.is_array and p.sequence and p.name not in direct.given:
-            words.append(f"_alike({p.name})")
+            known = "_direct_dtypes" if dtypes is not None else "None"
+            words.append(f"_alike({p.name}, {known}, {direct.of_one_rank})")
         elif _is_required(p):
             words.append(f"({p.name}._t if type({p.name}) is _Array else {p.name})" if written else p.name)
         elif p.name in direct.given and (p.tag == "AxisLike" or p.plain == "int"):
@@ -107,37 +109,43 @@ def statements(
         body += ["if _r is not None: return _r"]
     else:
         body += ["if type(_r) is _Tensor:", *_indented(_delivered(returns, source, direct.total and given is None))]
+    if returns is None and not direct.total:
+        body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
         body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
     return [f"if {' and '.join([*tests, *plain]) or True}:", *_indented(body)]
 
 
-_FEW = 16
-
-
-def _in_few(find: Callable[[list[Any]], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
-    """What gives the scalar that is found in a vector of few numbers on the host, or None."""
+def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
+    """What gives the scalar that is found in an array on the host, or None."""
 
     def found(array: Any) -> Any:
         tensor = array._t
-        if tensor.dim() != 1 or not 0 < tensor.shape[0] <= _FEW or not wrap.is_on_host(tensor):
+        if not wrap.is_on_host(tensor):
             return None
-        number = find(tensor.tolist())
+        number = find(tensor)
         return None if number is None else wrap.on_host(SCALARS[dtype or array._d], number)
 
     return found
 
 
-def _alike(items: Any) -> list[torch.Tensor]:
+def _alike(items: Any, dtypes: Any, of_one_rank: bool) -> list[torch.Tensor]:
     """The tensors of plain arrays of one dtype, whose elements lie in row-major order. Raises TypeError for others."""
     if (type(items) is not list and type(items) is not tuple) or not items:
         raise TypeError
-    dtype, found = getattr(items[0], "_d", None), []
+    found: list[torch.Tensor] = []
+    array, dtype = wrap.ARRAY, None
     for item in items:
-        if type(item) is not wrap.ARRAY or item._d is not dtype:
+        if type(item) is not array:
             raise TypeError
+        if item._d is not dtype:
+            if dtype is not None or (dtypes is not None and item._d not in dtypes):
+                raise TypeError
+            dtype = item._d
         tensor = item._t
         if type(tensor) is not _Tensor or not tensor.is_contiguous():
+            raise TypeError
+        if of_one_rank and found and tensor.dim() != found[0].dim():
             raise TypeError
         found.append(tensor)
     return found

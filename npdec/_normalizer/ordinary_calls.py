@@ -53,7 +53,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
                 return None, None
             tensor = dtypes_impl.scalar_tensor(x, dtype)
         else:
-            tensor = x._t if x._d is dtype else x._t.to(dtype)
+            tensor = x._t if x._d is dtype else x._t.to(dtype=dtype)
         operands.append(tensor)
     return operands, dtype
 

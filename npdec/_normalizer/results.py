@@ -14,7 +14,17 @@ from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class
 
-__all__ = ["FROZEN", "counting", "wrap_array", "wrap_flat", "wrap_frozen", "wrap_mirror", "wrap_result", "wrap_view"]
+__all__ = [
+    "FROZEN",
+    "counting",
+    "wrap_array",
+    "wrap_flat",
+    "wrap_frozen",
+    "wrap_mirror",
+    "wrap_result",
+    "wrap_tuple",
+    "wrap_view",
+]
 
 _Tensor = torch.Tensor
 
@@ -24,6 +34,12 @@ def wrap_result(result: Any) -> Any:
     if isinstance(result, torch.Tensor):
         return _wrap.wrap(result)
     return _contained(result, wrap_result)
+
+
+def wrap_tuple(tensors: tuple[torch.Tensor, ...]) -> Any:
+    """Several tensors as arrays and scalars, in a tuple of the same class."""
+    items = map(_wrap.wrap, tensors)
+    return type(tensors)(*items) if hasattr(tensors, "_fields") else tuple(items)
 
 
 def wrap_array(result: Any) -> Any:

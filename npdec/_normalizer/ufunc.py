@@ -327,7 +327,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
     function = spec.torch
     if function is None:
         function = _of_choices(kernel, spec.name) if all(p.tag == "Opaque" for p in parameters) else kernel
-    bare = function if isinstance(function, FunctionType) else None
+    bare = kernel if spec.torch is None else function if isinstance(function, FunctionType) else None
     # torch's own functions meet their rule when they are dispatched; one written in Python is ruled as a whole.
     if isinstance(function, FunctionType) and any(p.tag in LAW_TAGS for p in parameters):
         function = law.ruled(function, parameters)
