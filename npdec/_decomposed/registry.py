@@ -25,6 +25,7 @@ __all__ = [
     "Trait",
     "add",
     "attributes",
+    "close_of",
     "functions",
     "mean_of",
     "row_of",
@@ -117,13 +118,13 @@ class Answer(Rule):
 class Row:
     """What is known of a function.
 
-    `rule` answers a call: `rule(function, args, kwargs)`. `slope` and `mean` are closed forms of a pointwise function's
-    slope and of the mean gradient of one of two arguments (`npdec._impl.slopes_impl`), or of a function with jumps of
-    what each of two arguments has of its change (`npdec._impl.quotients_impl`; one for each output where there are
-    several). `batch` makes of a function of one tensor that of the tensor with one more leading axis
-    (`npdec._decomposed.batching_rules`). `short` answers ordinary calls in the shortest way (`npdec._law.ordinary`),
-    and others with NotImplemented; `options` says that it takes numbers by name. `found` says that the rule was not
-    declared, but found when the function was met.
+    `rule` answers a call: `rule(function, args, kwargs)`. `slope`, `close` and `mean` are closed forms of a pointwise
+    function's slope, of that between close numbers, and of the mean gradient of one of two arguments
+    (`npdec._impl.slopes_impl`), or of a function with jumps of what each of two arguments has of its change
+    (`npdec._impl.quotients_impl`; one for each output where there are several). `batch` makes of a function of one
+    tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers ordinary
+    calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says that it takes
+    numbers by name. `found` says that the rule was not declared, but found when the function was met.
     """
 
     rule: Rule
@@ -134,6 +135,7 @@ class Row:
     short: Function | None = None
     options: bool = False
     found: bool = False
+    close: Function | None = None
 
 
 rows: dict[Any, Row] = {}
@@ -200,6 +202,12 @@ def slope_of(function: Any) -> Function | None:
     """The closed form of a function's slope, if it has one."""
     row = row_of(function)
     return None if row is None else row.slope
+
+
+def close_of(function: Any) -> Function | None:
+    """The closed form of a function's slope between close numbers, if it has one."""
+    row = row_of(function)
+    return None if row is None else row.close
 
 
 @constant_when_traced

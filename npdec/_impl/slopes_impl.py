@@ -3,6 +3,9 @@
 A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0.
 The forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 
+Between close numbers a slope takes (x, r, step), with a step that is not zero, in forms that lose no digits of a
+difference: nothing close is subtracted.
+
 Of functions of two arguments the mean of the gradient along the path takes (a, b, a_r, b_r, f, fx, fr), for the
 function f itself and its numbers at the ends, and gives a multiplier for each argument.
 """
@@ -41,6 +44,89 @@ def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | 
         return (x + r) * (x * x + r * r)
     return None
 
+
+# -- between close numbers ---------------------------------------------------------------------------------------------
+
+
+def exp(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    length = step.abs()  # from the end that is higher, where nothing overflows
+    return torch.exp(torch.maximum(x, r)) * -torch.expm1(-length) / length
+
+
+def exp2(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    length = step.abs()
+    return torch.exp2(torch.maximum(x, r)) * -torch.expm1(length * -_LOG_2) / length
+
+
+def log(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.log1p(step / r) / step
+
+
+def log1p(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.log1p(step / (1 + r)) / step
+
+
+def log2(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return log(x, r, step) / _LOG_2
+
+
+def log10(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return log(x, r, step) / _LOG_10
+
+
+def sqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return 1 / (torch.sqrt(x) + torch.sqrt(r))
+
+
+def rsqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    a, b = torch.sqrt(x), torch.sqrt(r)
+    return -1 / (a * b * (a + b))
+
+
+def reciprocal(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return -1 / (x * r)
+
+
+def square(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return x + r
+
+
+def sin(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    half = step / 2
+    return torch.cos(r + half) * (torch.sin(half) / half)
+
+
+def cos(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    half = step / 2
+    return -torch.sin(r + half) * (torch.sin(half) / half)
+
+
+def sinh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    half = step / 2
+    return torch.cosh(r + half) * (torch.sinh(half) / half)
+
+
+def cosh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    half = step / 2
+    return torch.sinh(r + half) * (torch.sinh(half) / half)
+
+
+def tan(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.tan(step) / step * (1 + torch.tan(x) * torch.tan(r))
+
+
+def atan(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.atan(step / (1 + x * r)) / step
+
+
+def atanh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return torch.atanh(step / (1 - x * r)) / step
+
+
+_LOG_2, _LOG_10 = math.log(2), math.log(10)
+
+
+# -- of two arguments --------------------------------------------------------------------------------------------------
 
 Function = Callable[..., torch.Tensor]
 Means = Callable[..., tuple[torch.Tensor, torch.Tensor]]

@@ -16,12 +16,21 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.registry import Trait, slope_name, slope_of, traits_of
+from npdec._decomposed.registry import Trait, close_of, slope_name, slope_of, traits_of
 from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum
 from npdec._impl import slopes_impl
 from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._law.secant_cancellation import NODES, SMOOTH, elements, is_of_torch, mean_derivative, put_doubles
+from npdec._law.secant_cancellation import (
+    MANY,
+    NODES,
+    SMOOTH,
+    closed_where_close,
+    elements,
+    is_of_torch,
+    mean_derivative,
+    put_doubles,
+)
 from npdec._law.slope import Slope
 from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.interrupts import undisturbed
@@ -156,7 +165,11 @@ def quick_slope(
         most = float(excess.amax())
         if not most < math.inf:
             return None
-        if most > 0:
+        close = None if others or not most > 0 or info.bits < 32 or fx.numel() >= MANY else close_of(function)
+        if close is not None:
+            rounded = _rounded(coarse, x, r, fx, fr)
+            slope = closed_where_close(close, x, r, rounded, difference, step, excess > 0)
+        elif most > 0:
             chosen = excess.reshape(-1).clamp_min_(0).to(torch.bool).nonzero().squeeze(1)
     if chosen is not None and len(chosen):
         flat = slope.reshape(-1)

@@ -1,11 +1,13 @@
 """Slopes between close numbers, where the difference of the function has lost its leading digits.
 
 Of less than double precision they are the slopes of the differences in double precision, which have digits enough;
-otherwise the mean of the derivative along the segment, by Gauss–Legendre quadrature, which is the same number.
+otherwise a closed form, or the mean of the derivative along the segment, by Gauss–Legendre quadrature, which is the
+same number.
 """
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Sequence
 
@@ -13,13 +15,13 @@ import torch
 
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["NODES", "SMOOTH", "elements", "is_of_torch", "mean_derivative", "put_doubles"]
+__all__ = ["MANY", "NODES", "SMOOTH", "closed_where_close", "elements", "is_of_torch", "mean_derivative", "put_doubles"]
 
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
 _FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
 _PAIRS = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]  # both ends, and the nodes with their weights
-_MANY = 2**13  # elements of which the nodes are computed one by one
+MANY = 2**13  # elements of which the nodes are computed one by one
 
 
 def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
@@ -60,6 +62,24 @@ def put_doubles(
     return chosen.index_select(0, lost.nonzero().squeeze(1)) if bool(lost.any()) else chosen[:0]
 
 
+def closed_where_close(
+    close: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    rounded: torch.Tensor,
+    difference: torch.Tensor,
+    step: torch.Tensor,
+    chosen: torch.Tensor,
+) -> torch.Tensor:
+    """The secants, and by the closed form of slopes between close numbers those that are `chosen`, unless it leaves the
+    secant by more than what rounding of numbers of the size `rounded` can do to that."""
+    still = step == 0
+    step = torch.where(still, math.sqrt(torch.finfo(step.dtype).tiny), step)
+    secants, slopes = difference / step, close(x, r, step)
+    good = (slopes - secants).abs() <= 16 * torch.finfo(step.dtype).eps * rounded / step.abs()
+    return torch.where(chosen & (good | still), slopes, secants)
+
+
 def mean_derivative(
     derivative: Callable[[torch.Tensor], torch.Tensor],
     x: torch.Tensor,
@@ -71,7 +91,7 @@ def mean_derivative(
     rounding of numbers of the size `rounded` can do to the latter (it does not where the function turns in between);
     else the secant."""
     step = x - r
-    if len(x) < _MANY:
+    if len(x) < MANY:
         nodes, weights = torch.tensor(_PAIRS, dtype=x.dtype, device=x.device).unbind(1)
         slopes = derivative(torch.addcmul(r, nodes.unsqueeze(1), step))
         first, last, mean = slopes[0], slopes[1], torch.mv(slopes.T, weights)

@@ -17,9 +17,9 @@ from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
 
-def _pointwise(names: str, traits: int = 0, slope: Any = None) -> None:
+def _pointwise(names: str, traits: int = 0, slope: Any = None, close: Any = None) -> None:
     """Functions of their first argument, element by element, that take no other tensor that could be decomposed."""
-    rule(names, traits=traits, slope=slope)(_OF_THE_FIRST)
+    rule(names, traits=traits, slope=slope, close=close)(_OF_THE_FIRST)
 
 
 def _stepwise(names: str) -> None:
@@ -35,9 +35,28 @@ _pointwise("sigmoid", Trait.HOLOMORPHIC, slopes_impl.sigmoid)
 _pointwise("expit", 0, slopes_impl.sigmoid)
 _pointwise("tanh", Trait.HOLOMORPHIC, slopes_impl.tanh)
 _pointwise("silu elu selu celu softplus softsign tanhshrink hardswish mish logsigmoid softshrink")
-_pointwise("exp exp2 expm1 log log1p log2 log10 sqrt rsqrt square reciprocal", Trait.HOLOMORPHIC)
-_pointwise("sin cos tan asin acos atan arcsin arccos arctan sinh cosh sinc", Trait.HOLOMORPHIC)
-_pointwise("asinh acosh atanh arcsinh arccosh arctanh", Trait.HOLOMORPHIC)
+for _names in (
+    "exp",
+    "exp2",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sqrt",
+    "rsqrt",
+    "square",
+    "reciprocal",
+    "sin",
+    "cos",
+    "sinh",
+    "cosh",
+    "tan",
+    "atan arctan",
+    "atanh arctanh",
+):
+    _pointwise(_names, Trait.HOLOMORPHIC, close=getattr(slopes_impl, _names.split()[0]))
+_pointwise("expm1", Trait.HOLOMORPHIC, close=slopes_impl.exp)
+_pointwise("asin acos arcsin arccos sinc asinh acosh arcsinh arccosh", Trait.HOLOMORPHIC)
 _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr ndtri log_ndtr logit")
 _pointwise("nan_to_num mvlgamma entr")
 

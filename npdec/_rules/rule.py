@@ -37,6 +37,7 @@ def rule(
     mean: Function | tuple[Function, ...] | None = None,
     batch: Function | None = None,
     short: Function | None = None,
+    close: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
@@ -60,7 +61,7 @@ def rule(
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
         form = short or form_of(tags, traits, slope, mean, batch)
-        add(found, Row(answers, traits, slope, mean, batch, form, takes_options(form)), replaces)
+        add(found, Row(answers, traits, slope, mean, batch, form, takes_options(form), close=close), replaces)
         return made
 
     return enter
