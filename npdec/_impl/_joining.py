@@ -33,7 +33,7 @@ def at_once(
     first = arrays[0]
     kind, ndim = first.dtype, first.dim()
     for a in arrays:
-        if a.dtype is not kind or a.dim() != ndim or type(a) is not torch.Tensor or not a.is_contiguous():
+        if a.dtype is not kind or a.dim() != ndim or not a.is_contiguous():
             return None
     try:
         return function(arrays, axis)

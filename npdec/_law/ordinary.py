@@ -23,7 +23,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
@@ -125,16 +125,39 @@ def each(func: Function, args: Sequence[Any]) -> Any:
 
 
 def joined(func: Function, args: Sequence[Any]) -> Any:
-    """Tensors joined along an axis."""
+    """Tensors joined along an axis, decomposed ones and constants."""
     tensors, dim = args if len(args) == 2 else (args[0], 0)
-    if type(dim) is not int or type(tensors) not in (list, tuple) or not tensors or not all(map(is_ordinary, tensors)):
+    if type(dim) is not int or type(tensors) not in (list, tuple):
         return NotImplemented
-    first = tensors[0]
-    ndim = first.value.ndim  # torch takes an empty vector beside others
-    if any(t.labels != first.labels or t.value.dtype is not first.value.dtype or t.value.ndim != ndim for t in tensors):
+    like = next((t for t in tensors if type(t) is DecomposedTensor), None)
+    if like is None:  # an option is decomposed
         return NotImplemented
-    value, residual = func([t.value for t in tensors], dim), func([t.residual for t in tensors], dim)
-    return made_of(value, residual, func([t.components for t in tensors], dim + 1 if dim >= 0 else dim), first)
+    dtype, ndim, labels = like.value.dtype, like.value.ndim, like.labels  # torch takes an empty vector beside others
+    for t in tensors:
+        if is_ordinary(t):
+            if t.value.dtype is not dtype or t.value.ndim != ndim:
+                return NotImplemented
+            if t.labels is not labels:
+                labels, _ = merged(labels, t.labels)
+        elif type(t) not in FACTORS or t.dtype is not dtype or t.ndim != ndim or not has_numbers(t):
+            return NotImplemented
+    if len(labels) >= size_limits.MANY:
+        return NotImplemented
+    values = [t.value if type(t) is DecomposedTensor else t for t in tensors]
+    residuals = [t.residual if type(t) is DecomposedTensor else t for t in tensors]
+    components = [_under(t, labels) for t in tensors]
+    front = func(components, dim + 1 if dim >= 0 else dim)
+    return made_of(func(values, dim), func(residuals, dim), front, like, labels)
+
+
+def _under(t: Any, labels: Labels) -> torch.Tensor:
+    """The components of a tensor under some labels, of which it may have a part, or none."""
+    if type(t) is not DecomposedTensor:
+        return t.new_zeros((len(labels), *t.shape))
+    components: torch.Tensor = t.components
+    if t.labels is labels or t.labels == labels:
+        return components
+    return placed(components, merged(labels, t.labels)[1], len(labels))
 
 
 def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:

@@ -24,8 +24,9 @@ from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
-from npdec._law.ordinary import is_observed
+from npdec._law.ordinary import is_observed, of_the_value
 from npdec._law.overrides_scope import Watcher, scope
+from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, collectives, inplace, table
 from npdec._rules.argument_names import in_their_places, out_of_place
@@ -144,6 +145,8 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
     row = rows.get(func)
     if row is None or row.short is None or (options and not row.options):
         return NotImplemented
+    if row.short is of_the_value and watched.get() is None:  # which nobody else wants to know of
+        return of_the_value(func, args)
     if is_observed():
         return NotImplemented
     return row.short(func, args, options) if options else row.short(func, args)
