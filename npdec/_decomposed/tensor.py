@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import met
@@ -352,8 +351,9 @@ def expand_components(components: torch.Tensor, labels: Labels, wanted: Labels) 
 
 def placed(components: torch.Tensor, places: Sequence[int], count: int) -> torch.Tensor:
     """As many components, with these at the places, and zeros elsewhere."""
-    if isinstance(places, range) and count < MANY:
-        return F.pad(components, (0, 0) * (components.ndim - 1) + (places.start, count - places.stop))
+    first, behind = (places[0], places[0] + len(places)) if places else (0, 0)
+    if count < MANY and (isinstance(places, range) or places == list(range(first, behind))):
+        return torch.constant_pad_nd(components, (0, 0) * (components.ndim - 1) + (first, count - behind))
     index = torch.tensor(places, dtype=torch.int64, device=components.device)
     return zeros(components, (count, *components.shape[1:])).index_copy(0, index, components)
 

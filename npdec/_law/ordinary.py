@@ -206,19 +206,33 @@ def _linked(made: Any, x: DecomposedTensor) -> Any:
 
 
 def matmul(func: Function, args: Sequence[Any]) -> Any:
-    """Of decomposed rows with a constant vector or matrix."""
-    if len(args) != 2 or not is_ordinary(args[0]) or type(args[1]) not in FACTORS:
+    """Of decomposed rows with a constant vector or matrix, or of one with a decomposed vector or matrix."""
+    if len(args) != 2:
         return NotImplemented
     x, other = args
+    behind = not is_ordinary(x)
+    if behind:
+        x, other = other, x
+    if not is_ordinary(x) or type(other) not in FACTORS:
+        return NotImplemented
     if (
         not has_numbers(other)
         or not 1 <= other.ndim <= 2
         or x.value.ndim < 1
-        or (x.value.ndim > 2 and other.numel() >= lazy_products.LARGE)
+        or (x.value.ndim > 2 and (behind or other.numel() >= lazy_products.LARGE))
     ):
         return NotImplemented
     if other.dtype is not x.value.dtype or not is_moderate(other):
         return NotImplemented
+    if behind:
+        if x.value.ndim > 1 and 0 in x.residual.stride():  # of equal columns one is enough
+            return NotImplemented
+        value, residual = func(other, x.value), func(other, materialised_residual(x))
+        if x.value.ndim > 1:
+            components = torch.matmul(other, x.components)
+        else:  # each component is a vector
+            components = torch.matmul(x.components, other if other.ndim == 1 else other.mT)
+        return made_of(value, residual, components, x)
     # Of products with a vector torch adds up fewer rows in another order.
     rows = narrowed(x.residual, x.value.ndim - 1) if other.ndim == 2 else materialised_residual(x)
     return made_of(func(x.value, other), func(rows.contiguous(), other), torch.matmul(x.components, other), x)
