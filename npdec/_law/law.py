@@ -345,6 +345,9 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def short() -> Form | None:
         if kinds == {"Linear"} and len(parameters) == 1 and spec_of(kernel).loops is not None:
             return each  # of a ufunc
+        own = rows.get(kernel)
+        if own is not None and own.short is not None:
+            return own.short
         if kinds not in ({"Pointwise"}, {"Stepwise"}):
             return None
         row = row_of(kernel) or Row(rule)

@@ -151,6 +151,8 @@ def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     assert first is not None
     assert second is not None
+    if x.shape != y.shape:
+        return NotImplemented
     if torch.is_grad_enabled() and any(t.requires_grad for t in (x, y, r, s, first, second)):
         return NotImplemented
     value, residual = func(x, y), func(r, s)

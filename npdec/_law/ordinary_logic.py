@@ -1,4 +1,5 @@
-"""The law of ordinary calls of logic: and, or, xor and not of conditions, which are linear in each of them."""
+"""The law of ordinary calls of logic: and, or, xor and not of conditions, which are linear in each of them; and of
+functions that tell finite numbers from others."""
 
 from __future__ import annotations
 
@@ -9,13 +10,15 @@ from typing import Any
 import torch
 
 from npdec._decomposed import size_limits
+from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
-from npdec._law.ordinary import Form, has_numbers, is_ordinary
+from npdec._law.ordinary import Form, has_numbers, is_ordinary, made_of
 from npdec._law.ordinary_choices import compared, condition_of, is_condition
 
-__all__ = ["logic", "negation"]
+__all__ = ["finiteness", "logic", "negation", "replaced"]
 
 Function = Callable[..., Any]
+_NUMBERS = frozenset({float, int, bool, type(None)})
 
 # What is passed on of one of two conditions, by the middle of the path of the other.
 _SHARES: dict[str, Function] = {
@@ -33,6 +36,26 @@ def logic(word: str, numeric: bool) -> Form:
 def negation(numeric: bool) -> Form:
     """The form of the complement of a condition; with `numeric`, of a number, whether it is zero."""
     return partial(_negation, numeric)
+
+
+def finiteness(func: Function, args: Sequence[Any]) -> Any:
+    """Whether numbers are finite, infinite or nan, where value and residual are so alike: then nothing moves."""
+    if len(args) != 1 or not is_ordinary(args[0]):
+        return NotImplemented
+    value = func(args[0].value)
+    return value if torch.equal(value, func(args[0].residual)) else NotImplemented
+
+
+def replaced(func: Function, args: Sequence[Any]) -> Any:
+    """nan_to_num, where value and residual are finite alike: what is finite stays, and the same is put for the rest."""
+    x, *rest = args
+    if not is_ordinary(x) or settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
+        return NotImplemented
+    finite = torch.isfinite(x.value)
+    value, residual = func(x.value, *rest), func(x.residual, *rest)
+    if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
+        return NotImplemented
+    return made_of(value, residual, torch.where(finite, x.components, 0), x)
 
 
 def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) -> Any:

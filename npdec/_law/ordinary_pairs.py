@@ -27,6 +27,7 @@ __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "p
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
+_FEW = 2**12  # elements of residuals that are as well computed as they are seen to be equal
 _LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
@@ -60,12 +61,33 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
         if not is_constant(b, a.value):
             return None
         return Pair((a.value, b), (rows_of(a), b), (a.components, None), a.labels, a)
-    if a.value.shape != b.value.shape or a.value.dtype is not b.value.dtype:
+    if a.value.dtype is not b.value.dtype:
         return None
+    if a.value.shape != b.value.shape:
+        return _broadcast(a, b)
     alike = a.residual.stride() == b.residual.stride()  # rows that are equal in both are so in the result
     residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if alike else (a.residual, b.residual)
     labels, parts = _aligned(a, b)
     return None if parts is None else Pair((a.value, b.value), residuals, parts, labels, a)
+
+
+def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
+    """Two decomposed tensors of other shapes, the components with as many axes as the result has."""
+    shape, other = a.value.shape, b.value.shape
+    if any(m not in (n, 1) and n != 1 for m, n in zip(reversed(shape), reversed(other))):
+        return None
+    if any(0 in t.residual.stride() and t.residual.numel() > _FEW for t in (a, b)):  # of equal rows one is enough
+        return None
+    labels, parts = _aligned(a, b)
+    if parts is None:
+        return None
+    missing = len(other) - len(shape)
+    if missing:
+        components, short = parts[missing < 0], other if missing < 0 else shape
+        components = components.reshape(len(labels), *[1] * abs(missing), *short)
+        parts = (parts[0], components) if missing < 0 else (components, parts[1])
+    like = a if a.value.numel() >= b.value.numel() else b
+    return Pair((a.value, b.value), (a.residual, b.residual), parts, labels, like)
 
 
 def _aligned(a: DecomposedTensor, b: DecomposedTensor) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
@@ -200,7 +222,8 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     first, second = pair.components
     if first is None or second is None:
         return NotImplemented
-    value, residual = func(*pair.values), func(*pair.residuals).expand(pair.values[0].shape)
+    value = func(*pair.values)
+    residual = func(*pair.residuals).expand(value.shape)
     if not value.numel() or _has_graph(pair):
         return NotImplemented
     starts = [r.expand(value.shape) for r in pair.residuals]

@@ -34,7 +34,7 @@ from npdec._law.discrete import (
 )
 from npdec._law.jumps import stepped
 from npdec._law.ordinary_choices import compared, stepwise
-from npdec._law.ordinary_logic import logic, negation
+from npdec._law.ordinary_logic import finiteness, logic, negation
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -65,7 +65,12 @@ def _comparison(func: Function, input: Any, other: Any) -> Any:
     return stepped(name_of(func), value, residual, a - b, magnitude(a, b))
 
 
-@rule("isnan isinf isfinite isneginf isposinf", traits=Trait.ELEMENTWISE, discrete=True)
+@rule(
+    "isnan isinf isfinite isneginf isposinf",
+    traits=Trait.ELEMENTWISE,
+    short=finiteness,
+    discrete=True,
+)
 def _finiteness(func: Function, input: Any) -> Any:
     """Whether numbers are finite: where the value and the residual differ in this, a step between the two, to which
     those contribute that are not finite themselves."""

@@ -10,10 +10,18 @@ import torch
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
 from npdec._decomposed.registry import Answer, Trait
-from npdec._impl import _interpolate, elementwise_impl, elementwise_math_impl, elementwise_powers_impl, slopes_impl
+from npdec._impl import (
+    _interpolate,
+    elementwise_float_impl,
+    elementwise_impl,
+    elementwise_math_impl,
+    elementwise_powers_impl,
+    slopes_impl,
+)
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law.law import TaggedRule
+from npdec._law.ordinary_logic import replaced
 from npdec._rules.rule import rule
 
 
@@ -58,7 +66,8 @@ for _names in (
 _pointwise("expm1", Trait.HOLOMORPHIC, close=slopes_impl.exp)
 _pointwise("asin acos arcsin arccos sinc asinh acosh arcsinh arccosh", Trait.HOLOMORPHIC)
 _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr ndtri log_ndtr logit")
-_pointwise("nan_to_num mvlgamma entr")
+_pointwise("mvlgamma entr")
+rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
 
 _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink frexp")
 
@@ -96,6 +105,7 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 
 
 # Kernels that no function of torch stands for.
+rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_parameters(elementwise_float_impl.nan_to_num)))
 for _kernel in (elementwise_math_impl.sinc, elementwise_powers_impl.float_power):
     rule(_kernel, traits=Trait.HOLOMORPHIC)(TaggedRule(read_parameters(_kernel)))
 

@@ -293,17 +293,17 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: An
     return torch.pow(base, _linspace(start, end, steps))
 
 
-@rule("narrow", traits=Trait.MOVE | Trait.STRIDED)
-def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
-    start = int(value_of(start)) if isinstance(start, torch.Tensor) else start
-    return law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
-
-
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 
 
 _CHOSEN = Trait.MOVE | Trait.STRIDED
 _OF_AXIS = of_axes(0, 1)
+
+
+@rule("narrow", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN))
+def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
+    start = int(value_of(start)) if isinstance(start, torch.Tensor) else start
+    return law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
 
 
 @rule("index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), tags=_INDEXED.tags)
