@@ -32,8 +32,8 @@ from npdec._law.secant import ordinary_slope
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined", "layer",
-    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
+    "kept_dtype", "layer", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -122,6 +122,15 @@ def each(func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 1 or not is_ordinary(x):
         return NotImplemented
     return _linked(made_of(func(x.value), func(rows_of(x)), func(x.components), x), x)
+
+
+def kept_dtype(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """A cast to the dtype that is there: the tensor itself, as torch gives it."""
+    wanted = args[1:] if options is None else [*args[1:], options.get("dtype")]
+    x = args[0]
+    if type(x) is not DecomposedTensor or len(wanted) != 1 or (options and len(options) > 1):
+        return NotImplemented
+    return x if wanted[0] is x.value.dtype else NotImplemented
 
 
 def joined(func: Function, args: Sequence[Any]) -> Any:

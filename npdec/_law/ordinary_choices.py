@@ -63,8 +63,6 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     if pair is None:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
-    if value.shape != pair.like.value.shape:
-        return NotImplemented
     first, second = pair.components
     jump = value.to(pair.like.value.dtype) - residual.to(pair.like.value.dtype)
     components = first if second is None else second if first is None else first - second
@@ -80,7 +78,7 @@ def _shared(
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
     if size is None and not jump.any():
-        return torch.zeros_like(components)
+        return components.new_zeros((len(components), *jump.shape))
     if chunk.get() is not None:
         need_all()
     given = components.detach()

@@ -45,4 +45,5 @@ def form_of(
 
 def takes_options(form: Any) -> bool:
     """Whether a form takes numbers by name, as options of the function."""
-    return isinstance(form, partial) and form.func in (ordinary.pointwise, ordinary_choices.stepwise)
+    function = form.func if isinstance(form, partial) else form
+    return function in (ordinary.kept_dtype, ordinary.pointwise, ordinary_choices.stepwise)

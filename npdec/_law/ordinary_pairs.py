@@ -41,10 +41,10 @@ class Pair(NamedTuple):
     like: DecomposedTensor
 
     def made(self, func: Function, components: torch.Tensor) -> Any:
-        """The result of a function, if it has the shape of the components."""
+        """The result of a function, to whose shape the components broadcast."""
         value = func(*self.values)
         if value.shape != components.shape[1:]:
-            return NotImplemented
+            components = components.expand(len(components), *value.shape).clone()
         return made_of(value, func(*self.residuals), components, self.like, self.labels)
 
 
@@ -54,13 +54,13 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
         return None
     a, b = args
     if not is_ordinary(a):
-        if not is_ordinary(b) or not is_constant(a, b.value):
+        if not is_ordinary(b) or not _is_beside(a, b.value):
             return None
-        return Pair((a, b.value), (a, rows_of(b)), (None, b.components), b.labels, b)
+        return Pair((a, b.value), (a, rows_of(b)), (None, _raised(b, a)), b.labels, b)
     if not is_ordinary(b):
-        if not is_constant(b, a.value):
+        if not _is_beside(b, a.value):
             return None
-        return Pair((a.value, b), (rows_of(a), b), (a.components, None), a.labels, a)
+        return Pair((a.value, b), (rows_of(a), b), (_raised(a, b), None), a.labels, a)
     if a.value.dtype is not b.value.dtype:
         return None
     if a.value.shape != b.value.shape:
@@ -74,20 +74,38 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
 def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
     """Two decomposed tensors of other shapes, the components with as many axes as the result has."""
     shape, other = a.value.shape, b.value.shape
-    if any(m not in (n, 1) and n != 1 for m, n in zip(reversed(shape), reversed(other))):
+    if not _fit(shape, other):
         return None
     if any(0 in t.residual.stride() and t.residual.numel() > _FEW for t in (a, b)):  # of equal rows one is enough
         return None
     labels, parts = _aligned(a, b)
     if parts is None:
         return None
-    missing = len(other) - len(shape)
-    if missing:
-        components, short = parts[missing < 0], other if missing < 0 else shape
-        components = components.reshape(len(labels), *[1] * abs(missing), *short)
-        parts = (parts[0], components) if missing < 0 else (components, parts[1])
-    like = a if a.value.numel() >= b.value.numel() else b
-    return Pair((a.value, b.value), (a.residual, b.residual), parts, labels, like)
+    axes = max(len(shape), len(other))
+    return Pair((a.value, b.value), (a.residual, b.residual), [_with_axes(p, axes) for p in parts], labels, a)
+
+
+def _fit(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two shapes broadcast against each other."""
+    return all(m in (n, 1) or n == 1 for m, n in zip(reversed(shape), reversed(other)))
+
+
+def _with_axes(components: torch.Tensor, axes: int) -> torch.Tensor:
+    """Components as those of a tensor with so many axes at least."""
+    missing = axes + 1 - components.ndim
+    return components.reshape(len(components), *[1] * missing, *components.shape[1:]) if missing > 0 else components
+
+
+def _raised(x: DecomposedTensor, other: Any) -> torch.Tensor:
+    """The components, with as many axes as the result with another, plain argument has."""
+    return _with_axes(x.components, other.ndim) if isinstance(other, torch.Tensor) else x.components
+
+
+def _is_beside(b: Any, like: torch.Tensor) -> bool:
+    """Whether b is a number, or a plain tensor of the dtype that broadcasts against another."""
+    if type(b) is float or type(b) is int:
+        return True
+    return type(b) in FACTORS and b.dtype is like.dtype and _fit(b.shape, like.shape) and has_numbers(b)
 
 
 def _aligned(a: DecomposedTensor, b: DecomposedTensor) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:

@@ -16,7 +16,7 @@ from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
-from npdec._law.ordinary import each, instead
+from npdec._law.ordinary import each, instead, kept_dtype
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
@@ -30,7 +30,8 @@ Function = Callable[..., Any]
 # -- casts and layouts -------------------------------------------------------------------------------------------------
 
 
-@rule("to double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
+@rule("to", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, short=kept_dtype, discrete=True)
+@rule("double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
 @rule("contiguous", traits=Trait.EACH | Trait.CAST, short=each, discrete=True)
 @rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH, short=each, discrete=True)
 @rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)

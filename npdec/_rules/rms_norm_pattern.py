@@ -210,10 +210,10 @@ def watch() -> None:
         wrap(targets, partial(Watched, made))
         for function in targets:
             row = rows[function]
-            # The others look for an origin alone, and what has one is not answered in the short way.
-            if row.short is not None and made in (_cast, _power, _square, _times):
-                short = {_power: _raised, _cast: None}.get(made, _squared)
-                rows[function] = replace(row, short=short and partial(short, row.short), options=False)
+            # What has an origin is not answered in the short way, nor are casts to wider dtypes.
+            if row.short is not None and made in (_power, _square, _times):
+                short = _raised if made is _power else _squared
+                rows[function] = replace(row, short=partial(short, row.short), options=False)
 
 
 def _raised(short: Function, func: Function, args: Sequence[Any]) -> Any:
