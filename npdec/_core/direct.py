@@ -21,6 +21,9 @@ class Direct:
     says True when it has done so, and writes nothing before it knows that it can. What `function` answers with None, or
     refuses, goes the general way, on which NumPy's words are found.
 
+    A `linear` one is called for decomposed arrays too: it is made of torch's functions that are linear in these, and
+    takes the steps that the kernel takes, so that contributions are the same.
+
     `few` finds the same number, as one of Python's, in a tensor that is nothing but numbers on the host, sooner than
     `function` does, or answers with None. It is of the dtype of the array unless `few_dtype` says another.
     """
@@ -32,3 +35,4 @@ class Direct:
     few: Callable[[Any], Any] | None = None
     few_dtype: Any = None
     of_one_rank: bool = False
+    linear: bool = False

@@ -35,7 +35,7 @@ def _differences(a: torch.Tensor, axis: int = -1) -> torch.Tensor | None:
 _SUBTRACTED = _reduce.SUMMED - {torch.bool}
 
 
-@public(errors="subtract", direct=Direct(_differences, _SUBTRACTED, ("axis",)))
+@public(errors="subtract", direct=Direct(_differences, _SUBTRACTED, ("axis",), linear=True))
 @gives_back("n", 0)
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.

@@ -132,7 +132,7 @@ def _triangle(m: torch.Tensor, k: int, part: Callable[..., torch.Tensor]) -> tor
     return _storage.seen_as(part(_storage.signed(m), k), m.dtype)
 
 
-@public(direct=Direct(torch.tril, SUMMED))
+@public(direct=Direct(torch.tril, SUMMED, linear=True))
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """A copy of each matrix in the last two axes with the elements above the k-th diagonal set to zero.
 
@@ -145,7 +145,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k, torch.tril)
 
 
-@public(direct=Direct(torch.triu, SUMMED))
+@public(direct=Direct(torch.triu, SUMMED, linear=True))
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """A copy of each matrix in the last two axes with the elements below the k-th diagonal set to zero.
 

@@ -96,7 +96,7 @@ def _rolled(x: torch.Tensor, axes: Any, shift: Callable[[int], int]) -> torch.Te
     return torch.roll(x, [shift(x.shape[axis]) for axis in axes], axes) if axes else x.clone()
 
 
-@public(direct=Direct(lambda x: torch.fft.fftshift(x) if x.dim() else None))
+@public(direct=Direct(lambda x: torch.fft.fftshift(x) if x.dim() else None, linear=True))
 def fftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     """The halves of the axes (all by default) swapped, so that the frequency zero is in the middle.
 
@@ -106,7 +106,7 @@ def fftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     return _rolled(x, axes, lambda n: n // 2)
 
 
-@public(direct=Direct(lambda x: torch.fft.ifftshift(x) if x.dim() else None))
+@public(direct=Direct(lambda x: torch.fft.ifftshift(x) if x.dim() else None, linear=True))
 def ifftshift(x: ArrayLike, axes: AxisLike | None = None) -> Array:
     """The inverse of `fftshift`, from which it differs for odd lengths.
 

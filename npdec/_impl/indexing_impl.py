@@ -52,7 +52,7 @@ def _taken(a: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
     return torch.index_select(a, 0, index)
 
 
-@public(method=True, direct=Direct(_taken))
+@public(method=True, direct=Direct(_taken, linear=True))
 @out_casting("back")
 def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
     """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.

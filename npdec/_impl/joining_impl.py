@@ -50,7 +50,7 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
-@public(aliases=("concat",), direct=Direct(torch.cat, given=("axis",), of_one_rank=True))
+@public(aliases=("concat",), direct=Direct(torch.cat, given=("axis",), of_one_rank=True, linear=True))
 def concatenate(
     arrays: Sequence[ArrayLikeOrScalar],
     /,
@@ -87,7 +87,7 @@ def concatenate(
     return join(_common(arrays, dtype, casting), axis)
 
 
-@public(direct=Direct(torch.stack, given=("axis",)))
+@public(direct=Direct(torch.stack, given=("axis",), linear=True))
 def stack(
     arrays: Sequence[ArrayLike],
     axis: int = 0,

@@ -84,7 +84,7 @@ _REAL = frozenset({torch.float32, torch.float64, torch.bfloat16})
 OUTER = Direct(_table, DIRECT)
 
 
-@public(method=True, errors="dot", direct=Direct(_of_matrices, DIRECT))
+@public(method=True, errors="dot", direct=Direct(_of_matrices, DIRECT, linear=True))
 @out_casting("same")
 def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     """Dot product: the sum over the last axis of `a` and the second to last axis of `b` (the only one of a vector).

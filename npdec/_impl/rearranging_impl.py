@@ -46,7 +46,7 @@ def _repeated(a: torch.Tensor, repeats: Any, axis: int | None = None) -> torch.T
     return torch.repeat_interleave(a, repeats, axis)
 
 
-@public(method=True, direct=Direct(_repeated, SUMMED, ("repeats", "axis")))
+@public(method=True, direct=Direct(_repeated, SUMMED, ("repeats", "axis"), linear=True))
 def repeat(a: ArrayLike, repeats: ArrayLikeOrScalar, axis: int | None = None) -> Array:
     """Each element (or slice along an axis) repeated in place: all as often, or each as an array of numbers says.
 
@@ -176,7 +176,7 @@ def _turned(m: torch.Tensor) -> torch.Tensor | None:
     return torch.flip(m.mT if m.dim() == 2 else torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
 
 
-@public(direct=Direct(_turned, SUMMED))
+@public(direct=Direct(_turned, SUMMED, linear=True))
 def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     """The array turned by 90 degrees k times, from the first of two axes towards the second.
 
@@ -211,7 +211,7 @@ def _rolled(a: torch.Tensor, shift: Any) -> torch.Tensor | None:
     return torch.roll(a, shift % n) if a.dim() == 1 else torch.roll(a.reshape(-1), shift % n).reshape(a.shape)
 
 
-@public(direct=Direct(_rolled, SUMMED))
+@public(direct=Direct(_rolled, SUMMED, linear=True))
 def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
     """The elements moved along axes, those that leave at the end coming back at the start.
 

@@ -34,7 +34,9 @@ _INEXACT = _reduce.INEXACT
 _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, which in half precision rounds at every step
 
 
-@public(method=True, errors="reduce", folds="add", direct=Direct(torch.sum, _SUMMED, ("axis",), total=True))
+@public(
+    method=True, errors="reduce", folds="add", direct=Direct(torch.sum, _SUMMED, ("axis",), total=True, linear=True)
+)
 @out_casting("unsafe")
 def sum(
     a: ArrayLike,
@@ -261,7 +263,7 @@ def _scan(function: Scan, a: torch.Tensor, axis: int | None, dtype: torch.dtype 
     return _util.from_int64(function(_util.to_int64(x), axis), target)
 
 
-def _running(function: Scan, flat: bool) -> Direct:
+def _running(function: Scan, flat: bool, linear: bool = False) -> Direct:
     """The common call of running results; `flat` if they are those of all elements in a row without an axis."""
 
     def running(a: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
@@ -269,10 +271,10 @@ def _running(function: Scan, flat: bool) -> Direct:
             return function(a if a.dim() == 1 else a.reshape(-1), 0) if flat or a.dim() == 1 else None
         return function(a, axis) if a.dim() else None
 
-    return Direct(running, _SUMMED, ("axis",))
+    return Direct(running, _SUMMED, ("axis",), linear=linear)
 
 
-@public(method=True, errors="accumulate", direct=_running(torch.cumsum, flat=True))
+@public(method=True, errors="accumulate", direct=_running(torch.cumsum, flat=True, linear=True))
 @out_casting("unsafe")
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: OutArray | None = None):
     """The running sums along an axis, in the shape of `a`; without an axis, of all elements in a row, 1-d.
@@ -326,7 +328,7 @@ def _cumulative(
     return torch.cat([torch.full(shape, first, dtype=result.dtype, device=result.device), result], axis)
 
 
-@public(errors="accumulate", direct=_running(torch.cumsum, flat=False))
+@public(errors="accumulate", direct=_running(torch.cumsum, flat=False, linear=True))
 @out_casting("unsafe")
 def cumulative_sum(
     x: ArrayLike,

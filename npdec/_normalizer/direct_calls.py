@@ -18,6 +18,7 @@ from npdec._array.family import family_of
 from npdec._array.ordinary import is_free
 from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._normalizer.results import FROZEN, wrap_tuple
 
@@ -50,6 +51,8 @@ def statements(
         "_is_free": is_free,
         "_FROZEN": FROZEN,
         "_wrap_tuple": wrap_tuple,
+        "_wrap": wrap.wrap,
+        "_Decomposed": DecomposedTensor,
     }
     if dtypes is not None:
         namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
@@ -58,7 +61,8 @@ def statements(
 
     arrays = [p for p in parameters if p.is_array and not p.sequence and _is_required(p) and p.name not in direct.given]
     tests = [f"type({p.name}) is _Array" for p in arrays]
-    plain = [f"type({p.name}._t) is _Tensor" for p in arrays]
+    kinds = "(type({0}._t) is _Tensor or type({0}._t) is _Decomposed)" if direct.linear else "type({0}._t) is _Tensor"
+    plain = [kinds.format(p.name) for p in arrays]
     if dtypes is not None and arrays:
         plain.append(f"{arrays[0].name}._d in _direct_dtypes")
         plain += [f"{p.name}._d is {arrays[0].name}._d" for p in arrays[1:]]
@@ -72,7 +76,7 @@ def statements(
             words.append(f"{p.name}._t")
         elif p.is_array and p.sequence and p.name not in direct.given:
             known = "_direct_dtypes" if dtypes is not None else "None"
-            words.append(f"_alike({p.name}, {known}, {direct.of_one_rank})")
+            words.append(f"_alike({p.name}, {known}, {direct.of_one_rank}, {direct.linear})")
         elif _is_required(p):
             words.append(f"({p.name}._t if type({p.name}) is _Array else {p.name})" if written else p.name)
         elif p.name in direct.given and (p.tag == "AxisLike" or p.plain == "int"):
@@ -109,6 +113,9 @@ def statements(
         body += ["if _r is not None: return _r"]
     else:
         body += ["if type(_r) is _Tensor:", *_indented(_delivered(returns, source, direct.total and given is None))]
+    if direct.linear:
+        wrapped = "_wrap_array(_r)" if returns == "Array" else "_wrap(_r)"
+        body += [f"if type(_r) is _Decomposed: return {wrapped}"]
     if returns is None and not direct.total:
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
@@ -129,8 +136,9 @@ def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> C
     return found
 
 
-def _alike(items: Any, dtypes: Any, of_one_rank: bool) -> list[torch.Tensor]:
-    """The tensors of plain arrays of one dtype, whose elements lie in row-major order. Raises TypeError for others."""
+def _alike(items: Any, dtypes: Any, of_one_rank: bool, linear: bool) -> list[torch.Tensor]:
+    """The tensors of plain arrays of one dtype, whose elements lie in row-major order; with `linear` decomposed ones
+    may be among them. Raises TypeError for others."""
     if (type(items) is not list and type(items) is not tuple) or not items:
         raise TypeError
     found: list[torch.Tensor] = []
@@ -143,7 +151,9 @@ def _alike(items: Any, dtypes: Any, of_one_rank: bool) -> list[torch.Tensor]:
                 raise TypeError
             dtype = item._d
         tensor = item._t
-        if type(tensor) is not _Tensor or not tensor.is_contiguous():
+        if type(tensor) is not _Tensor and not (linear and type(tensor) is DecomposedTensor):
+            raise TypeError
+        if not tensor.is_contiguous():
             raise TypeError
         if of_one_rank and found and tensor.dim() != found[0].dim():
             raise TypeError

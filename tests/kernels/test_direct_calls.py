@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import itertools
 import math
 import warnings
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 
 import npdec as np
 import samples
+from npdec._core.tags import spec_of
 
 AXES = (0, 1, -1, 2, -4, None, (0,))
 DTYPES = ("float64", "float32", "float16", "complex128", "int64", "int32", "uint8", "uint32", "bool")
@@ -160,5 +162,71 @@ def test_common_calls_have_the_gradients_of_the_general_way(name, monkeypatch):
                 torch.testing.assert_close(x, y, equal_nan=True)
 
 
+def _decomposed(name: str, args: Any, kwargs: Any, every: bool) -> Any:
+    """The parts of the result, of which the first array of floats is decomposed, or `every` one is."""
+    left = [True]
+
+    def decomposed(x: Any) -> Any:
+        if x.dtype.kind != "f" or not (left[0] or every) or not x.size:
+            return x
+        left[0] = False
+        groups = (np.arange(x.size) % 3).reshape(x.shape) if x.ndim and x.size > 2 else None
+        return np.decompose(x, baseline=x * 0.5 - 0.125, groups=groups, labels="abc" if groups is not None else None)
+
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        try:
+            args = _tree(args, decomposed)
+            found = samples.find(np, name)(*args, **copy.deepcopy(kwargs))
+        except Exception as error:
+            return [type(error), str(error)], []
+    parts = []
+    for item in found if isinstance(found, (list, tuple)) else [found]:
+        known = isinstance(item, (np.ndarray, np.generic)) and item.is_decomposed
+        parts.append(
+            [type(item), item.value, item.residual, item.components, len(item.labels)] if known else repr(item)
+        )
+    return parts, [str(warning.message) for warning in met]
+
+
+def _is_linear(name: str) -> bool:
+    kernel = getattr(samples.find(np, name), "__kernel__", None)
+    return kernel is not None and spec_of(kernel).direct.linear
+
+
+LINEAR = [name for name in NAMES if _is_linear(name)]
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_common_calls_of_decomposed_arrays_give_what_the_general_way_gives(name, monkeypatch):
+    calls: list[Any] = []
+    axes = [{"axis": axis} for axis in AXES] if "axis" in inspect.signature(samples.find(np, name)).parameters else []
+    for sample in samples.SAMPLES[name]:
+        args, kwargs = sample.build(np)
+        for variant, every in itertools.product(("as they are", "by columns", "with gaps", "a row", "stacked"), (0, 1)):
+            with contextlib.suppress(Exception):  # there is none of such arrays
+                varied = _tree(args, VARIANTS[variant])
+                calls += [(varied, kwargs, every), *[(varied, {**kwargs, **axis}, every) for axis in axes]]
+    directly = [_decomposed(name, *call) for call in calls]
+    monkeypatch.setitem(_scope(name), "_common", _refusing)
+    carried = 0
+    for call, (found, said) in zip(calls, directly, strict=True):
+        expected, warned = _decomposed(name, *call)
+        assert said == warned, call
+        assert len(found) == len(expected), call
+        for one, other in zip(found, expected, strict=True):
+            if not isinstance(other, list):
+                assert one == other, call
+                continue
+            carried += 1
+            assert one[0] is other[0], call
+            assert one[4] == other[4], call
+            for part, wanted in zip(one[1:4], other[1:4], strict=True):
+                numpy.testing.assert_allclose(numpy.asarray(part), numpy.asarray(wanted), rtol=1e-12, atol=1e-12)
+            assert numpy.asarray(one[1]).tobytes() == numpy.asarray(other[1]).tobytes(), call
+    assert carried
+
+
 def test_many_kernels_declare_a_common_call():
     assert len(NAMES) > 90
+    assert len(LINEAR) > 15
