@@ -116,6 +116,9 @@ def read(array: Any, key: Any) -> Any:
     kind = type(key)
     try:
         if kind is tuple:
+            made = _columns(tensor, key) if len(key) == 2 else None
+            if made is not None:
+                return wrap.wrap_array(made)
             items, arrays, _ = _items(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
@@ -130,6 +133,19 @@ def read(array: Any, key: Any) -> Any:
     except _REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
+
+
+def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
+    """`tensor[rows, index]` of a matrix, a slice and a vector of indices, as `_by_arrays`; None for all else."""
+    rows, columns = key
+    if type(rows) is not slice or type(columns) is not wrap.ARRAY or columns._d is not torch.int64:
+        return None
+    index = columns._t
+    if type(index) is not _Tensor or index.dim() != 1 or tensor.dim() != 2 or rows.step is not None:
+        return None
+    if not tensor.is_cpu:
+        return None
+    return _selected((tensor if rows == _ALL else tensor[rows]).mT, index, True).mT
 
 
 def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:

@@ -193,12 +193,13 @@ def _traced(a: torch.Tensor) -> torch.Tensor | None:
     if a.dim() != 2:
         return None
     n, m = a.shape
-    if (n <= 4 or m <= 4) and a.dtype is torch.float64:  # of more, sums are taken in another order
+    if (n < _IN_A_ROW or m < _IN_A_ROW) and a.dtype is torch.float64:
         return torch.trace(a)
     return torch.sum(torch.diagonal(a), -1)
 
 
-TRACE = Direct(_traced, SUMMED, total=True)
+_IN_A_ROW = 8  # fewer elements NumPy adds one after the other, as torch.trace does
+TRACE = Direct(_traced, SUMMED, total=True, linear=True)
 
 
 @public(method=True, errors="reduce", direct=TRACE)
@@ -218,6 +219,10 @@ def trace(
     >>> np.trace([[1, 2], [3, 4]])
     np.int64(5)
     """
+    if not offset and (axis1, axis2) == (0, 1) and dtype is None and a.dtype in SUMMED:
+        traced = _traced(a)
+        if traced is not None:
+            return traced
     return reduction_impl.sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
