@@ -176,7 +176,7 @@ def _turned(m: torch.Tensor) -> torch.Tensor | None:
     return torch.flip(m.mT if m.dim() == 2 else torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
 
 
-@public(direct=Direct(_turned, SUMMED, linear=True))
+@public(direct=Direct(_turned, SUMMED))
 def rot90(m: ArrayLike, k: int = 1, axes: AxisLike = (0, 1)) -> Mirror:
     """The array turned by 90 degrees k times, from the first of two axes towards the second.
 

@@ -146,6 +146,19 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, components)
 
 
+def _numbers(pair: Pair) -> tuple[float, float, float, float] | None:
+    """The ends of two decomposed numbers in double precision that nobody differentiates, as Python's: of these the
+    multipliers are sooner found."""
+    given = (*pair.values, *pair.residuals, *pair.components)
+    for x in given:
+        if not isinstance(x, torch.Tensor) or x.requires_grad or x.dtype is not torch.float64:
+            return None
+    if any(x.ndim for x in given[:4]) or not pair.like.value.is_cpu:
+        return None
+    a, b, r, t = (x.item() for x in given[:4])
+    return a, b, r, t
+
+
 def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
     pair = pair_of(args)
@@ -157,6 +170,12 @@ def product(func: Function, args: Sequence[Any]) -> Any:
         if not _is_tame(factor):
             return NotImplemented
         return pair.made(func, func(second if first is None else first, factor))
+    ends = _numbers(pair)
+    if ends is not None:
+        a, b, r, t = ends
+        at_a, at_b = (a + r) / 2, (b + t) / 2
+        if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
+            return pair.made(func, torch.mul(first, at_b).add_(second, alpha=at_a))
     middle_a = midpoint(pair, 0)
     middle_b = middle_a if args[1] is args[0] else midpoint(pair, 1)
     if not is_moderate(middle_a) or not (middle_b is middle_a or is_moderate(middle_b)):
@@ -279,6 +298,13 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         return pair.made(func, func(first, divisor))
     if settings.get().rule != "affine":
         return NotImplemented
+    ends = _numbers(pair)
+    if ends is not None and first is not None and ends[1] and ends[3]:
+        a, b, r, t = ends
+        at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
+        moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
+        if moderate and 4 * over * over <= (half_of_digits(torch.float64) - 3) * abs(steep):  # as `_is_even`
+            return _finite(pair, func, torch.mul(first, over).add_(second, alpha=-at * steep))
     after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
     steepness = torch.mul(after, before)
     if first is None:

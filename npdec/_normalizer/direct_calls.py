@@ -59,6 +59,9 @@ def statements(
     elif spec.errors is not None:
         raise TypeError(f"{spec.name}: a direct call in any dtype would pass over floating-point errors")
 
+    if direct.linear and returns not in (None, "Array"):
+        raise TypeError(f"{spec.name}: a direct call of decomposed arrays makes no views, nor what stands for one")
+
     arrays = [p for p in parameters if p.is_array and not p.sequence and _is_required(p) and p.name not in direct.given]
     tests = [f"type({p.name}) is _Array" for p in arrays]
     kinds = "(type({0}._t) is _Tensor or type({0}._t) is _Decomposed)" if direct.linear else "type({0}._t) is _Tensor"

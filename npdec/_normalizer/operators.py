@@ -122,6 +122,8 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_wrap": wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
+        "_carried": frozenset(wrap.CARRIERS.values()),
+        "_fp_state": fp_state,
         "_Met": MetSubclass,
         "_hand_over": hand_over_method,
         "_operator": name,

@@ -20,6 +20,8 @@ def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
         return _wrap(r)
+    if type(x) in _carried and out is _NoValue and not options and x._d in _direct and not _tracing():
+        return _wrap(_torch(x._t))
     if type(out) is _Array and not more and not options and type(x) is _Array and x._d in _into and _fits(out, x):
         try:
             _torch(x._t, out=out._t)
@@ -74,6 +76,11 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
                 n = None
             if n is not None:
                 return _bools[n] if type(n) is bool else _on_host(_Float, n)
+    if type(x1) in _carried and out is _NoValue and not options and x1._d in _arrays and not _tracing():
+        if type(x2) in _carried and x1._d is x2._d:
+            return _wrap(_torch(x1._t, x2._t))
+        if type(x2) is float and x1._d is _float64 and not _devices.used and x1._t.is_cpu:
+            return _wrap(_torch(x1._t, _double(x2)))
     if type(x1) in _integers and type(x1) is type(x2) and out is _NoValue and not options and not _tracing():
         n = _of_integers(x1._n, x2._n)
         return _bools[n] if type(n) is bool else _on_host(type(x1), n)
@@ -95,7 +102,9 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
 SOURCES = {
     "unary": """
 def operator(self):
-    return _function(self) if type(self) is _Array else _function._operate((self,))
+    if type(self) is _Array or (type(self) in _carried and not _fp_state.watching):
+        return _function(self)
+    return _function._operate((self,))
 """,
     "binary": """
 def operator(self, other):

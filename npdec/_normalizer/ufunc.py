@@ -359,6 +359,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_NoValue": NoValue,
         "_wrap": wrap.wrap,
         "_hosts": frozenset(SCALARS.values()),
+        "_carried": frozenset(wrap.CARRIERS.values()),
         "_tracing": tracing,
         "_ended": ended,
     }
