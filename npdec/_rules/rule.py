@@ -37,6 +37,8 @@ def rule(
     mean: Function | tuple[Function, ...] | None = None,
     batch: Function | None = None,
     short: Function | None = None,
+    indices: tuple[int | str, ...] = (),
+    along: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
@@ -60,7 +62,8 @@ def rule(
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
         form = short or form_of(tags, traits, slope, mean, batch)
-        add(found, Row(answers, traits, slope, mean, batch, form, takes_options(form)), replaces)
+        row = Row(answers, traits, slope, mean, batch, form, takes_options(form), indices, along)
+        add(found, row, replaces)
         return made
 
     return enter
