@@ -32,8 +32,8 @@ from npdec._law.secant import ordinary_slope
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined", "layer",
-    "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "Form", "each", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
+    "layer", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -93,7 +93,7 @@ def rows_of(x: DecomposedTensor) -> torch.Tensor:
     return narrowed(x.residual, x.residual.ndim) if 0 in x.residual.stride() else x.residual
 
 
-def has_numbers(tensor: torch.Tensor) -> bool:
+def has_elements(tensor: torch.Tensor) -> bool:
     """Whether a tensor lies in memory, element by element."""
     return tensor.layout is torch.strided and not tensor.is_meta
 
@@ -188,7 +188,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     x, other = args
     if (
-        not has_numbers(other)
+        not has_elements(other)
         or not 1 <= other.ndim <= 2
         or x.value.ndim < 1
         or (x.value.ndim > 2 and other.numel() >= lazy_products.LARGE)
@@ -213,7 +213,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
         return NotImplemented
-    if not has_numbers(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
+    if not has_elements(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
         return NotImplemented
     if reverse:
         return ordinary_reverse.layer(func, x, weight, bias)
@@ -251,7 +251,7 @@ def single(
     x, named = args[place], options or {}
     like = x.value
     for i in plain:
-        if args[i].dtype is not like.dtype or args[i].ndim > like.ndim or not has_numbers(args[i]):
+        if args[i].dtype is not like.dtype or args[i].ndim > like.ndim or not has_elements(args[i]):
             return None
     for item in named.values():
         if type(item) not in _NUMBERS:
