@@ -269,6 +269,7 @@ INDEXING = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.filterwarnings("ignore:index_reduce.* is in beta:UserWarning")
 @pytest.mark.parametrize("name", INDEXING)
 def test_decomposed_indices_are_taken_by_their_values(name):
