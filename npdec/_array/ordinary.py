@@ -149,7 +149,7 @@ def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
 
 
 def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
-    """`tensor[items]`, of which some are arrays. Behind slices their axes come in front while elements are chosen, and
+    """`tensor[items]`, of which some are arrays. Behind slices their axes lead while elements are chosen, and
     go back: so NumPy's result lies in memory. None for keys with ints or new axes among the slices."""
     kinds = [type(item) for item in items]
     at = kinds.index(_Tensor)

@@ -1,12 +1,14 @@
-"""Components (C, *shape) beside tensors of other shapes: axes to line up, and axes on which a tensor is broadcast."""
+"""Components (C, *shape) beside tensors of other shapes: axes to line up, and axes on which a tensor is broadcast. And
+the axes along which functions look at the elements of their first argument."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
-__all__ = ["lead", "narrowed", "once", "row_by_row"]
+__all__ = ["axes_named", "axes_of_heads", "axes_of_shape", "lead", "narrowed", "once", "row_by_row"]
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -35,3 +37,23 @@ def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch
     row = narrowed(residual, axes)
     made = function(row)
     return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
+
+
+# -- the axes along which a function looks, by its arguments -----------------------------------------------------------
+
+
+def axes_of_shape(x: torch.Tensor, shape: Any, *_: Any, **__: Any) -> Sequence[int]:
+    """The last axes, of a shape."""
+    return range(x.ndim - (1 if isinstance(shape, int) else len(shape)), x.ndim)
+
+
+def axes_named(x: torch.Tensor, dim: Any = None, *_: Any, **__: Any) -> Sequence[int]:
+    """The axes `dim`: one, several, or all."""
+    if dim is None:
+        return range(x.ndim)
+    return [d % x.ndim for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+
+
+def axes_of_heads(x: torch.Tensor, *_: Any, **__: Any) -> Sequence[int]:
+    """The last two axes: attention looks at all rows of a head."""
+    return range(x.ndim - 2, x.ndim)

@@ -47,8 +47,8 @@ def apply(
     places: Sequence[int],
     held: Sequence[Any],
 ) -> Any:
-    """`function` of each component, stacked in front: a tensor, or a list of tensors for several outputs; or what
-    stands for one.
+    """`function` of each component, stacked along a leading axis: a tensor, or a list of tensors for several outputs;
+    or what stands for one.
 
     `components`, tensors or what stands for them, are those of the decomposed arguments at `places`; the
     others are `held`.

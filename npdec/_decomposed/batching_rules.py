@@ -52,7 +52,7 @@ def is_of_one_axis(key: Any) -> bool:
 
 
 def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
-    """Axes counted from the end, which one more in front does not move."""
+    """Axes counted from the end, which one more leading axis does not move."""
     return [dim if dim < 0 else dim - ndim for dim in dims]
 
 
@@ -226,7 +226,7 @@ def rotated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
 
 
 def repeated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    """repeat, tile: of axes that are there, or more of them in front."""
+    """repeat, tile: of axes that are there, or of more leading ones."""
     counts = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if kwargs or not all(type(count) is int for count in counts):
         return None

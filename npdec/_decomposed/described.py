@@ -22,7 +22,7 @@ def described(tensor: Decomposed) -> list[str]:
     """
     labels, residual = tensor.labels, tensor.residual
     count = f"components={len(labels)}"
-    if tensor.reverse or not labels or tracing() or not _has_numbers(tensor.value):
+    if tensor.reverse or not labels or tracing() or not _has_elements(tensor.value):
         return [count]
     words = [f"residual={summary.of_residual(residual.detach())}"] if residual.numel() else []
     with torch.no_grad():
@@ -45,12 +45,12 @@ def _largest(tensor: Decomposed) -> str:
 
 def has_table(tensor: Decomposed) -> bool:
     """Whether a table of the contributions can be made as soon as a text: there are some, and they are at hand."""
-    if tensor.reverse or not tensor.labels or tracing() or not _has_numbers(tensor.value):
+    if tensor.reverse or not tensor.labels or tracing() or not _has_elements(tensor.value):
         return False
     return stand_in(tensor) is not None or "components" in vars(tensor)
 
 
-def _has_numbers(tensor: torch.Tensor) -> bool:
+def _has_elements(tensor: torch.Tensor) -> bool:
     return not (
         tensor.is_meta
         or is_transformed()

@@ -27,6 +27,7 @@ __all__ = [
     "attributes",
     "close_of",
     "functions",
+    "indices_of",
     "mean_of",
     "row_of",
     "rows",
@@ -124,7 +125,9 @@ class Row:
     (`npdec._impl.quotients_impl`; one for each output where there are several). `batch` makes of a function of one
     tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers ordinary
     calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says that it takes
-    numbers by name. `found` says that the rule was not declared, but found when the function was met.
+    numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are taken by
+    their values. `along` gives the axes of the first argument along which the function looks at its elements, by all of
+    its arguments. `found` says that the rule was not declared, but found when the function was met.
     """
 
     rule: Rule
@@ -134,6 +137,8 @@ class Row:
     batch: Function | None = None
     short: Function | None = None
     options: bool = False
+    indices: tuple[int | str, ...] = ()
+    along: Function | None = None
     found: bool = False
     close: Function | None = None
 
@@ -196,6 +201,13 @@ def traits_of(function: Any) -> int:
     """The traits of a function, or of the function of torch that a kernel completes."""
     row = row_of(function)
     return 0 if row is None else row.traits
+
+
+@constant_when_traced
+def indices_of(function: Any) -> tuple[int | str, ...]:
+    """The places and names of a function's arguments that are indices."""
+    row = row_of(function)
+    return () if row is None else row.indices
 
 
 def slope_of(function: Any) -> Function | None:

@@ -84,8 +84,8 @@ def array(
     """A new array from an array, a number, nested sequences, a buffer or any object with an array protocol.
 
     The shape is that of the nesting, the dtype the smallest that holds all the numbers unless given. `copy=False`
-    raises ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` puts axes of length
-    one in front. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting,
+    raises ValueError where a copy cannot be avoided, `copy=None` copies only where needed. `ndmin` adds leading axes
+    of length one. Decomposed and differentiable elements keep what they carry. Raises ValueError for a ragged nesting,
     TypeError for objects that torch cannot hold, OverflowError for a Python int out of range.
 
     >>> np.array([[1, 2], [3, 4.5]])

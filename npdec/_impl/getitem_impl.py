@@ -1,8 +1,8 @@
 """Indexing: `x[key]`, and the plan of a key (NumPy: "Indexing on ndarrays").
 
 A key arrives as a tuple of ints, slices, None, Ellipsis, bools and tensors of integers or booleans. Slices, ints and
-None are torch's own views. The rest is brought to one form that torch and NumPy agree on: a view of the array with the
-axes that arrays index in front, and one int64 tensor for each of them.
+None are torch's own views. The rest is brought to one form that torch and NumPy agree on: a view of the array, whose
+leading axes are those that arrays index, and one int64 tensor for each of them.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Plan:
             raise ValueError(f"array is too big: the indices choose elements in an array of shape {shape}") from None
 
     def view(self, x: torch.Tensor) -> torch.Tensor:
-        """The part of `x` that slices, ints and None select, with the axes that arrays index in front."""
+        """The part of `x` that slices, ints and None select, in which the axes that arrays index lead."""
         x = x[tuple(self.basic)]
         if self.axes and self.axes != list(range(len(self.axes))):
             x = x.permute(*self.axes, *(i for i in range(x.ndim) if i not in self.axes))

@@ -78,7 +78,7 @@ def _is_mask_of(x: torch.Tensor, key: tuple[Any, ...]) -> bool:
 
 
 def _put(view: torch.Tensor, plan: Plan, value: torch.Tensor, flips: list[int]) -> None:
-    """Write `value` through the arrays of a plan. `view` has the axes that they index in front."""
+    """Write `value` through the arrays of a plan. The axes that they index lead in `view`."""
     count = len(plan.index)
     indexed = tuple(plan.index[0].shape)
     rest = tuple(view.shape[count:])

@@ -294,7 +294,7 @@ def atleast_1d(*arys: ArrayLike) -> View | tuple[View, ...]:
 
 @public
 def atleast_2d(*arys: ArrayLike) -> View | tuple[View, ...]:
-    """Each array with at least two axes, those that it lacks put in front; views. Several arrays give a tuple.
+    """Each array with at least two axes, those that it lacks as leading axes; views. Several arrays give a tuple.
 
     >>> np.atleast_2d([1, 2])
     array([[1, 2]])

@@ -137,7 +137,7 @@ def _place(array: Any, items: tuple[Any, ...]) -> _Place | None:
         return None
     mask, at = masks[0], next(i for i, item in enumerate(items) if item is masks[0])
     ints = [i for i, item in enumerate(items) if type(item) is int or i == at]
-    if ints[-1] - ints[0] >= len(ints):  # apart from each other, arrays and ints put their axes in front
+    if ints[-1] - ints[0] >= len(ints):  # apart from each other, arrays and ints make leading axes
         return None
     key = (*items[:at], *[slice(None)] * mask.dim(), *items[at + 1 :])
     used = sum(type(item) in (int, slice) for item in key)

@@ -32,7 +32,7 @@ from npdec._law.secant import ordinary_slope
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "Form", "each", "has_numbers", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
+    "FACTORS", "Form", "each", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
     "kept_dtype", "layer", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
@@ -93,7 +93,7 @@ def rows_of(x: DecomposedTensor) -> torch.Tensor:
     return narrowed(x.residual, x.residual.ndim) if 0 in x.residual.stride() else x.residual
 
 
-def has_numbers(tensor: torch.Tensor) -> bool:
+def has_elements(tensor: torch.Tensor) -> bool:
     """Whether a tensor lies in memory, element by element."""
     return tensor.layout is torch.strided and not tensor.is_meta
 
@@ -148,7 +148,7 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
                 return NotImplemented
             if t.labels is not labels:
                 labels, _ = merged(labels, t.labels)
-        elif type(t) not in FACTORS or t.dtype is not dtype or t.ndim != ndim or not has_numbers(t):
+        elif type(t) not in FACTORS or t.dtype is not dtype or t.ndim != ndim or not has_elements(t):
             return NotImplemented
     if len(labels) >= size_limits.MANY:
         return NotImplemented
@@ -225,7 +225,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     if not is_ordinary(x) or type(other) not in FACTORS:
         return NotImplemented
     if (
-        not has_numbers(other)
+        not has_elements(other)
         or not 1 <= other.ndim <= 2
         or x.value.ndim < 1
         or (x.value.ndim > 2 and (behind or other.numel() >= lazy_products.LARGE))
@@ -259,7 +259,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
         return NotImplemented
-    if not has_numbers(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
+    if not has_elements(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
         return NotImplemented
     if reverse:
         return ordinary_reverse.layer(func, x, weight, bias)
@@ -297,7 +297,7 @@ def single(
     x, named = args[place], options or {}
     like = x.value
     for i in plain:
-        if args[i].dtype is not like.dtype or args[i].ndim > like.ndim or not has_numbers(args[i]):
+        if args[i].dtype is not like.dtype or args[i].ndim > like.ndim or not has_elements(args[i]):
             return None
     for item in named.values():
         if type(item) not in _NUMBERS:

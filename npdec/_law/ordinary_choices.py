@@ -15,7 +15,7 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.ordinary import Form, has_numbers, is_moderate, is_ordinary, made_of, single
+from npdec._law.ordinary import Form, has_elements, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
 from npdec._torch.tracing import name_of
 
@@ -193,7 +193,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
         if condition.components.dtype is not like.value.dtype or condition.value.shape != like.value.shape:
             return NotImplemented
         at, before = condition.value, condition.residual
-    elif type(condition) is not torch.Tensor or not has_numbers(condition):
+    elif type(condition) is not torch.Tensor or not has_elements(condition):
         return NotImplemented
     (x, r), (y, s) = _ends(a, like), _ends(b, like)
     value = torch.where(at, x, y)

@@ -12,7 +12,7 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
-from npdec._law.ordinary import Form, has_numbers, is_ordinary, made_of
+from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
 from npdec._law.ordinary_choices import compared, condition_of, is_condition
 
 __all__ = ["finiteness", "logic", "negation", "replaced"]
@@ -113,7 +113,7 @@ def _middle(x: DecomposedTensor) -> torch.Tensor:
 def _is_constant(x: Any, like: DecomposedTensor) -> bool:
     if type(x) is bool:
         return True
-    return type(x) is torch.Tensor and x.dtype is torch.bool and x.ndim <= like.value.ndim and has_numbers(x)
+    return type(x) is torch.Tensor and x.dtype is torch.bool and x.ndim <= like.value.ndim and has_elements(x)
 
 
 def _number(x: Any, like: DecomposedTensor) -> Any:

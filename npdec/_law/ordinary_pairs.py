@@ -20,7 +20,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
-from npdec._law.ordinary import FACTORS, has_numbers, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary import FACTORS, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
@@ -105,7 +105,7 @@ def _is_beside(b: Any, like: torch.Tensor) -> bool:
     """Whether b is a number, or a plain tensor of the dtype that broadcasts against another."""
     if type(b) is float or type(b) is int:
         return True
-    return type(b) in FACTORS and b.dtype is like.dtype and _fit(b.shape, like.shape) and has_numbers(b)
+    return type(b) in FACTORS and b.dtype is like.dtype and _fit(b.shape, like.shape) and has_elements(b)
 
 
 def _aligned(a: DecomposedTensor, b: DecomposedTensor) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
@@ -124,7 +124,7 @@ def is_constant(b: Any, like: torch.Tensor) -> bool:
     """Whether b is a number, or a plain tensor of the dtype that broadcasts to the shape."""
     if type(b) is float or type(b) is int:
         return True
-    return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and has_numbers(b)
+    return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and has_elements(b)
 
 
 def _is_tame(factor: Any) -> bool:
@@ -221,7 +221,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         or (carried and (bias.value.ndim != 1 or bias.labels != x.labels))
     ):
         return NotImplemented
-    if not (carried or bias is None or (type(bias) in FACTORS and has_numbers(bias))):
+    if not (carried or bias is None or (type(bias) in FACTORS and has_elements(bias))):
         return NotImplemented
     middles = _middles(x, weight)
     if middles is None:

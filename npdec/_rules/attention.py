@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import lead
+from npdec._decomposed.axes import axes_of_heads, lead
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align
@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 _BLOCK = 2**24  # elements of the components of the scores that are held together
 
 
-@rule("scaled_dot_product_attention")
+@rule("scaled_dot_product_attention", along=axes_of_heads)
 def _attention(
     func: Function,
     query: Any,

@@ -23,7 +23,7 @@ from npdec._law.frozen_choices import chosen_by
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["Derivative", "has_own", "name_as", "operator_rule", "rule_of"]
+__all__ = ["Derivative", "has_own", "StandsFor", "operator_rule", "rule_of"]
 
 Function = Callable[..., Any]
 Tensors = Sequence[torch.Tensor]
@@ -34,21 +34,24 @@ def has_own(cls: type[torch.autograd.Function], name: str) -> bool:
     return getattr(cls, name, None) is not getattr(torch.autograd.Function, name)
 
 
-def name_as(function: Any, name: str, target: Any) -> Function:
-    """The function, which stands for `target` (a class, an operator): users know it by that, and by the name."""
-    function.__name__, function.target = name, target
-    called: Function = function
-    return called
+class StandsFor:
+    """A function that stands for `target` (a class, an operator): users know it by that, and by the name."""
+
+    def __init__(self, call: Function, name: str, target: Any) -> None:
+        self.call, self.__name__, self.target = call, name, target
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
 
 
 def rule_of(cls: type[torch.autograd.Function]) -> Answer:
     """The rule that follows the Function's own derivative."""
     transforms = has_own(cls, "setup_context") and (cls.generate_vmap_rule or has_own(cls, "vmap"))
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def applied(*args: Any, **kwargs: Any) -> Any:
         return cls.apply(*args, **kwargs)
 
-    name_as(apply, cls.__name__, cls)
+    apply = StandsFor(applied, cls.__name__, cls)
     own = None if transforms else Derivative(has_own(cls, "jvp"))
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -66,10 +69,7 @@ def operator_rule(operator: Any) -> Answer:
     torch.func.jvp finds none, and takes the operator for a constant.
     """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return operator(*args, **kwargs)
-
-    name_as(call, str(operator), operator)
+    call = StandsFor(operator, str(operator), operator)
     own = Derivative(forward_mode=False)
 
     def rule(_: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from npdec._decomposed.batching_rules import indexed
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.components import Use, total
 from npdec._decomposed.kept_components import handed_on
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, indices_of
 from npdec._decomposed.reverse_graph import guarded, no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
@@ -185,25 +185,12 @@ def _over_mask(shape: tuple[int, ...], axes: int, trailing: int) -> tuple[int, .
     return shape[:count] + (1,) * axes + shape[count + 1 :] if shape[count] == 1 else None
 
 
-# Where functions whose rules go by no tags take indices.
-_INDICES: dict[str, tuple[int | str, ...]] = {
-    **dict.fromkeys("scatter scatter_add scatter_reduce".split(), (2, "index")),
-    **dict.fromkeys("index_select index_add index_copy index_fill index_reduce".split(), (2, "index")),
-    **dict.fromkeys("embedding embedding_bag".split(), (0, 2, "input", "offsets")),
-    **dict.fromkeys("nll_loss cross_entropy multi_margin_loss multilabel_margin_loss".split(), (1, "target")),
-    **dict.fromkeys("max_unpool1d max_unpool2d max_unpool3d".split(), (1, "indices")),
-    "bincount": (0, "input"),
-    "narrow": (2, 3, "start", "length"),
-    "tensor_split": (1, "tensor_indices_or_sections", "indices_or_sections"),
-}
-
-
 def plain_indices(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
     """The arguments, those that are indices by their values."""
-    name = name_of(func).removesuffix("_")
-    places = _INDICES.get(name)
-    if places is None:
+    places = indices_of(func)
+    if not places:
         return args, kwargs
+    name = name_of(func)
     args = [chosen(name, arg) if i in places else arg for i, arg in enumerate(args)]
     return args, {key: chosen(name, arg) if key in places else arg for key, arg in kwargs.items()}
 

@@ -17,7 +17,7 @@ from npdec._decomposed import completeness
 from npdec._decomposed.axes import lead
 from npdec._decomposed.batching_rules import batch_rule
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Trait, traits_of
+from npdec._decomposed.registry import Trait, row_of, traits_of
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law.law import TaggedRule, innermost
@@ -156,34 +156,6 @@ def _of_components(call: Call, function: Function, components: Sequence[Any], va
     return torch.stack(each)
 
 
-# Functions that look at rows: the axes that they look along, by the arguments after the tensor.
-def _of_shape(x: torch.Tensor, shape: Any, *_: Any, **__: Any) -> range:
-    return range(x.ndim - (1 if isinstance(shape, int) else len(shape)), x.ndim)
-
-
-def _of_axis_named(x: torch.Tensor, dim: Any = None, *_: Any, **__: Any) -> Sequence[int]:
-    return range(x.ndim) if dim is None else [dim % x.ndim]
-
-
-def _of_heads(x: torch.Tensor, *_: Any, **__: Any) -> range:
-    return range(x.ndim - 2, x.ndim)
-
-
-def _of_sums(x: torch.Tensor, dim: Any = None, *_: Any, **__: Any) -> Sequence[int]:
-    return range(x.ndim) if dim is None else [d % x.ndim for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]
-
-
-_ALONG: dict[str, Function] = {
-    "layer_norm": _of_shape,
-    "rms_norm": _of_shape,
-    "mean": _of_sums,
-    "sum": _of_sums,
-    "softmax": _of_axis_named,
-    "log_softmax": _of_axis_named,
-    "scaled_dot_product_attention": _of_heads,
-}
-
-
 def _of_rows_here(func: Function, rule: Any, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> Any:
     """The result of a function of elements or rows, computed from those that are here; None of others, and where torch
     does not leave its arguments where they are. (Norms that a model writes out remember of which tensor a number is.)
@@ -194,12 +166,13 @@ def _of_rows_here(func: Function, rule: Any, args: Sequence[Any], kwargs: dict[s
     every = _leaves([*args, *kwargs.values()])
     if name == "dropout" and kwargs.get("training", args[2] if len(args) > 2 else True):
         refuse(name, "each process would draw other numbers (network.eval())")
-    if name in _ALONG:
+    row = row_of(func)
+    if row is not None and row.along is not None:
         first = args[0] if args else None
         others = [t for t in every if isinstance(t, DTensor) and t is not first]
         if not isinstance(first, DecomposedDTensor) or any(type(p) not in (Shard, Replicate) for p in first.placements):
             return None
-        along = _ALONG[name](first, *args[1:], **kwargs)
+        along = row.along(first, *args[1:], **kwargs)
         if any(isinstance(p, Shard) and p.dim in along for p in first.placements):
             return None
         heads = name == "scaled_dot_product_attention"

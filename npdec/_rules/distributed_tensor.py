@@ -202,7 +202,7 @@ def _whole_meta(local: torch.Tensor, spec: DTensorSpec, count: int | None = None
 
 
 def whole(local: torch.Tensor, spec: DTensorSpec, count: int | None = None) -> DTensor:
-    """The DTensor of which `local` is here, with one more axis in front if there is a count."""
+    """The DTensor of which `local` is here, with one more leading axis if there is a count."""
     if 0 in local.stride():
         local = local.contiguous()
     meta = _whole_meta(local, spec, count)
@@ -216,7 +216,7 @@ def _counted(placements: Sequence[Any], ndim: int) -> Placements:
 
 
 def moved(placements: Sequence[Any]) -> Placements:
-    """The placements of components: those of the tensor, with one more axis in front."""
+    """The placements of components: those of the tensor, with one more leading axis."""
     return tuple(_of_axis(p, p.dim + 1) if hasattr(p, "dim") else p for p in placements)
 
 

@@ -321,7 +321,7 @@ _SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 _SCATTERED.tags["src"] = "Linear"
 
 
-@rule("scatter", traits=Trait.MOVE, tags=_SCATTERED.tags)
+@rule("scatter", traits=Trait.MOVE, tags=_SCATTERED.tags, indices=(2, "index"))
 def _scatter(
     func: Function, x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
@@ -344,7 +344,7 @@ def _scatter(
     return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
 
-@rule("scatter_add", traits=Trait.ADD_AT, tags=_SCATTERED.tags)
+@rule("scatter_add", traits=Trait.ADD_AT, tags=_SCATTERED.tags, indices=(2, "index"))
 def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(func, x, dim, index, src, reduce="add")
 

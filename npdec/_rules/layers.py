@@ -27,7 +27,7 @@ _N = torch._C._nn
 # -- embeddings --------------------------------------------------------------------------------------------------------
 
 
-@rule(F.embedding)
+@rule(F.embedding, indices=(0, "input"))
 def _embedding(
     func: Function,
     input: Any,
@@ -241,7 +241,7 @@ def _fractional_pool(func: Function, x: Any, kernel_size: Any, output_size: Any,
     return result.reshape(tuple(value.shape)), indices
 
 
-@rule(_N.max_unpool2d, _N.max_unpool3d)
+@rule(_N.max_unpool2d, _N.max_unpool3d, indices=(1, "indices"))
 def _max_unpool(func: Function, x: Any, indices: Any, *options: Any, **named: Any) -> Any:
     """Elements put back to where they were taken from; the last one of those that go to one place stays. (The options
     are the size of the result, and in three dimensions the strides and padding that it was made with.)"""
@@ -381,6 +381,6 @@ def _native_batch_norm(
 
 
 rule(torch.nn.modules._functions.CrossMapLRN2d)(by_formula(_cross_map_lrn))
-rule(torch.embedding)(by_formula(_looked_up))
-rule("_embedding_bag", torch.embedding_bag)(by_formula(_embedding_bag))
+rule(torch.embedding, indices=(1, "indices"))(by_formula(_looked_up))
+rule("_embedding_bag", torch.embedding_bag, indices=(1, 2, "indices", "offsets"))(by_formula(_embedding_bag))
 rule("pad_sequence")(by_formula(_pad_sequence))

@@ -8,6 +8,7 @@ import torch
 
 from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
+from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
 from npdec._law import ordinary
 from npdec._law.law import TaggedRule
@@ -18,9 +19,9 @@ _CUT = Trait.SPLIT | Trait.MOVE | Trait.STRIDED
 _RESHAPE = Trait.RESHAPE | Trait.MOVE | Trait.STRIDED
 
 
-def _linear(names: str, traits: int = 0, batched: Any = None) -> None:
+def _linear(names: str, traits: int = 0, batched: Any = None, along: Any = None) -> None:
     """Functions that are linear in their first argument, and take no other tensor that could be decomposed."""
-    rule(names, traits=traits, batch=batched)(_OF_THE_FIRST)
+    rule(names, traits=traits, batch=batched, along=along)(_OF_THE_FIRST)
 
 
 _OF_THE_FIRST = TaggedRule.of("Linear")
@@ -29,8 +30,8 @@ _OF_THE_FIRST = TaggedRule.of("Linear")
 _linear("neg negative positive deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH)
 _linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
 _linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
-_linear("sum", Trait.SUM | Trait.STRIDED, batch.reduced)
-_linear("mean", Trait.MEAN | Trait.STRIDED, batch.reduced)
+_linear("sum", Trait.SUM | Trait.STRIDED, batch.reduced, axes_named)
+_linear("mean", Trait.MEAN | Trait.STRIDED, batch.reduced, axes_named)
 _linear("cumsum", 0, batch.of_axes(0, 1))
 _linear("trace", Trait.STRIDED, batch.traced)
 _linear("sum_to_size")

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from npdec._decomposed.axes import axes_of_shape
 from npdec._decomposed.call import Call
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
@@ -21,7 +22,7 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
     return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
 
 
-@rule(F.layer_norm, torch.layer_norm)
+@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape)
 def _layer_norm(
     func: Function,
     x: Any,
@@ -41,7 +42,7 @@ def _layer_norm(
     return normalise(layer, x, weight, bias)
 
 
-@rule(F.rms_norm, torch.rms_norm)
+@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape)
 def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if x.is_complex():  # torch's mean square of complex numbers is no length
         return law.quadrature(Call(func, None, (x, normalized_shape, weight, eps), {}))

@@ -53,7 +53,7 @@ def _rows(t: torch.Tensor, axes: Sequence[int], lead: int = 0) -> torch.Tensor:
 
 
 def _back(rows: torch.Tensor, shape: Sequence[int], axes: Sequence[int]) -> torch.Tensor:
-    """Rows (..., R, n) as the tensor of this shape that they are of, with the axes before them in front."""
+    """Rows (..., R, n) as the tensor of this shape that they are of, after the axes before them."""
     order = [*[a for a in range(len(shape)) if a not in axes], *axes]
     lead = rows.ndim - 2
     made = rows.reshape(*rows.shape[:lead], *[shape[a] for a in order])
@@ -257,7 +257,7 @@ rule("std std_mean")(_spread(True))
 # -- unit vectors ------------------------------------------------------------------------------------------------------
 
 
-_BLOCK = 2**14  # numbers of rows that are looked at together: the path of each takes thirty of their size
+_BLOCK = 2**14  # elements of rows that are looked at together: the path of each takes thirty of their size
 
 
 def _of_unit(x: torch.Tensor, r: torch.Tensor, components: torch.Tensor, eps: float, reverse: bool) -> torch.Tensor:

@@ -294,29 +294,32 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: An
 
 
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
+_INDEX = (2, "index")
 
 
 _CHOSEN = Trait.MOVE | Trait.STRIDED
 _OF_AXIS = of_axes(0, 1)
 
 
-@rule("narrow", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN))
+@rule("narrow", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), indices=(2, 3, "start", "length"))
 def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
     start = int(value_of(start)) if isinstance(start, torch.Tensor) else start
     return law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
 
 
-@rule("index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), tags=_INDEXED.tags)
+@rule(
+    "index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), tags=_INDEXED.tags, indices=_INDEX
+)
 def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index)), {})
 
 
-@rule("index_copy", traits=Trait.MOVE, tags=_INDEXED.tags)
+@rule("index_copy", traits=Trait.MOVE, tags=_INDEXED.tags, indices=_INDEX)
 def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {})
 
 
-@rule("index_add", traits=Trait.ADD_AT, tags=_INDEXED.tags)
+@rule("index_add", traits=Trait.ADD_AT, tags=_INDEXED.tags, indices=_INDEX)
 def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     more = {} if type(alpha) is int and alpha == 1 else {"alpha": alpha}
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), more)
@@ -327,7 +330,7 @@ def _with_axis(t: Any, index: Any) -> Any:
     return t if index.ndim or t.ndim else t.reshape(1)
 
 
-@rule("tensor_split", traits=Trait.MOVE)
+@rule("tensor_split", traits=Trait.MOVE, indices=(1, "tensor_indices_or_sections", "indices_or_sections"))
 def _tensor_split(func: Function, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
     """Into so many pieces, or before these places: numbers, or a tensor of them."""
     cut = sections if indices is None else indices
@@ -380,13 +383,13 @@ rule(torch.aminmax, torch.Tensor.aminmax)(by_formula(_aminmax))
 rule("cummax")(_running(1))
 rule("cummin")(_running(-1))
 rule("logcumsumexp")(by_formula(_logcumsumexp))
-rule("scatter_reduce")(by_formula(scatter_reduce, "input", "src"))
-rule("index_reduce")(by_formula(index_reduce, "input", "source"))
+rule("scatter_reduce", indices=_INDEX)(by_formula(scatter_reduce, "input", "src"))
+rule("index_reduce", indices=_INDEX)(by_formula(index_reduce, "input", "source"))
 rule("segment_reduce")(by_formula(segment_reduce))
 rule("addcdiv", traits=Trait.ELEMENTWISE)(by_formula(_addcdiv))
 rule("linspace")(by_formula(_linspace))
 rule("logspace")(by_formula(_logspace))
 rule(torch.as_strided_scatter, torch.Tensor.as_strided_scatter)(by_formula(_as_strided_scatter))
-rule("index_fill", traits=Trait.MOVE)(by_formula(_index_fill))
+rule("index_fill", traits=Trait.MOVE, indices=_INDEX)(by_formula(_index_fill))
 rule(torch.linalg.cond)(by_formula(_cond))
-rule(torch.bincount, torch.Tensor.bincount)(by_formula(_bincount))
+rule(torch.bincount, torch.Tensor.bincount, indices=(0, "input"))(by_formula(_bincount))

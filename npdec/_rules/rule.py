@@ -38,6 +38,8 @@ def rule(
     batch: Function | None = None,
     short: Function | None = None,
     close: Function | None = None,
+    indices: tuple[int | str, ...] = (),
+    along: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
@@ -61,7 +63,8 @@ def rule(
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
         form = short or form_of(tags, traits, slope, mean, batch)
-        add(found, Row(answers, traits, slope, mean, batch, form, takes_options(form), close=close), replaces)
+        row = Row(answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close)
+        add(found, row, replaces)
         return made
 
     return enter

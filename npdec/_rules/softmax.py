@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.axes import axes_named, row_by_row
 from npdec._decomposed.call import Call
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
@@ -313,17 +313,17 @@ def _along(x: torch.Tensor, dim: int) -> list[int]:
     return [dim % x.ndim] if x.ndim else []
 
 
-@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax)
+@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax, along=axes_named)
 def _softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
 
-@rule(torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax)
+@rule(torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax, along=axes_named)
 def _log_softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("log_softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
 
-@rule(F.softmax, F.log_softmax)
+@rule(F.softmax, F.log_softmax, along=axes_named)
 def _functional(
     func: Function, x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> Any:

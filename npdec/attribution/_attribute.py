@@ -58,13 +58,13 @@ def attribute(
     or complex; it returns a scalar, or anything of which `output` chooses. `argnums`: which inputs to attribute to, an
     int or several; all by default. `baseline`: a number or array that broadcasts to them, or a structure like theirs
     (for several inputs a tuple); 0 by default. `baselines`: a sample of baselines instead, each array with one more
-    axis in front; the results are averaged (so do DeepSHAP, Lundberg and Lee, NIPS 2017, and expected gradients, Erion
+    leading axis; the results are averaged (so do DeepSHAP, Lundberg and Lee, NIPS 2017, and expected gradients, Erion
     et al., Nature Machine Intelligence 2021).
     `output`: an index (an int or tuple) for one element; before it the keys that lead to an array in a dict, tuple or
     list, as `("logits", 0, 3)`; a function of the result; or a list of these, for several.
 
     Returns an `Attribution`, which unpacks into `value, residual, attribution`. The attribution has the structure and
-    shapes of the inputs, with an axis in front for a list of outputs. `axis`, `groups` and `labels` are those of
+    shapes of the inputs, with a leading axis for a list of outputs. `axis`, `groups` and `labels` are those of
     `np.decompose` (a tuple of groups for several inputs): the attribution is then one array (C,), for the components,
     which `.labels` names. `.error` is what completeness misses: value − residual − attribution.sum().
 
@@ -110,7 +110,7 @@ def attribute(
     layer computes, which they put in its place, from what it computes at the baseline on: "path" is then layer
     integrated gradients, and the residual f with the layer at its baseline. So inputs may be integers, as tokens are.
 
-    `batched=True`: f takes many inputs at once, all with one more axis in front, and returns as many outputs (for
+    `batched=True`: f takes many inputs at once, all with one more leading axis, and returns as many outputs (for
     "path", "shapley" and "occlusion"; `chunk_size` bounds how many); "vmap": f is made so by torch.vmap. `progress`:
     True for a bar, a function `(done, total)`, or None: a bar on a terminal where the work is long.
 

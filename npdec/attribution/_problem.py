@@ -305,8 +305,8 @@ def plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def choose(result: Any, output: Any, batch: int | None = None, whole: bool = False) -> tuple[list[torch.Tensor], bool]:
-    """The chosen outputs, each of shape (), and whether a list of them was asked for. With `batch`, all have that many
-    numbers in front, shape (batch,). With `whole`, an array may be chosen as it is."""
+    """The chosen outputs, each of shape (), and whether a list of them was asked for. With `batch`, all have a
+    leading axis of that length, shape (batch,). With `whole`, an array may be chosen as it is."""
     outputs = output if isinstance(output, list) else [output]
     return [_chosen(result, one, batch, whole) for one in outputs], isinstance(output, list)
 

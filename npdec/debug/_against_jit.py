@@ -20,7 +20,7 @@ from npdec.debug._followed import UNSPECIFIED
 from npdec.debug._looking import looking_on
 from npdec.debug._places import Place
 from npdec.debug._steps import version_of
-from npdec.debug._values import arrays_in, numbers_of, shown
+from npdec.debug._values import arrays_in, elements_of, shown
 
 __all__ = ["Compiled", "compiled_beside"]
 
@@ -70,7 +70,7 @@ class _Keeper:
 
     def keep(self, array: Any) -> Any:
         if self.recorder is None:
-            numbers = numbers_of(array)
+            numbers = elements_of(array)
             return None if numbers is None else numbers.clone()
         tensor = array._t if isinstance(array, ArrayBase) else array
         if isinstance(tensor, DecomposedTensor):

@@ -19,7 +19,7 @@ from npdec.debug._differences import Difference, departure
 from npdec.debug._followed import Follower, on_device, to_single
 from npdec.debug._looking import looking_on
 from npdec.debug._under_numpy import as_numpy, under_numpy
-from npdec.debug._values import arrays_in, has_no_numbers, is_array, name_of_dtype, numbers_of, shown
+from npdec.debug._values import arrays_in, elements_of, has_no_elements, is_array, name_of_dtype, shown
 
 __all__ = ["Comparison", "Report", "compare"]
 
@@ -131,7 +131,7 @@ def compare(
             "(against=('numpy', 'jit', 'float32'))"
         )
     for array in arrays_in(args):
-        if has_no_numbers(array):
+        if has_no_elements(array):
             raise ValueError(
                 f"np.debug.compare: an argument, {shown(array)}, is on the device meta and has no numbers to compare; "
                 "give arrays that have, on the host or on a GPU"
@@ -198,7 +198,7 @@ def _departure(ours: Any, theirs: Any, rtol: float | None) -> float | None:
 
 
 def _allowed(array: Any, rtol: float | None) -> float:
-    numbers = numbers_of(array) if is_array(array) else None
+    numbers = elements_of(array) if is_array(array) else None
     if rtol is not None or numbers is None or not (numbers.is_floating_point() or numbers.is_complex()):
         return rtol or 0.0
     return _SAME[min(64, int(torch.finfo(numbers.dtype).bits))]

@@ -10,7 +10,7 @@ import torch
 
 from npdec.debug._calls import Call
 from npdec.debug._places import Place
-from npdec.debug._values import arrays_in, is_array, name_of_dtype, numbers_of, shown
+from npdec.debug._values import arrays_in, elements_of, is_array, name_of_dtype, shown
 
 __all__ = ["Difference", "departure", "difference_of", "unlike"]
 
@@ -96,7 +96,7 @@ def _scale(*numbers: torch.Tensor) -> float:
 def departure(ours: Any, theirs: Any) -> tuple[float, float, tuple[int, ...]] | None:
     """The largest difference of elements, itself and relative to the largest magnitude, and where. Of booleans the part
     of the elements that differ is the relative one. None for what is not two arrays of one shape."""
-    a, b = numbers_of(ours), numbers_of(theirs)
+    a, b = elements_of(ours), elements_of(theirs)
     if a is None or b is None or a.shape != b.shape:
         return None
     if not a.numel():
@@ -116,7 +116,7 @@ def unlike(
 ) -> tuple[float, float, tuple[int, ...]] | None:
     """As `departure`, if any element differs by more than `rtol` of itself: by default, by more than an operation's
     rounding. `signs` compares those of zeros too."""
-    a, b = numbers_of(ours), numbers_of(theirs)
+    a, b = elements_of(ours), elements_of(theirs)
     if a is None or b is None or a.shape != b.shape or not a.numel():
         return None
     error = _unlike(a, b)
@@ -143,7 +143,7 @@ def _bits(numbers: torch.Tensor) -> int:
 def in_words(value: Any, index: tuple[int, ...] | None = None) -> str:
     """A result in words; with an element of it, where an index is given."""
     text = shown(value)
-    numbers = numbers_of(value) if is_array(value) else None
+    numbers = elements_of(value) if is_array(value) else None
     if numbers is not None and numbers.numel() and index is not None:
         element = numbers[index].item()
         text += f" {element:.10g}" if isinstance(element, float) else f" {element}"

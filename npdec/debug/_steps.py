@@ -17,7 +17,7 @@ from npdec._show.words import visible
 from npdec.debug._calls import Call
 from npdec.debug._looking import looking_on
 from npdec.debug._places import Place
-from npdec.debug._values import arrays_in, has_no_numbers, is_array, name_of_dtype, numbers_of
+from npdec.debug._values import arrays_in, elements_of, has_no_elements, is_array, name_of_dtype
 
 __all__ = ["Step", "Trace", "trace"]
 
@@ -132,8 +132,8 @@ def version_of(array: Any) -> Any:
 
 def described(name: str, place: Place, array: Any, written: bool) -> Step | None:
     """The step of an array."""
-    numbers = numbers_of(array) if is_array(array) else None
-    if numbers is None and not has_no_numbers(array):
+    numbers = elements_of(array) if is_array(array) else None
+    if numbers is None and not has_no_elements(array):
         return None
     low = high = math.nan
     nans = infs = 0

@@ -19,7 +19,7 @@ from npdec.debug._calls import Call
 from npdec.debug._looking import looking_on
 from npdec.debug._places import caller
 from npdec.debug._steps import version_of
-from npdec.debug._values import arrays_in, numbers_of, shown
+from npdec.debug._values import arrays_in, elements_of, shown
 from npdec.exceptions import CompletenessError
 
 __all__ = ["full_tracebacks", "watch"]
@@ -47,7 +47,7 @@ class _Watch:
             return
         written = [array for array, version in given if version_of(array) != version]
         for array in [*arrays_in(result), *written]:
-            numbers = numbers_of(array)
+            numbers = elements_of(array)
             if numbers is None:
                 continue
             for what, find in self.looked_for.items():
@@ -91,11 +91,11 @@ def _arguments(call: Call) -> str:
 
 def _places(find: Found, call: Call) -> list[torch.Tensor]:
     """Where the arguments have it already, numbers of Python's included."""
-    numbers = [numbers_of(array) for array in arrays_in((call.args, call.kwargs))]
+    numbers = [elements_of(array) for array in arrays_in((call.args, call.kwargs))]
     alone = [*call.args, *call.kwargs.values()]
     for item in [*alone, *(one for more in alone if isinstance(more, (list, tuple)) for one in more)]:
         if isinstance(item, (float, complex)) and not isinstance(item, ArrayBase):
-            numbers.append(numbers_of(item))
+            numbers.append(elements_of(item))
     return [found for one in numbers if one is not None and (found := find(one)).any()]
 
 

@@ -17,7 +17,7 @@ from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import dtype as dtype_class
 
-__all__ = ["Unknown", "arrays_in", "has_no_numbers", "is_array", "numbers_of", "rebuilt", "shown", "value_of"]
+__all__ = ["Unknown", "arrays_in", "has_no_elements", "is_array", "elements_of", "rebuilt", "shown", "value_of"]
 
 _ATOMS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, enum.Enum, type,
@@ -80,8 +80,8 @@ def value_of(array: Any) -> torch.Tensor:
     return tensor.detach()
 
 
-def numbers_of(value: Any) -> torch.Tensor | None:
-    """The numbers of an array, or of a number of Python's, on the host; None for anything else, and for an array on a
+def elements_of(value: Any) -> torch.Tensor | None:
+    """The elements of an array, or a number of Python's, on the host; None for anything else, and for an array on a
     device that holds no numbers (meta)."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, ArrayBase):
         try:
@@ -94,14 +94,14 @@ def numbers_of(value: Any) -> torch.Tensor | None:
         found = value_of(value)
     except (TypeError, ValueError):
         return None  # of a dtype that torch has not
-    if has_no_numbers(found):
+    if has_no_elements(found):
         return None
     if found.layout is not torch.strided:
         found = found.to_dense()
     return found.cpu().resolve_conj().resolve_neg()
 
 
-def has_no_numbers(array: Any) -> bool:
+def has_no_elements(array: Any) -> bool:
     """Whether an array is on a device that holds shapes only."""
     tensor = array._t if isinstance(array, ArrayBase) else array
     return isinstance(tensor, torch.Tensor) and tensor.is_meta

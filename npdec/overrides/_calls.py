@@ -112,10 +112,7 @@ def _called(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
 def _forward(module: torch.nn.Module) -> Function:
     """The module as a function of its arguments, under the name of its class."""
 
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        return module.forward(*args, **kwargs)
-
-    return autograd_function.name_as(forward, type(module).__name__, type(module))
+    return autograd_function.StandsFor(module.forward, type(module).__name__, type(module))
 
 
 # -- autograd Functions ------------------------------------------------------------------------------------------------
@@ -145,10 +142,10 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
 def _application(cls: Any) -> Function:
     """A Function as a function of its arguments, under its name."""
 
-    def apply(*args: Any, **kwargs: Any) -> Any:
+    def applied(*args: Any, **kwargs: Any) -> Any:
         return cls.apply(*args, **kwargs)
 
-    return autograd_function.name_as(apply, cls.__name__, cls)
+    return autograd_function.StandsFor(applied, cls.__name__, cls)
 
 
 def _is_a_frame(cls: Any, args: Sequence[Any]) -> bool:

@@ -19,6 +19,7 @@ from npdec._decomposed.registry import Rule
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law, pack
 from npdec._law.overrides_scope import enter
+from npdec._rules.autograd_function import StandsFor
 from npdec.overrides._registry import Registered
 
 __all__ = ["Recorder", "is_declared", "prepared", "target_of"]
@@ -28,7 +29,7 @@ Function = Callable[..., Any]
 
 def target_of(func: Any) -> Any:
     """What is registered for a function that is called: itself, or the class that it stands for."""
-    return getattr(func, "target", func)
+    return func.target if isinstance(func, StandsFor) else func
 
 
 def is_declared(target: Any, rule: Function | None) -> bool:

@@ -57,6 +57,7 @@ CALLS = {
         f"{name} over no axes": lambda n, name=name: str(getattr(n.fft, name)(n.array(3.0)).dtype)
         for name in ("fftn", "ifftn")
     },
+    "complex scalars of two parts": lambda n: (n.complex128(0.1, 0.3), n.complex64(0.1, 0.3), n.complex64(2)),
     "where with one branch": lambda n: n.where(n.array([True]), 1.0),
     "where of nothing": lambda n: n.where(n.array([True, False]), None, None).tolist(),
     "np.chararray": lambda n: n.chararray.__name__,
@@ -65,6 +66,7 @@ CALLS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", CALLS)
 def test_the_edge_is_numpys(name):
     assert outcome(CALLS[name], np) == outcome(CALLS[name], numpy)

@@ -133,6 +133,8 @@ def test_the_least_depth_is_at_most_the_greatest(lib):
         nested = [nested]
     with pytest.raises(ValueError, match="would exceed the maximum number of dimension of 64"):
         lib.array(nested)
+    with pytest.raises(ValueError, match="would exceed the maximum number of dimension of 64"):
+        lib.array([lib.zeros((1,) * 64)] * 2)
 
 
 CALLS = {

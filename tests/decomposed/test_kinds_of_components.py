@@ -185,6 +185,42 @@ def test_numbers_are_read_without_the_tensor(kind):
 
 
 @each_kind
+def test_each_method_does_what_it_does_of_the_tensor(kind):
+    """Where a method has a result: None asks for the tensor."""
+
+    def tensor(made):
+        return made.detach() if isinstance(made, torch.Tensor) else made.dense().detach()
+
+    def each(elements, factor):
+        return elements * factor
+
+    def row(elements, factor):
+        return elements.cumsum(-1) * factor
+
+    methods = {
+        "negative": (lambda c: c.negative(), -C),
+        "times": (lambda c: c.times(FACTOR), C * FACTOR),
+        "to": (lambda c: c.to(torch.float32), C.to(torch.float32)),
+        "each": (lambda c: c.each(each, FACTOR), C * FACTOR),
+        "each_row": (lambda c: c.each_row(row, 1, FACTOR[:, :1]), C.cumsum(-1) * FACTOR[:, :1]),
+        "each_column": (lambda c: c.each_column(each, FACTOR), C * FACTOR),
+        "merged": (lambda c: c.merged([1, 0, 1], 2), torch.stack([C[1], C[0] + C[2]])),
+        "weighted": (lambda c: c.weighted(FACTOR, [1]), (C * FACTOR).sum(2)),
+        "added_to": (lambda c: c.added_to(C * FACTOR), C * FACTOR + C),
+        "plus": (lambda c: c.plus(type(c).of(C * FACTOR)), C * FACTOR + C),
+        "entries": (lambda c: c.entries(), C),
+        "handed_on": (lambda c: c.handed_on(), C),
+        "best": (lambda c: c.best(None), C),
+        "magnitude_at": (lambda c: c.magnitude_at(torch.tensor([3, 20])), C.abs().sum(0).flatten()[[3, 20]]),
+    }
+    for name, (method, wanted) in methods.items():
+        made = method(KINDS[kind].of(C.clone()))
+        assert made is not None or name in ("each_column", "weighted", "plus", "entries"), name
+        if made is not None:
+            torch.testing.assert_close(tensor(made), wanted, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@each_kind
 def test_copies_and_pickles(kind):
     for made in (copy.copy(given(kind)), copy.deepcopy(given(kind)), pickle.loads(pickle.dumps(given(kind)))):
         check(made, X, R, C)

@@ -85,6 +85,7 @@ MADE = {
     "sum": lambda d: torch.sum(d[..., :2] + F.linear(d, DOWN, BIAS), [-2]),
     "sum of one with itself": lambda d: (made := F.linear(d, DOWN)) + made,
     "sum of the last axis": lambda d: F.linear(d, DOWN, BIAS).sum(-1),
+    "sum of the last axis by its number": lambda d: F.linear(d, DOWN, BIAS).sum(2),
     "sum of all": lambda d: F.linear(d, DOWN, BIAS).sum(),
     "sum in another dtype": lambda d: F.linear(d, DOWN, BIAS).sum(1, dtype=torch.float32),
     "sum of rows and of numbers": lambda d: (F.linear(d, DOWN, BIAS) + d[..., :2])[0, 0, 1],
@@ -102,6 +103,7 @@ MADE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [*KEPT, *MADE])
 def test_as_at_once(name, monkeypatch):
     function = {**KEPT, **MADE}[name]

@@ -128,6 +128,9 @@ def test_pairs_of_one_component_are_joined_piece_by_piece():
     made = given.coalesced()
     assert len(made.elements) <= 4
     torch.testing.assert_close(made.dense(), given.dense())
+    few = Entries(given.elements[:3], owners[:3], 3)  # each pair by itself
+    torch.testing.assert_close(few.apart().dense(), few.dense())
+    torch.testing.assert_close(few.magnitude(), few.dense().abs().sum(0))
 
 
 @pytest.mark.parametrize("negative", [False, True])

@@ -8,7 +8,6 @@ import struct
 
 import numpy
 import pytest
-import torch
 
 import npdec as np
 from npdec._impl._numbers import OF_NUMBERS

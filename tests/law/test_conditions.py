@@ -331,6 +331,7 @@ FROZEN = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", FROZEN)
 def test_what_is_frozen_warns_and_names_the_line(name):
     baseline = np.array([4.0, 1.0, 2.5, -2.0])

@@ -9,9 +9,11 @@ import warnings
 import numpy
 import pytest
 import torch
+import torch.nn.functional as F
 
 import npdec as np
 from npdec import DecomposedTensor
+from npdec._decomposed.registry import rows
 
 
 def index(*places):
@@ -237,3 +239,56 @@ def test_many_components_of_few_digits_are_not_made_in_integers():
     assert [number.value.item() for number in made] == [39998, 40000, 3 * 20000 * 40001]
     for number in made:
         assert abs(number.value - number.residual - number.components.sum(0)) < 1e-2
+
+
+# What takes indices, of a weight (4, 3) and of integers (3,) from 0 to 2.
+INDEXING = {
+    "index_select": lambda w, i: torch.index_select(w, 0, i),
+    "index_add": lambda w, i: torch.index_add(w, 0, i, w[:3]),
+    "index_add_": lambda w, i: w.clone().index_add_(0, index=i, source=w[:3]),
+    "index_copy": lambda w, i: torch.index_copy(w, 0, i, w[1:]),
+    "index_fill": lambda w, i: torch.index_fill(w, 0, i[:1], 9.0),
+    "index_reduce": lambda w, i: torch.index_reduce(w, 0, i, w[1:], "prod"),
+    "scatter": lambda w, i: torch.scatter(w, 0, i[None], w[:1]),
+    "scatter_": lambda w, i: w.clone().scatter_(0, i[None], 9.0),
+    "scatter_add": lambda w, i: torch.scatter_add(w, 0, i[None], w[:1]),
+    "scatter_reduce": lambda w, i: torch.scatter_reduce(w, 0, i[None], w[:1], "amax"),
+    "embedding": lambda w, i: F.embedding(i, w),
+    "torch.embedding": torch.embedding,
+    "embedding_bag": lambda w, i: F.embedding_bag(i, w, torch.tensor([0, 2])),
+    "bounds of bags": lambda w, i: F.embedding_bag(torch.tensor([3, 0, 1]), w, i.sort().values.clamp(max=1)),
+    "nll_loss": lambda w, i: F.nll_loss(w[:3], i),
+    "cross_entropy": lambda w, i: F.cross_entropy(w[:3], i),
+    "multi_margin_loss": lambda w, i: F.multi_margin_loss(w[:3], i),
+    "multilabel_margin_loss": lambda w, i: F.multilabel_margin_loss(w[0], i),
+    "max_unpool1d": lambda w, i: F.max_unpool1d(w[None, :1], i[None, None], 2),
+    "max_unpool3d": lambda w, i: F.max_unpool3d(w[None, :1, None, None], i[None, None, None, None], 2),
+    "bincount": lambda w, i: torch.bincount(i, w[:3, 0]),
+    "narrow": lambda w, i: torch.narrow(w, 0, i[0], 2),
+    "tensor_split": lambda w, i: torch.tensor_split(w, i.sort().values)[2],
+}
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore:index_reduce.* is in beta:UserWarning")
+@pytest.mark.parametrize("name", INDEXING)
+def test_decomposed_indices_are_taken_by_their_values(name):
+    value = torch.linspace(-1, 2, 12, dtype=torch.float64).reshape(4, 3).sin()
+    weight = DecomposedTensor(value, value / 2, value[None] / 2, ("w",))
+    places = DecomposedTensor(
+        torch.tensor([1, 2, 0]), torch.tensor([0, 0, 1]), torch.tensor([[1.0, 2.0, -1.0]]), ("i",)
+    )
+    wanted = INDEXING[name](weight, places.value)
+    with pytest.warns(np.DecompositionWarning, match="at the baseline it would choose otherwise"):
+        made = INDEXING[name](weight, places)
+    assert made.labels == ("w",)
+    for part in ("value", "residual", "components"):
+        torch.testing.assert_close(getattr(made, part), getattr(wanted, part), rtol=0, atol=0)
+
+
+def test_the_functions_that_take_indices_are_tested():
+    named = {
+        function.__name__.removesuffix("_nd").removesuffix("_loss") for function, row in rows.items() if row.indices
+    }
+    tested = {name.removeprefix("torch.").removesuffix("_").removesuffix("_loss") for name in INDEXING}
+    assert named - {"max_unpool2d", "_embedding_bag"} == tested - {"max_unpool1d", "bounds of bags"}

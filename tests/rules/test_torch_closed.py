@@ -172,6 +172,62 @@ def test_groups_are_reduced_as_by_hand(reduce, include_self):
         torch.testing.assert_close(got.residual[place], want.residual)
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce.* is in beta:UserWarning")
+@pytest.mark.parametrize("reduce", ["mean", "prod", "amax", "amin"])
+def test_axes_of_groups_are_counted_from_either_end(reduce):
+    source = torch.Generator().manual_seed(1)
+    x, x0, s, s0 = (torch.randn(3, size, generator=source, dtype=D) for size in (5, 5, 4, 4))
+    a, b = np.decompose((x, s), baseline=(x0, s0))
+    index = torch.tensor([[0, 2, 0, 4], [1, 1, 1, 0], [4, 0, 3, 3]])
+    for function, places in ((torch.scatter_reduce, index), (torch.index_reduce, index[0])):
+        made, same = (function(a, dim, places, b, reduce) for dim in (1, -1))
+        plain = function(x, 1, places, s, reduce)
+        torch.testing.assert_close(same.value, plain)
+        torch.testing.assert_close(same.components, made.components)
+        torch.testing.assert_close(same.residual + same.components.sum(0), plain)
+
+
+SCORES, TARGETS = torch.linspace(-2, 1, 15, dtype=D).reshape(5, 3).cos() * 2, torch.tensor([0, 2, 1, 1, 0])
+SHARES, WEIGHTS, SIGNS = SCORES.softmax(1).flip(1), torch.tensor([0.5, 2.0, 1.0], dtype=D), TARGETS.sign() * 2 - 1
+LOSSES = {
+    "shares of classes, smoothed": lambda x: F.cross_entropy(x, SHARES, label_smoothing=0.3),
+    "shares of classes, weights, smoothed": lambda x: F.cross_entropy(x, SHARES, WEIGHTS, label_smoothing=0.3),
+    "shares of classes, each": lambda x: F.cross_entropy(x, SHARES, reduction="none"),
+    "classes, smoothed": lambda x: F.cross_entropy(x, TARGETS, label_smoothing=0.3),
+    "classes, weights, smoothed": lambda x: F.cross_entropy(x, TARGETS, WEIGHTS, label_smoothing=0.3),
+    "classes, one ignored": lambda x: F.cross_entropy(x, TARGETS, ignore_index=1, label_smoothing=0.3),
+    "classes, one ignored, sum": lambda x: F.cross_entropy(x, TARGETS, WEIGHTS, ignore_index=0, reduction="sum"),
+    "logarithms, weights": lambda x: F.nll_loss(x, TARGETS, WEIGHTS),
+    "logarithms, one ignored": lambda x: F.nll_loss(x, TARGETS, ignore_index=2, reduction="none"),
+    "margins, squares": lambda x: F.multi_margin_loss(x, TARGETS, p=2, margin=0.5, weight=WEIGHTS),
+    "margins of several": lambda x: F.multilabel_margin_loss(x, torch.tensor([[2, 0, -1]] * 5)),
+    "margins of a sign": lambda x: F.hinge_embedding_loss(x[:, 0], SIGNS, margin=0.7),
+    "soft margins": lambda x: F.soft_margin_loss(x[:, 0], SIGNS, reduction="sum"),
+    "angles": lambda x: F.cosine_embedding_loss(x, SHARES, SIGNS, margin=0.2),
+    "triplets": lambda x: F.triplet_margin_loss(x, SHARES, x.flip(0), swap=True, reduction="sum"),
+    "ranks": lambda x: F.margin_ranking_loss(x[:, 0], x[:, 1], SIGNS, margin=0.3),
+    "Poisson": lambda x: F.poisson_nll_loss(x, SHARES * 5, full=True),
+    "Poisson of rates": lambda x: F.poisson_nll_loss(x.exp(), SHARES * 5, log_input=False),
+    "Gauss": lambda x: F.gaussian_nll_loss(x, SHARES, x.square() + 0.1, full=True),
+    "divergence": lambda x: F.kl_div(x, SHARES.log(), log_target=True, reduction="batchmean"),
+    "two classes": lambda x: F.binary_cross_entropy(x.sigmoid(), SHARES, weight=WEIGHTS),
+    "two classes, weights": lambda x: F.binary_cross_entropy_with_logits(x, SHARES, WEIGHTS, pos_weight=WEIGHTS),
+    "Huber": lambda x: F.huber_loss(x, SHARES, delta=0.4),
+    "smooth": lambda x: F.smooth_l1_loss(x, SHARES, beta=0.4, reduction="none"),
+}
+
+
+def test_losses_with_options_are_torchs_and_complete():
+    for name, loss in LOSSES.items():
+        made = loss(np.decompose(SCORES, baseline=SCORES.flip(0) * 0.3, axis=0))
+        plain = loss(SCORES)
+        torch.testing.assert_close(made.value, plain, rtol=0, atol=0, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(
+            made.residual + made.components.sum(0), plain, msg=lambda text, name=name: f"{name}: {text}"
+        )
+        torch.testing.assert_close(made.residual, loss(SCORES.flip(0) * 0.3))
+
+
 def test_sampling_within_one_pixel_is_a_product():
     """Between the same four pixels the result is bilinear in the two coordinates: its exact Shapley value."""
     source = torch.Generator().manual_seed(0)

@@ -43,6 +43,7 @@ def test_operators(name: str) -> None:
         check(sample.run, sample.inputs, sample.bases, **options)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [n for n in CHECKED if torch.float32 in OPERATORS[n].dtypes])
 def test_operators_in_single_precision(name: str) -> None:
     op = OPERATORS[name].name

@@ -87,6 +87,7 @@ PUTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("start", ["zeros", "decomposed"])
 @pytest.mark.parametrize("name", PUTS)
 def test_who_wins(name: str, start: str) -> None:

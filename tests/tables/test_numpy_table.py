@@ -22,7 +22,7 @@ RTOL = {"float16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12, "
 # Chapters that compute no new floating-point numbers: their results are NumPy's to the bit.
 EXACT = (samples.MOVEMENT.keys() | samples.SORTING.keys()) - {"pad"}
 CASES = samples.cases()
-NAMES = list(dict(CASES))
+NAMES = [name for name in dict(CASES) if samples.find(numpy, name) is not None]  # there is nothing to compare others to
 each_name = pytest.mark.parametrize("name", NAMES)
 FUNCTIONS = [name for name in samples.public_callables() if samples.find(numpy, name) is not None]
 
