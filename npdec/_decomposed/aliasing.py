@@ -13,6 +13,7 @@ from weakref import ref
 
 import torch
 
+from npdec._decomposed.entries_in_place import are_alone
 from npdec._decomposed.parts import Views
 from npdec._decomposed.size_limits import has_many, is_large
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
@@ -131,7 +132,7 @@ def is_settled(tensor: DecomposedTensor) -> bool:
     elements are one with another that are in the value."""
     views = tensor.views
     if has_many(len(tensor.labels)) and not tracing() and is_unmade(tensor.value, tensor.labels, tensor.reverse):
-        return views is not None and views.shared is not None
+        return (views is not None and views.shared is not None) or are_alone(tensor)
     if views is not None and not tracing():
         if views.lazy:
             views.loose |= not all(_has_like(tensor, member) for member in views.living())

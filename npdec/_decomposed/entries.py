@@ -27,6 +27,7 @@ __all__ = ["Entries", "blocks_of", "linear_forms", "owner_dtype"]
 
 _FEW = 8  # pairs of an element
 _SEVERAL = 64  # pairs that are sorted by their components wherever they are added up
+_PART = 2**10  # how many times larger the memory is of which no views are handed on
 _ROW = 8  # elements of a component, from which on many are kept as blocks
 _COLUMN = 2**14  # pairs that are sorted together
 _TOGETHER = 2**14  # elements that are looked at together
@@ -135,6 +136,8 @@ class Entries(Sparse):
         if elements.shape != owners.shape:
             missing = elements.ndim - owners.ndim
             owners = owners.reshape(len(owners), *[1] * missing, *owners.shape[1:]).expand(elements.shape)
+        elif _PART * owners.nbytes <= owners.untyped_storage().nbytes() and elements is not self.elements:
+            owners = owners.clone()  # of one element they would keep those of all, which could not be written then
         return Entries(elements, owners, self.count)
 
     def each_row(self, function: Callable[..., Any], leading: int, *others: torch.Tensor | None) -> Any:
@@ -293,7 +296,7 @@ class Entries(Sparse):
         if keepdim:
             shape = [1 if axis in axes else n for axis, n in enumerate(self.elements.shape[1:])]
             elements, owners = (t.reshape(len(t), *shape) for t in (elements, owners))
-        return Entries(elements, owners, self.count).wider(max(1, len(elements)))._trimmed()._narrowed().smallest()
+        return Entries(elements, owners, self.count).wider(max(1, len(elements))).trimmed()._narrowed().smallest()
 
     def weighted(self, weights: torch.Tensor, axes: Sequence[int], keepdim: bool = False) -> Any:
         """The sums over axes of the value, of each element times a weight. Where few weights are other than zero, as of
@@ -314,7 +317,7 @@ class Entries(Sparse):
         shape = [1 if axis in axes else n for axis, n in enumerate(weights.shape)]
         return made.reshape((self.count, *shape)) if keepdim else made
 
-    def _trimmed(self) -> Entries:
+    def trimmed(self) -> Entries:
         """The same without pairs that stand for nothing at all elements, if there are few to look at."""
         if not 1 < len(self.owners) <= _FEW:
             return self
@@ -322,10 +325,6 @@ class Entries(Sparse):
         if len(used) == len(self.owners):
             return self
         return Entries(self.elements[used], self.owners[used], self.count)
-
-    def to(self, dtype: torch.dtype) -> Entries:
-        """The same in another dtype."""
-        return self.like(self.elements.to(dtype))
 
     def reshape(self, shape: Sequence[int]) -> Entries:
         """The components in another shape (C, *S)."""

@@ -24,7 +24,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, places_o
 from npdec._decomposed.vjp_components import FromVJP
 from npdec._torch.tracing import tracing
 
-__all__ = ["Shared", "gathered"]
+__all__ = ["Shared", "entries_under", "gathered", "is_same"]
 
 _FEW = 16  # components that are as well entries
 
@@ -51,9 +51,10 @@ class Shared:
 
     def write(self, held: DecomposedTensor, its: DecomposedTensor | None, writing: Callable[..., Any]) -> None:
         """What `writing` writes of components into components, of a tensor into `held`; nothing, as zeros, if None."""
-        kept, given = self.kept.entries(), None if its is None else _entries(its, self.labels)
+        kept, given = self.kept.entries(), None if its is None else entries_under(its, self.labels)
         if kept is not None and (its is None or given is not None):
             if given is not None:
+                given = given if len(given.elements) <= len(kept.elements) else given.trimmed()
                 width = max(len(kept.elements), len(given.elements))
                 kept, given = kept.wider(width), given.wider(width)
             _do(writing(_like(kept.elements, held.value), None if given is None else given.elements))
@@ -79,16 +80,17 @@ class Shared:
         here = self.seen(tensor.value)
         seen = here.entries()
         if seen is None:
-            return _is_same(here.sum(), in_reverse(tensor, self.labels)[0].components.detach().squeeze(0))
-        given = _entries(tensor, self.labels)
+            return is_same(here.sum(), in_reverse(tensor, self.labels)[0].components.detach().squeeze(0))
+        given = entries_under(tensor, self.labels)
         if given is None:
             return False
         width = max(len(seen.elements), len(given.elements))
         seen, given = seen.wider(width), given.wider(width)
-        return torch.equal(seen.owners, given.owners) and _is_same(seen.elements, given.elements)
+        return torch.equal(seen.owners, given.owners) and is_same(seen.elements, given.elements)
 
 
-def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+def is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have the same elements, be they NaN."""
     return bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
 
 
@@ -141,7 +143,7 @@ def _closed_up(kept: Entries) -> Entries:
     return Entries(kept.elements.gather(0, order), owners.gather(0, order), kept.count)
 
 
-def _entries(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
+def entries_under(tensor: DecomposedTensor, labels: Labels) -> Entries | None:
     """The components of a tensor as entries, under these labels, if they are that or few."""
     given = stand_in(tensor)
     found: Entries | None = None if given is None else given.entries()
@@ -174,7 +176,7 @@ def gathered(
             return None
         length, dtype = 2 * length, dtype.to_real()
     device = values[0].device
-    found = [_entries(member, labels) for member in decomposed]
+    found = [entries_under(member, labels) for member in decomposed]
     if all(its is not None for its in found):
         width = max([len(its.elements) for its in found if its is not None], default=1)
         elements = torch.zeros((width, length), dtype=dtype, device=device)

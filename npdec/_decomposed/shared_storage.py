@@ -16,9 +16,10 @@ from weakref import ref
 import torch
 
 from npdec._decomposed.aliasing import family, is_settled, is_unmade
+from npdec._decomposed.entries_in_place import unmade
 from npdec._decomposed.kept_components import component_dtype, dtype_of_steps
 from npdec._decomposed.parts import Views
-from npdec._decomposed.shared_entries import Shared, gathered
+from npdec._decomposed.shared_entries import Shared, gathered, is_same
 from npdec._decomposed.size_limits import has_many, zeros
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, expand_components, is_broadcast, union
 from npdec._impl._storage import has_overlap
@@ -158,7 +159,9 @@ def together(first: DecomposedTensor, others: Sequence[DecomposedTensor]) -> Dec
     others = [held for held in others if due(held)]
     if not others:
         return first
-    if not due(first):
+    if not due(first) and unmade(first) is not None:  # the members over its memory have these entries
+        first = laid_out([first], first)
+    elif not due(first):
         first = DecomposedTensor(first.value, first.residual, first.components, first.labels, first.reverse)
     views = family(first)
     views.others, views.due = others, [*views.due, (setattr, views, "others", ()), (setattr, views, "due", ())]
@@ -314,8 +317,8 @@ def _parts(
             there[(slice(None), *place)].copy_(full[(slice(None), *place)])
         if apart or not has_overlap(part.value):
             continue
-        alike = shared.agrees(part) if components is None and shared is not None else _agree(there, full)
-        if not (_agree(its, part.residual) and alike):
+        alike = shared.agrees(part) if components is None and shared is not None else is_same(there, full)
+        if not (is_same(its, part.residual) and alike):
             raise RuntimeError(
                 "writing into a decomposed tensor of which several elements are one in memory (it was expanded), "
                 "though they have contributions of their own. Write into a copy (.clone())"
@@ -325,10 +328,6 @@ def _parts(
         return [(r, _counterpart(components, value)) for r, value in zip(residuals, values, strict=True)], None
     assert shared is not None
     return [(r, shared.seen(value)) for r, value in zip(residuals, values, strict=True)], shared
-
-
-def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
 
 
 def _component_dtype(dtype: torch.dtype, like: DecomposedTensor) -> torch.dtype:

@@ -83,7 +83,7 @@ def _by_recurrence(first: Function, following: Callable[..., torch.Tensor]) -> F
     """P_0 = 1, P_1 = first(x), P_{k+1} = following(k, x, P_k, P_{k−1}); of negative degree, zero."""
 
     def polynomial(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
-        degree = torch.floor(torch.as_tensor(n, device=x.device))
+        degree = torch.as_tensor(n, device=x.device).to(torch.int64)
         before, now = torch.ones_like(x), first(x)
         result = torch.where(degree == 0, before, torch.where(degree == 1, now, torch.zeros_like(x)))
         for k in range(1, int(degree.max()) if degree.numel() else 0):

@@ -12,10 +12,12 @@ import torch.nn.functional as F
 
 from npdec._decomposed.aliasing import shares_memory
 from npdec._decomposed.axes import lead
+from npdec._decomposed.entries_in_place import steps_of, unmade
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.overwriting import are_distinct, put
 from npdec._decomposed.registry import Answer
-from npdec._decomposed.shared_storage import due, make_writable
+from npdec._decomposed.shared_entries import Shared, entries_under
+from npdec._decomposed.shared_storage import due, laid_out, make_writable
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
@@ -173,12 +175,17 @@ def _steps(
     plain = args and not isinstance(target, DecomposedTensor) and target.layout is torch.strided and not tracing()
     held = make_writable(target, its, _plain_over(target, args) if plain else ())
     steps: list[Step]
-    shared = None if tracing() or held.views is None else held.views.shared
+    kept = None if tracing() or _changed_with(held) is not None else unmade(held)
+    if kept is not None:
+        given = None if its is None else entries_under(its, held.labels)
+        sparse = None if its is not None and given is None else steps_of(kept, given, writing_components)
+        if sparse is not None:
+            return [*_of_ends(held, source, writing), *sparse, *due(held)], held.value
+        held = laid_out([held], held)
+    shared = _changed_with(held)
     if shared is not None:
         shared.write(held, its, writing_components)
-        ends = (source, source) if its is None else (its.value, its.residual)
-        steps = [writing(part, end) for part, end in zip((held.value, held.residual), ends, strict=True)]
-        return steps + due(held), held.value
+        return [*_of_ends(held, source, writing), *due(held)], held.value
     if its is None:
         steps = [writing(held.value, source), writing(held.residual, source), writing_components(held.components, None)]
     else:
@@ -192,10 +199,27 @@ def _steps(
             writing_components(held.components, components.to(held.components.dtype)),
         ]  # fmt: skip
     if not tracing():
-        for part in (held.value, held.residual, held.components):
-            _ = part.requires_grad and part.grad_fn  # or torch takes it for a leaf, if it has written another view:
-            # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/VariableTypeUtils.h (check_inplace)
+        _look_for_graphs(held.value, held.residual, held.components)
     return steps + due(held), held.value
+
+
+def _changed_with(held: DecomposedTensor) -> Shared | None:
+    """The components of all elements that the next write changes, if these are not made."""
+    return None if tracing() or held.views is None else held.views.shared
+
+
+def _of_ends(held: DecomposedTensor, source: torch.Tensor, writing: Function) -> list[Step]:
+    """What writes the value and the residual."""
+    _look_for_graphs(held.value, held.residual)
+    ends = (source.value, source.residual) if isinstance(source, DecomposedTensor) else (source, source)
+    return [writing(part, end) for part, end in zip((held.value, held.residual), ends, strict=True)]
+
+
+def _look_for_graphs(*parts: torch.Tensor) -> None:
+    """Or torch takes a part for a leaf, if it has written another view:
+    https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/VariableTypeUtils.h (check_inplace)"""
+    for part in parts:
+        _ = part.requires_grad and part.grad_fn
 
 
 def _fitting(target: torch.Tensor, source: Any) -> Any:

@@ -13,6 +13,7 @@ import torch
 from test_entries import every_array_is_large
 
 import npdec as np
+from npdec._core.memory_meter import Meter
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
@@ -73,6 +74,71 @@ def test_each_component_is_written_as_if_it_were_alone(program: str, start: str)
             assert not each.any()
             continue
         numpy.testing.assert_allclose(components, each, rtol=1e-9, atol=1e-12)
+
+
+# -- one write after the other -----------------------------------------------------------------------------------------
+
+# `t` is written, `x` was decomposed, `v` looks at the memory of t, `kept` are others that may hold what t had, `i` and
+# `j` are drawn.
+IN_A_ROW = [
+    "t[i] = 1.5", "t[i] = x[j]", "t[i] = t[j]", "t[i] += 1.0", "t[i] *= x[j]", "t[i] = x[j] + t[i]", "t[2:5] = 0.5",
+    "t[[i, j]] = x[[j, i]]", "t[3:9] = t[1:7]", "t[i] = x.sum()", "t *= 0.5", "t.fill(0.25)", "t[:] = x",
+    "t.reshape(4, -1)[i % 4] = x[:6]", "t.reshape(4, -1).T[1, 2] = x[j]", "t[::-1][i] = x[j]",
+    "lib.add.at(t, [i, j], x[:2])", "v = t[2:20]; kept.append(v)", "v = t.reshape(4, -1); kept.append(v)", "v[1] = 2.0",
+    "v[2] = x[j]", "v = t[5:9]", "kept.append(t.copy())", "kept.append(t * 2.0)", "kept.append(t[i])", "kept.clear()",
+    "kept.append(lib.exp(t[i:]))", "kept.append(t[i:][::-1])", "kept.append(t.sum())", "kept.append(t + x)",
+    "t = t.copy()", "t = lib.zeros(N)",
+]  # fmt: skip
+
+
+def _parts(x: Any) -> list[Any]:
+    parts = [x.value, x.residual, x.components] if x.is_decomposed else [x]
+    return [numpy.array(part) for part in parts]  # copies: plain memory that others look at is not decomposed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_writes_in_a_row_are_those_into_components(seed: int) -> None:
+    """Who holds what was there before keeps it, whoever else is written: after each step all are as without entries."""
+    rng = numpy.random.default_rng(seed)
+    x = np.decompose(np.array(A), baseline=0.5)
+    with every_array_is_large():
+        y = np.decompose(np.array(A), baseline=0.5)
+    dense, entries = ({"lib": np, "N": N, "x": x, "t": 2.0 * x, "v": x[:4].copy(), "kept": []} for x in (x, y))
+    for _ in range(30):
+        step = "i, j = {}, {}; ".format(*rng.integers(0, N, 2)) + str(rng.choice(IN_A_ROW))
+        exec(step, dense)
+        with every_array_is_large():
+            exec(step, entries)
+        if rng.integers(0, 4):  # components that have been made are written too
+            continue
+        for one, other in zip(*([its["t"], its["v"], *its["kept"]] for its in (dense, entries)), strict=True):
+            with every_array_is_large():
+                found = _parts(other)
+            for its, wanted in zip(found, _parts(one), strict=True):
+                numpy.testing.assert_allclose(its, wanted, rtol=1e-9, atol=1e-12, err_msg=step)
+
+
+SMALL_WRITES = [
+    "t[i] = 1.5", "t[i] = x[7]", "t[i] = t[7]", "t[i] += 1.0", "t[i] -= x[7]", "t[i] = x[7] * t[8]", "t[2:5] = 0.5",
+    "t[2:5] = x[:3]", "t[[i, 8]] = x[[2, 3]]", "v[1] = x[3]", "t.tensor[i] = 1.5", "t.tensor[2:5].copy_(x.tensor[:3])",
+    "lib.put(t, [i], x[:1])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["x * 2", "lib.zeros(M)", "x.copy()", "(x + lib.zeros((4, M)))[2]"])
+@pytest.mark.parametrize("write", SMALL_WRITES)
+def test_small_writes_take_no_memory_of_the_size_of_the_array(write: str, target: str) -> None:
+    """After the first one, by which the array has entries that are nobody else's."""
+    size = 10_000
+    names: dict[str, Any] = {"lib": np, "M": size, "x": np.decompose(np.linspace(0.1, 2.0, size))}
+    names["t"] = eval(target, names)
+    names["v"] = names["t"][2:9]
+    names["t"][0] = names["x"][0]
+    for i in (3, 4, 5):
+        names["i"] = i
+        with Meter() as meter:
+            exec(write, names)
+    assert meter.peak < size
 
 
 # -- functions of two arrays that are decomposed apart -----------------------------------------------------------------

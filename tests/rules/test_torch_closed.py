@@ -300,3 +300,15 @@ def test_running_extrema_say_what_memory_they_would_take(function):
     t = np.DecomposedTensor(residual + step, residual, step[None], ("a",))
     with pytest.raises(MemoryError, match=f"a matrix of {count:,} x {count:,}: take a baseline of one number"):
         function(t, 0)
+
+
+@pytest.mark.parametrize("name", ["chebyshev_polynomial_u", "hermite_polynomial_he", "legendre_polynomial_p"])
+def test_degrees_of_polynomials_are_read_as_torch_reads_them(name):
+    """Booleans, fractions (towards zero) and NaN too."""
+    function, given = getattr(torch.special, name), torch.linspace(0.1, 0.9, 6, dtype=torch.float64)
+    for n in (torch.arange(6) % 2 == 0, torch.tensor([-0.5, -1.5, 2.7, -0.9, 3.2, float("nan")], dtype=torch.float64)):
+        made = function(np.decompose(given, baseline=0.3), n)
+        base = torch.full_like(given, 0.3)
+        torch.testing.assert_close(made.value, function(given, n), rtol=1e-12, atol=1e-14)
+        torch.testing.assert_close(made.residual, function(base, n), rtol=1e-12, atol=1e-14)
+        torch.testing.assert_close(made.components.sum(0), made.value - made.residual, rtol=1e-10, atol=1e-12)
