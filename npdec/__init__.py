@@ -30,6 +30,7 @@ from npdec._array.scalars import *
 from npdec._array.scalars import bool_ as bool
 from npdec._core import absent as _absent
 from npdec._core import door as _door
+from npdec._core.tags import NoValue as _NoValue  # under the name of NumPy
 from npdec._decomposed import tensor as _tensor
 from npdec._decomposed.completeness import check_completeness
 from npdec._decomposed.tensor import DecomposedTensor

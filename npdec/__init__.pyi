@@ -1241,8 +1241,8 @@ def arange(
     /,
     stop: _ArrayLike = ...,
     step: _ArrayLike = ...,
-    *,
     dtype: _DTypeLike = ...,
+    *,
     device: Any = ...,
     like: Any = ...,
 ) -> ndarray: ...

@@ -23,6 +23,7 @@ from npdec._core.tags import (
     ArrayLikeOrScalar,
     AxisLike,
     Coefficients,
+    CountedMask,
     DTypeLike,
     Flat,
     Frozen,
@@ -51,10 +52,10 @@ from npdec._normalizer.normalizer import compile_function
 from npdec._normalizer.operators import attach_methods, attach_operators
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "DTypeLike", "Flat", "Frozen", "Inexact",
-    "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque", "OutArray",
-    "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation", "out_casting", "ufunc",
-    "writes_back",
+    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "CountedMask", "DTypeLike", "Flat", "Frozen",
+    "Inexact", "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque",
+    "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation", "out_casting",
+    "ufunc", "writes_back",
 ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ import torch  # noqa: E402
 import decomposition_cases as cases  # noqa: E402
 import npdec as np  # noqa: E402
 import samples  # noqa: E402
-from npdec._core.signatures import LAW_TAGS, read_parameters  # noqa: E402
+from npdec._core.signatures import LAW_TAGS, MASKS, read_parameters  # noqa: E402
 from npdec._decomposed.completeness import relative_error  # noqa: E402
 from npdec._decomposed.registry import Trait, traits_of  # noqa: E402
 from npdec._decomposed.tensor import DecomposedTensor  # noqa: E402
@@ -199,7 +199,7 @@ def arguments_of(function: Any) -> str:
         return ""
     named: dict[str, list[str]] = {}
     for p in read_parameters(kernel):
-        if p.is_array and p.tag != "Mask":
+        if p.is_array and p.tag not in MASKS:
             named.setdefault(p.tag if p.tag in LAW_TAGS | {"Opaque"} else "", []).append(f"`{p.name}`")
     return "; ".join(" ".join(names) + (f" {tag}" if tag else "") for tag, names in named.items())
 

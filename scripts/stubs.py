@@ -172,8 +172,13 @@ class Stub:
         source = function if kernel is None else kernel
         annotations, scope = getattr(source, "__annotations__", {}), source.__globals__
         words: list[str] = []
-        kinds = [p.kind for p in inspect.signature(function).parameters.values()]
-        for i, p in enumerate(inspect.signature(function).parameters.values()):
+        _, by_place = getattr(kernel, "__unshown__", (None, None))  # which NumPy's stubs show too
+        found = [
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.name == by_place else p
+            for p in inspect.signature(function).parameters.values()
+        ]
+        kinds = [p.kind for p in found]
+        for i, p in enumerate(found):
             if p.kind is p.KEYWORD_ONLY and p.VAR_POSITIONAL not in kinds and p.KEYWORD_ONLY not in kinds[:i]:
                 words.append("*")
             if i == 0 and method:

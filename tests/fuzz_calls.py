@@ -18,7 +18,7 @@ import npdec
 import samples
 from fuzz_draw import DTYPES, FLOATS, JUNK, Builder, Program, nested, numbers, text_of
 from fuzz_words import ATTRIBUTES, IN_PLACE, METHODS, OPERATORS, UFUNC_METHODS, WORDS
-from npdec._core.signatures import read_parameters
+from npdec._core.signatures import MASKS, read_parameters
 
 # Subjects in which huge numbers overflow midway, or cancel: they are drawn without these.
 ELEMENTWISE = {
@@ -148,7 +148,7 @@ def hint(b: Builder, name: str, key: str, tag: str | None = None, plain: str | N
         return str(b.pick([*map(repr, DTYPES), "float", "int", "bool", "complex", "None", "'nope'"]))
     if key in WORDS and (key != "where" or b.chance(2)):
         return str(b.pick(WORDS[key]))
-    if tag == "Mask" or key == "where":
+    if tag in MASKS or key == "where":
         return b.array(b.shape(most=2), "bool")
     if tag == "KeepDims" or plain == "bool":
         return str(b.pick(("True", "False", "1")))

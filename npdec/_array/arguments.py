@@ -21,9 +21,9 @@ __all__ = ["as_flag", "as_inexact", "as_mask", "as_sequence", "as_value"]
 _MOST_ARRAYS = 2**31 - 1  # that one call joins, as for NumPy
 
 
-def as_mask(where: Any) -> torch.Tensor:
+def as_mask(where: Any, counted: bool = False) -> torch.Tensor:
     """The tensor of a boolean mask. Numbers and lists count by their truth; an array of another dtype is refused
-    (TypeError).
+    (TypeError), and where its elements are `counted`, what is no number (AbsentDTypeError).
 
     >>> as_mask([1, 0])
     tensor([ True, False])
@@ -37,6 +37,8 @@ def as_mask(where: Any) -> torch.Tensor:
                 "'safe': where= needs a boolean mask, say (x != 0)"
             )
         return mask
+    if counted:
+        as_tensor(where)
     return as_tensor(where, None if isinstance(where, ArrayBase) and where._d is torch.bool else torch.bool)
 
 

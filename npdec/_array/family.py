@@ -47,6 +47,13 @@ class Family(list["ref[NDArrayBase]"]):
     def living(self) -> list[NDArrayBase]:
         return [array for member in self if (array := member()) is not None]
 
+    def led_by(self, array: NDArrayBase) -> NDArrayBase:
+        """The array, the last that came in, which stands for an owner that nobody holds any more: while it lives, it is
+        the same one for all views."""
+        if self[-1]() is array:
+            self.insert(0, self.pop())
+        return array
+
     def shut(self) -> None:
         """Shut the windows to single elements (`npdec._array.elements`): a tensor gets a graph, or is given away."""
         for array in self.living():

@@ -21,6 +21,7 @@ from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.printing import legacy_scalar_text, legacy_text, scalar_text
 from npdec._core.base import plain_of
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.described import described
@@ -151,6 +152,13 @@ class generic(ArrayMethods, metaclass=ScalarType):
             return self._n
         tensor = self._t
         return (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).item()
+
+    def _sympy_(self) -> Any:
+        """What SymPy makes of the scalar: what it makes of NumPy's, with its precision."""
+        from sympy import sympify
+
+        theirs = self._converted("sympify()", False) if numpy_or_none() is None else self.__array__()[()]
+        return sympify(theirs)
 
     def _decomposed_tensor(self) -> DecomposedTensor | None:
         return self._t if self._carries and isinstance(self._t, DecomposedTensor) else None

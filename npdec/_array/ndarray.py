@@ -101,7 +101,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
                 source = self._src[0]
             if source is None:
                 root = None if owner is self else self._t._base
-                return None if root is None else memory.view(self, root)
+                return None if root is None else family.led_by(memory.view(self, root))
         base = source.base if type(source) is Composition else None
         return base if type(base) is Composition else source
 

@@ -63,7 +63,7 @@ def _to_numpy(arg: Any) -> Any:
 
 
 @functools.lru_cache(1024)
-def _own_ufunc(ufunc: Any) -> Any:
+def own_ufunc(ufunc: Any) -> Any:
     """npdec's counterpart of a ufunc of NumPy's; None for a ufunc of another library, whatever its name."""
     if isinstance(ufunc, UfuncBase):
         return ufunc
@@ -208,7 +208,7 @@ class ProtocolMixin(ArrayBase):
 
     def __array_ufunc__(self, /, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         try:
-            function = _own_ufunc(ufunc)
+            function = own_ufunc(ufunc)
             if function is ufunc or isinstance(self, SubclassBase):  # called by a class of a program's own
                 known = ufunc if function is None else function
                 return door.subclasses.value().default_of_ufunc(self, known, method, inputs, kwargs)

@@ -11,10 +11,11 @@ from typing import Any
 
 from npdec._core.tags import LAW_TAGS
 
-__all__ = ["LAW_TAGS", "Parameter", "is_bodyless", "read_parameters", "return_tag"]
+__all__ = ["LAW_TAGS", "MASKS", "Parameter", "is_bodyless", "read_parameters", "return_tag"]
 
+MASKS = frozenset({"Mask", "CountedMask"})
 _TENSOR_TAGS = frozenset({"ArrayLike", "Coefficients"})  # beside those of the law: tensors that are not written
-_ARRAY_TAGS = _TENSOR_TAGS | {"Opaque", "ArrayLikeOrScalar", "InPlace", "Mask"}
+_ARRAY_TAGS = _TENSOR_TAGS | {"Opaque", "ArrayLikeOrScalar", "InPlace"} | MASKS
 _OTHER_TAGS = frozenset({"DTypeLike", "AxisLike", "ShapeLike", "KeepDims", "Like", "OutArray"})
 _PLAIN = frozenset(
     {"bool", "int", "float", "str", "complex", "object", "Any", "Callable", "tuple", "list", "dict", "slice", "bytes"}

@@ -20,6 +20,7 @@ __all__ = [
     "ArrayLikeOrScalar",
     "AxisLike",
     "Coefficients",
+    "CountedMask",
     "DTypeLike",
     "Flat",
     "Frozen",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     ShapeLike = Any
     KeepDims = Any
     Mask = Any
+    CountedMask = Any
     Like = Any
     OutArray = Any
     Array = Any
@@ -121,6 +123,7 @@ else:
     ShapeLike = TypeVar("ShapeLike")  # the kernel receives a tuple of ints
     KeepDims = TypeVar("KeepDims")  # bool
     Mask = TypeVar("Mask")  # `where=`: True, or the tensor of a boolean mask
+    CountedMask = TypeVar("CountedMask")  # as Mask, of what divides by their number: no None and no text
     Like = TypeVar("Like")  # `like=`: never reaches the kernel; the wrapper hands the call to the library of that array
     OutArray = TypeVar("OutArray")  # `out=`: never reaches the kernel; the wrapper writes the result there
 
@@ -281,11 +284,11 @@ def gives_back(parameter: str, value: Any) -> Callable[[Kernel], Kernel]:
     return declare
 
 
-def unshown(parameter: str) -> Callable[[Kernel], Kernel]:
+def unshown(parameter: str, by_place: str) -> Callable[[Kernel], Kernel]:
     """Declare that NumPy takes the keyword `parameter` and leaves it out of the signature that it shows, in which the
-    first parameter, whose name it is, has no default."""
+    first parameter, whose name it is, has no default; and that it takes `by_place` so, which it shows as a keyword."""
 
     def declare(kernel: Kernel) -> Kernel:
-        return _marked(kernel, __unshown__=parameter)
+        return _marked(kernel, __unshown__=(parameter, by_place))
 
     return declare

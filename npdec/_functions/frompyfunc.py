@@ -12,9 +12,10 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.foreign_arrays import as_operand, asks_ufuncs
 from npdec._array.output import check_writeable, write, write_out
 from npdec._array.shapes import as_axis
-from npdec._core.base import MetSubclass
+from npdec._core.base import MetAsking, MetSubclass
 from npdec._core.door import hand_over, opened, subclasses
 from npdec._core.tags import NoValue
 from npdec._core.unbound import unbound
@@ -35,6 +36,10 @@ def _elsewhere(method: str, args: tuple[Any, ...], kwargs: dict[str, Any], error
     function, *given = args
     if isinstance(error, MetSubclass):
         return subclasses.value().ufunc(function, method, tuple(given), kwargs)
+    if isinstance(error, MetAsking):
+        made = subclasses.value().asked(function, method, tuple(given), kwargs)
+        if made is not NoValue:
+            return made
     known = {"identity": function.identity} if function._reorderable else {}
     theirs = hand_over("frompyfunc", (function._function, function.nin, function.nout), known, error)
     return hand_over(f"ufunc.{method}", (theirs, *given), kwargs, error)
@@ -74,21 +79,16 @@ class PythonUfunc(ufunc):
 
     @_open
     def __call__(self, *args: Any, out: Any = NoValue, **options: Any) -> Any:
-        if not self.nin <= len(args) <= self.nargs:
-            raise TypeError(
-                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but {len(args)} "
-                f"{'was' if len(args) == 1 else 'were'} given"
-            )
-        if len(args) > self.nin:
-            if out is not NoValue:
-                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
-            given = args[self.nin :]
-            out = given[0] if self.nout == 1 else given + (None,) * (self.nargs - len(args))
-        operands = [operand(x) for x in args[: self.nin]]
-        if any(hasattr(type(x), "__array_ufunc__") for x in operands if not isinstance(x, torch.Tensor)):
+        if len(args) < self.nin:
+            raise call_options.miscounted(self, len(args))
+        if len(args) > self.nin or (out is None and self.nout > 1):
+            first, more = call_options.placed_out(self, args[self.nin :], out)
+            out = (first, *more) if more else first
+        if any(map(asks_ufuncs, args[: self.nin])):
             made = subclasses.value().asked(self, "__call__", args, {**options, "out": out})
             if made is not NoValue:
                 return made
+        operands = [operand(x) for x in args[: self.nin]]
         if not options and (out is NoValue or out is None) and not any(_dims(x) for x in operands):
             return self._function(*[_python(x) for x in operands]) if self.nout else self._nothing(operands)
         call = call_options.read(self, args[: self.nin], out, (), options)
@@ -138,7 +138,7 @@ class PythonUfunc(ufunc):
             raise TypeError(
                 f"{self.__name__}.reduce: select the elements before, as array[mask]; where= is not supported"
             )
-        a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
+        a = as_operand(array) if dtype is None else as_tensor(array, as_dtype(dtype))
         axes = _util.normalize_axes(as_axis(axis), a.ndim) if a.ndim else ()
         if len(axes) > 1 and not self._reorderable:
             raise ValueError(
@@ -162,7 +162,7 @@ class PythonUfunc(ufunc):
     def accumulate(self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """The results of all the partial reductions along an axis."""
         self._check_binary("accumulate")
-        a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
+        a = as_operand(array) if dtype is None else as_tensor(array, as_dtype(dtype))
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
         dim = _util.normalize_axis(as_axis(axis), a.ndim)
@@ -176,7 +176,7 @@ class PythonUfunc(ufunc):
     def reduceat(self, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """Reduce the slices that begin at each of the indices and end at the next."""
         self._check_binary("reduceat")
-        a = as_tensor(array) if dtype is None else as_tensor(array, as_dtype(dtype))
+        a = as_operand(array) if dtype is None else as_tensor(array, as_dtype(dtype))
         dim = _util.normalize_axis(as_axis(axis), a.ndim)
         rows, length = torch.unbind(a, dim), a.shape[dim]
         starts = _util.integers(as_tensor(indices))
@@ -195,7 +195,7 @@ class PythonUfunc(ufunc):
     def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
         """The function of all pairs (one element of `a`, one of `b`): shape `a.shape + b.shape`."""
         self._check_binary("outer")
-        left, right = as_tensor(a), as_tensor(b)
+        left, right = as_operand(a), as_operand(b)
         return self(left.reshape(tuple(left.shape) + (1,) * right.ndim), right, **options)
 
     @_open

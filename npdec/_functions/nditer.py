@@ -106,6 +106,7 @@ class nditer(Walk):
             for array, place, dtype in zip(found, places, wanted, strict=True)
         ]
         self._operands = nditer_writing.apart(converted(given, options, wanted, casting), options)
+        self._own = nditer_writing.of_classes(self._operands, options)
         self._written = {number: wanted[number] or given[number]._d for number in options.written}
         self._temporary = [
             (given[number], self._operands[number])
@@ -322,7 +323,7 @@ class nditer(Walk):
         """The arrays, in the dtypes that are iterated over."""
         if self._closed:
             raise ValueError("Iterator is invalid")
-        return tuple(self._operands)
+        return tuple(self._own.get(number, array) for number, array in enumerate(self._operands))
 
     @property
     def dtypes(self) -> tuple[dtype_class, ...]:

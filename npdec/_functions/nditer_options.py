@@ -11,7 +11,7 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.ndarray import Composition
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.door import hand_over
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
@@ -59,7 +59,8 @@ class Options:
     a mask."""
 
     def __init__(self, op: Any, flags: Any, op_flags: Any, order: str, casting: str) -> None:
-        self.operands = list(op) if isinstance(op, (list, tuple)) else [op]
+        self.given = list(op) if isinstance(op, (list, tuple)) else [op]
+        self.operands = [item._p if isinstance(item, SubclassBase) else item for item in self.given]
         if not self.operands:
             raise ValueError("Must provide at least one operand")
         if isinstance(flags, str) or (flags is not None and not all(isinstance(flag, str) for flag in flags)):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from npdec._array import memory, wrap
 from npdec._array.ndarray import Composition
+from npdec._core.base import SubclassBase
+from npdec._core.door import subclasses
 from npdec._functions.nditer_options import Options, Place
 from npdec._functions.shares_memory import shares_memory
 from npdec._impl import _util
 from npdec._impl._storage import innermost
 from npdec.exceptions import AbsentDTypeError, TooHardError
 
-__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check", "chunk"]
+__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check", "chunk", "of_classes"]
 
 UNWRITTEN = (
     "Temporary data had not been written back to one of the operands before the iterator was deleted: use nditer as a "
@@ -75,6 +78,20 @@ def allocated(
         raise ValueError("automatically allocated output array specified with an inconsistent axis mapping")
     tensor = torch.empty([shape[axis] for axis in walked], dtype=dtype, device=device)
     return wrap.wrap_array(tensor.permute([owns.index(own) for own in range(len(owns))]))
+
+
+def of_classes(operands: Sequence[Composition], options: Options) -> dict[int, Any]:
+    """The operands that are of a program's own classes, by their number: those that were given, and with these what is
+    allocated, which takes the class of the highest priority."""
+    if not any(isinstance(item, SubclassBase) for item in options.given):
+        return {}
+    found: dict[int, Any] = {}
+    for number, (item, array) in enumerate(zip(options.given, operands, strict=True)):
+        if item is None and "no_subtype" not in options.of_operands[number]:
+            found[number] = subclasses.value().allocated(array, options.given)
+        elif isinstance(item, SubclassBase) and item._p is array:
+            found[number] = item
+    return found
 
 
 def apart(operands: list[Composition], options: Options) -> list[Composition]:

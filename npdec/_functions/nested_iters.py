@@ -10,7 +10,7 @@ from typing import Any
 from npdec._core.unbound import unbound
 from npdec._functions.nditer import nditer
 from npdec._functions.nditer_options import Options, as_array, converted, laid_out, targets
-from npdec._functions.nditer_writing import apart
+from npdec._functions.nditer_writing import apart, of_classes
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nested_iters"]
@@ -72,6 +72,7 @@ def nested_iters(
         where = [group] * len(given)
         level = nditer(given, chosen, op_flags, None, order, casting, where, None, buffersize)
         level._operands = arrays if innermost else outer
+        level._own = of_classes(level._operands, options)
         level._copied = any(a is not b for a, b in zip(level._operands, given, strict=True))
         levels.append(level)
     lengths = [length for level in levels for length in level._lengths]

@@ -109,6 +109,15 @@ def guest_class() -> Any:
         source = getattr(self, "_source", None)
         return plain.base.__get__(self) if source is None else source
 
+    def __getattr__(self: Any, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'guest' object has no attribute {name!r}", name=name, obj=self)
+        raise methods.value().lacking(self, name)
+
+    def to_numpy(self: Any) -> Any:
+        """NumPy's array itself, over the same memory."""
+        return as_plain(self)
+
     def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
         methods.value().resized(self, shape, refcheck)
 
@@ -134,7 +143,7 @@ def guest_class() -> Any:
         function.__name__: ends(function)
         for function in (
             __array_ufunc__, __array_function__, __getitem__, __setitem__, __iter__, __contains__, __eq__, __ne__,
-            astype, resize, __repr__, __str__, __copy__, __deepcopy__, __reduce__, __reduce_ex__,
+            __getattr__, to_numpy, astype, resize, __repr__, __str__, __copy__, __deepcopy__, __reduce__, __reduce_ex__,
         )
     }  # fmt: skip
     body |= {name: _giving(name, getattr(plain, name)) for name in (*_GIVING, *_CHANGING)}

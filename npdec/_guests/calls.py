@@ -20,7 +20,7 @@ from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._guests import asking
 from npdec._guests.building import array_of_objects, holds_ours
-from npdec._guests.exchange import Hosted, Values, as_objects, received
+from npdec._guests.exchange import MAKING, Hosted, Values, as_objects, received
 from npdec._impl import _devices
 
 __all__ = ["function", "is_host", "method", "run", "ufunc"]
@@ -62,7 +62,7 @@ def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Ex
     error.__traceback__ = None
     if name in _WRITING and not isinstance(error, MetAsking):
         return _written(name, found, args, kwargs)
-    if name in _MAKING:
+    if name in MAKING:
         return _made(name, found, args, kwargs)
     try:
         return run(name, found, args, kwargs)
@@ -156,8 +156,6 @@ def _called(found: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 # --- arrays made of anything ------------------------------------------------------------------------------------------
-
-_MAKING = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"})
 
 
 def _made(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

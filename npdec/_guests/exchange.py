@@ -25,7 +25,7 @@ from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._guests.array import as_guest, as_plain, guest_class
 from npdec._guests.kinds import holds
 
-__all__ = ["Hosted", "Values", "arguments", "as_objects", "received", "received_class", "storable"]
+__all__ = ["MAKING", "Hosted", "Values", "arguments", "as_objects", "received", "received_class", "storable"]
 
 
 def as_objects(x: Any) -> Any:
@@ -91,7 +91,7 @@ class Hosted:
             return numpy_dtype(x.torch_dtype)
         if isinstance(x, torch.dtype):
             return numpy_dtype(x)
-        return self._class(x) if isinstance(x, type) else x
+        return self._class(x) if isinstance(x, type) else self._like(x)
 
     def _known(self, given: Any, origin: Any) -> Any:
         self.origins[id(given)] = given, origin
@@ -124,6 +124,19 @@ class Hosted:
             made.flags.writeable = False
         return self._known(made, x)
 
+    def _like(self, x: Any) -> Any:
+        """An object of which NumPy asks an array: it takes none of npdec's, which a class of the program may give. What
+        is asked for more than its numbers stays itself."""
+        kind = type(x)
+        if not hasattr(kind, "__array__") or isinstance(x, (self.numpy.ndarray, self.numpy.generic)):
+            return x
+        if any(hasattr(kind, name) for name in ("__array_ufunc__", "__array_function__", "__array_wrap__")):
+            return x
+        if self.name == "ndarray.fill" or (self.name in MAKING and self._depth):  # it may become an element itself
+            return x
+        made = x.__array__()
+        return self(made) if isinstance(made, ArrayBase) else x
+
     def _class(self, x: type) -> Any:
         """A class: NumPy's for npdec's."""
         if x is wrap.ARRAY:
@@ -142,6 +155,7 @@ class Values(Hosted):
         return super()._array(tensor.value if isinstance(tensor, DecomposedTensor) else x)
 
 
+MAKING = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"})
 _AS_THEY_ARE = frozenset({str, bytes, int, float, complex, bool, type(None), type(Ellipsis)})
 
 

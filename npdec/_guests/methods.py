@@ -17,7 +17,9 @@ from npdec._guests.exchange import Hosted, as_objects, received
 from npdec._guests.kinds import holds
 from npdec.exceptions import AbsentDTypeError
 
-__all__ = ["by_function", "by_ufunc", "compared", "contains", "converted", "given", "item", "resized", "set_item"]
+__all__ = [
+    "by_function", "by_ufunc", "compared", "contains", "converted", "given", "item", "lacking", "resized", "set_item",
+]  # fmt: skip
 
 
 def given(name: str, guest: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -45,6 +47,17 @@ def by_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 def by_function(func: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy's with a guest among its arguments."""
     return calls.run(func.__name__, func, tuple(args), dict(kwargs))
+
+
+def lacking(guest: Any, name: str) -> AttributeError:
+    """The error for an attribute that NumPy's arrays do not have; of one that npdec's have it says how to convert."""
+    said = f"'guest' object has no attribute {name!r}"
+    if hasattr(wrap.ARRAY, name):
+        try:
+            as_tensor(guest)
+        except AbsentDTypeError as error:
+            said = f"{name}: {error}"
+    return AttributeError(said, name=name, obj=guest)
 
 
 def item(guest: Any, key: Any) -> Any:

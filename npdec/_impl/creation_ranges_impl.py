@@ -102,14 +102,14 @@ def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
 
 
 @public(direct=Direct(_counted, given=("start_or_stop", "stop", "step")), unbound=True)
-@unshown("start")
+@unshown("start", by_place="dtype")
 def arange(
     start_or_stop: ArrayLikeOrScalar = NoValue,
     /,
     stop: ArrayLikeOrScalar | None = None,
     step: ArrayLikeOrScalar | None = 1,
-    *,
     dtype: DTypeLike | None = None,
+    *,
     device: Any = None,
     like: Like = None,
     start: ArrayLikeOrScalar = NoValue,

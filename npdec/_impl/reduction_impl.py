@@ -17,6 +17,7 @@ from npdec._core.tags import (
     ArrayLike,
     ArrayLikeOrScalar,
     AxisLike,
+    CountedMask,
     DTypeLike,
     KeepDims,
     Mask,
@@ -107,7 +108,7 @@ def mean(
     out: OutArray | None = None,
     keepdims: KeepDims = NoValue,
     *,
-    where: Mask = NoValue,
+    where: CountedMask = NoValue,
 ):
     """The arithmetic mean over an axis, several axes, or all of them.
 
@@ -144,7 +145,7 @@ def var(
     ddof: ArrayLikeOrScalar = 0,
     keepdims: KeepDims = NoValue,
     *,
-    where: Mask = NoValue,
+    where: CountedMask = NoValue,
     mean: ArrayLike = NoValue,
     correction: ArrayLikeOrScalar = NoValue,
 ):
@@ -228,7 +229,7 @@ def std(
     ddof: ArrayLikeOrScalar = 0,
     keepdims: KeepDims = NoValue,
     *,
-    where: Mask = NoValue,
+    where: CountedMask = NoValue,
     mean: ArrayLike = NoValue,
     correction: ArrayLikeOrScalar = NoValue,
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, NamedTuple
 
 import torch
@@ -17,9 +18,23 @@ from npdec._impl import _util, dtypes_impl
 from npdec._normalizer.loops import check_casting, read_signature, split
 from npdec._torch.interrupts import each
 
-__all__ = ["Call", "as_mask", "asked", "choose", "deliver", "deliver_stacks", "read", "read_out"]
+__all__ = [
+    "Call",
+    "as_mask",
+    "asked",
+    "by_place",
+    "choose",
+    "deliver",
+    "deliver_stacks",
+    "miscounted",
+    "placed_out",
+    "read",
+    "read_out",
+    "shows_out",
+]
 
 _OPTIONS = ("where", "casting", "order", "dtype", "subok", "signature", "sig")
+_DOTS = "out=... is only allowed as a keyword argument."
 _UNWRITTEN = "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
 
 
@@ -34,6 +49,51 @@ class Call(NamedTuple):
     order: str
     dtype: torch.dtype | None
     chosen: Any
+
+
+def miscounted(function: UfuncBase, count: int) -> TypeError:
+    """The error of a call with so many positional arguments."""
+    takes = f"{function.__name__}() takes from {function.nin} to {function.nargs} positional arguments"
+    return TypeError(f"{takes} but {count} {'was' if count == 1 else 'were'} given")
+
+
+def placed_out(function: UfuncBase, placed: tuple[Any, ...], out: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What is given by place behind the operands of a ufunc: the first array to write to, and one or None for each
+    further result."""
+    if out is None and function.nout > 1:
+        raise TypeError("'out' must be a tuple of arrays")
+    if len(placed) > function.nout:
+        raise miscounted(function, function.nin + len(placed))
+    if any(item is Ellipsis for item in placed):
+        raise TypeError(_DOTS)
+    if out is not NoValue:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    if any(isinstance(item, tuple) for item in placed):
+        raise TypeError("return arrays must be of ArrayType")
+    return placed[0], placed[1:] + (None,) * (function.nout - len(placed))
+
+
+def by_place(method: str, first: int, placed: tuple[Any, ...], names: tuple[str, ...], named: Any) -> tuple[Any, ...]:
+    """The options of a ufunc's method from `out` on, of which some are given by place, the first as that argument."""
+    if placed[0] is Ellipsis:
+        raise TypeError(_DOTS)
+    if len(placed) > len(names):
+        most = first + len(names)
+        raise TypeError(f"{method}() takes at most {most} positional arguments but {first + len(placed)} were given")
+    for i, name in enumerate(names[: len(placed)]):
+        if named[i] is not NoValue:
+            raise TypeError(f"argument for {method}() given by name ('{name}') and position (position {first + i})")
+    return placed + named[len(placed) :]
+
+
+def shows_out(method: Any) -> Any:
+    """The method, in whose signature `out` stands in its place, and not for any that are given so."""
+    signature = inspect.signature(method)
+    *first, _, out = signature.parameters.values()
+    method.__signature__ = signature.replace(
+        parameters=[*first, out.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
+    )
+    return method
 
 
 def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from npdec._core.signatures import Parameter
+from npdec._core.signatures import MASKS, Parameter
 from npdec._core.tags import NoValue
 
 __all__ = ["of_arrays", "of_other"]
@@ -24,8 +24,9 @@ def _tensor(name: str, p: Parameter) -> str:
     n = p.name
     absent = []
     weakly = p.tag == "ArrayLikeOrScalar" and not p.sequence
-    if p.tag == "Mask":
-        return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n})"
+    if p.tag in MASKS:
+        counted = ", True" if p.tag == "CountedMask" else ""
+        return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n}{counted})"
     if p.default is NoValue or weakly:
         absent.append(f"{n} is _NoValue")
     if p.optional or p.default is None or (p.default is NoValue and not weakly):

@@ -25,7 +25,7 @@ from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
-from npdec._normalizer.call_options import as_mask, read_out
+from npdec._normalizer.call_options import as_mask, by_place, read_out, shows_out
 from npdec._normalizer.ordinary_calls import wrapping
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
@@ -195,6 +195,7 @@ def reduce(
     /,
     axis: Any = NoValue,
     dtype: Any = NoValue,
+    *more: Any,
     out: Any = NoValue,
     keepdims: Any = NoValue,
     initial: Any = NoValue,
@@ -209,6 +210,9 @@ def reduce(
     np.int64(30)
     """
     try:
+        if more:
+            given = by_place("reduce", 3, more, _OPTIONS[2:], (out, keepdims, initial, where))
+            out, keepdims, initial, where = given
         plain = out is NoValue and dtype is NoValue and initial is NoValue and where is NoValue and keepdims is NoValue
         if plain and type(array) is not wrap.ARRAY:  # which may have sums of its own
             plain = not (hasattr(type(array), "__array_ufunc__") or wrapping((array,)))
@@ -286,19 +290,22 @@ def _number(value: Any) -> Any:
 
 
 @open_ufunc_method
-def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+@shows_out
+def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, *more: Any, out: Any = NoValue) -> Any:
     """The results of all the partial reductions along an axis.
 
     >>> np.maximum.accumulate(np.array([1, 3, 2, 5]))
     array([1, 3, 3, 5])
     """
-    if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is None and not fp_state.watching:
+    if more:
+        (out,) = by_place("accumulate", 3, more, ("out",), (out,))
+    if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is NoValue and not fp_state.watching:
         made = running.of_vector(self, array)
         if made is not None:
             return wrap.wrap_array(made)
     _check_binary(self, "accumulate")
-    outs = read_out(self, out)
     a = source = as_operand(array)
+    outs = read_out(self, out)
     dim = _one_axis("accumulate", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
@@ -312,7 +319,10 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
 
 
 @open_ufunc_method
-def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+@shows_out
+def reduceat(
+    self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, *more: Any, out: Any = NoValue
+) -> Any:
     """Reduce the slices that begin at each of the indices and end at the next.
 
     Where the next index is not larger, the result is the element at the index alone. Raises IndexError for an index
@@ -321,9 +331,11 @@ def reduceat(self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype:
     >>> np.add.reduceat(np.arange(8), [0, 4, 1, 5])
     array([ 6,  4, 10, 18])
     """
+    if more:
+        (out,) = by_place("reduceat", 4, more, ("out",), (out,))
     _check_binary(self, "reduceat")
-    outs = read_out(self, out)
     a = source = as_operand(array)
+    outs = read_out(self, out)
     dim = _one_axis("reduceat", axis, a.ndim)
     places = as_tensor(indices)
     if not places.ndim:

@@ -30,7 +30,7 @@ from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
 from npdec._normalizer import conversions, direct_calls, open_calls, results
-from npdec._normalizer.call_options import choose, deliver_stacks
+from npdec._normalizer.call_options import choose, deliver_stacks, placed_out
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.open_calls import open_body
 from npdec._normalizer.torch_errors import refusal
@@ -115,12 +115,15 @@ class _Source:
                 p.kind is _Kind.KEYWORD_ONLY
                 and _Kind.KEYWORD_ONLY not in kinds[:i]
                 and _Kind.VAR_POSITIONAL not in kinds
+                and not self.spec.signature
             ):
                 words.append("*")
             if p.kind is _Kind.VAR_POSITIONAL:
                 words.append(f"*{p.name}")
             elif p.kind is _Kind.VAR_KEYWORD:
                 words.append(f"**{p.name}")
+            elif p.tag == "OutArray" and self.spec.signature:  # of a ufunc, which has to know what is given by place
+                words += ["*_more", p.name + self._default(p)]
             elif method and i == 0:
                 words += ["self"] if p.kind is _Kind.POSITIONAL_ONLY else ["self", "/"]
             else:
@@ -299,9 +302,12 @@ class _Source:
     def compile(self, name: str, qualname: str, module: str, method: bool) -> Callable[..., Any]:
         lines, header = self.body(method), self.header(method)
         if self.spec.signature:
-            self.namespace["_chosen"] = choose
+            self.namespace |= {"_chosen": choose, "_placed": placed_out}
             header = f"_self, {header}"
-            lines.insert(0, "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None")
+            lines[:0] = [
+                "if _more: out, _more = _placed(_self, _more, _NoValue if out is None else out)",
+                "if signature is not None: dtype, signature = _chosen(_self, signature, dtype), None",
+            ]
         elif self.spec.unbound:
             header = f"{FIRST}, {header}"
         where = name if method else f"{module}.{name}".removeprefix("npdec.")
@@ -315,7 +321,9 @@ class _Source:
         function = self.namespace[name]
         function.__doc__ = self.kernel.__doc__
         if self.unshown is not None:
-            first, *others = (p for p in inspect.signature(self.kernel).parameters.values() if p.name != self.unshown)
+            hidden, by_place = self.unshown
+            first, *others = (p for p in inspect.signature(self.kernel).parameters.values() if p.name != hidden)
+            others = [p.replace(kind=_Kind.KEYWORD_ONLY) if p.name == by_place else p for p in others]
             before = [inspect.Parameter(FIRST, first.kind)] * (self.spec.unbound and not method)
             function.__signature__ = inspect.Signature([*before, first.replace(default=first.empty), *others])
         function.__module__ = module

@@ -13,7 +13,12 @@ CALL_OF_PYTHON = {
 }
 CALLS = {
     1: """
-def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
+def __call__(self, x=_NoValue, /, *more, out=_NoValue, **options):
+    if more:
+        if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
+            out, more = more[0], ()
+        else:
+            out, more = _placed(self, more, out)
     if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
         r = {call}
         if type(r) is _Tensor and r.dim():
@@ -43,7 +48,12 @@ def __call__(self, x=_NoValue, /, out=_NoValue, *more, **options):
     return self._general((x,), out, more, options)
 """,
     2: """
-def __call__(self, x1=_NoValue, x2=_NoValue, /, out=_NoValue, *more, **options):
+def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
+    if more:
+        if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
+            out, more = more[0], ()
+        else:
+            out, more = _placed(self, more, out)
     if type(x1) is _Array and out is _NoValue and not options:
         d = x1._d
         if type(x2) is _Array and d is x2._d and d in _arrays:

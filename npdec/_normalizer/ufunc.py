@@ -180,11 +180,7 @@ class ufunc(UfuncBase):
     ) -> Any:
         """A call with any operands and options; `more` are positional arguments behind the first `out`."""
         if inputs[-1] is NoValue or len(more) > self.nout - 1:
-            count = sum(x is not NoValue for x in inputs) + (out is not NoValue) + len(more)
-            raise TypeError(
-                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but {count} "
-                f"{'was' if count == 1 else 'were'} given"
-            )
+            raise call_options.miscounted(self, sum(x is not NoValue for x in (*inputs, out)) + len(more))
         try:
             if options or more or (out is not NoValue and out is not None):
                 if not options and not more and ordinary_calls.written(self, inputs, out):
@@ -229,7 +225,8 @@ class ufunc(UfuncBase):
         try:
             call = call_options.read(self, inputs, out, more, options)
         except (TypeError, ValueError) as error:  # of what may be for a class to read that computes ufuncs itself
-            given = {"out": (out, *more), **options} if out is not NoValue and out is not None else options
+            outs = out if isinstance(out, tuple) else (out, *more)
+            given = {"out": outs, **options} if out is not NoValue and out is not None else options
             return call_options.asked(self, inputs, given, error)
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand(x) for x in inputs)
         found: set[str] | None = set() if fp_state.watching else None
@@ -357,6 +354,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_fits": ordinary_calls.fits,
         "_direct": fp_state.guarded(direct),
         "_NoValue": NoValue,
+        "_placed": call_options.placed_out,
         "_wrap": wrap.wrap,
         "_hosts": frozenset(SCALARS.values()),
         "_carried": frozenset(wrap.CARRIERS.values()),
@@ -371,16 +369,14 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         calls = CALL_OF_TORCH if bare is None else CALL_OF_PYTHON
         exec(_compiled(len(parameters), expression, calls[len(parameters)]), namespace, body)
     else:
-        nin, nout = len(parameters), table.nout
+        nin = len(parameters)
 
         def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
             try:
-                inputs = args[:nin] + (NoValue,) * (nin - len(args))
-                if len(args) <= nin:
-                    return self._general(inputs, out, (), options)
-                if out is not NoValue:
-                    raise TypeError("cannot specify 'out' as both a positional and keyword argument")
-                return self._general(inputs, args[nin], args[nin + 1 :] + (None,) * (nin + nout - len(args)), options)
+                inputs, more = args[:nin] + (NoValue,) * (nin - len(args)), args[nin:]
+                if more or out is None:
+                    out, more = call_options.placed_out(self, more, out)
+                return self._general(inputs, out, more, options)
             except Exception as error:
                 raise ended(error) from error.__cause__
 

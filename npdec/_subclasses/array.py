@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from npdec._array import memory
 from npdec._array.ndarray import Composition
+from npdec._array.protocols import own_function, own_ufunc
 from npdec._core.base import SubclassBase
 from npdec._core.slots import Slot
 from npdec._core.tracebacks import ended
@@ -68,6 +69,23 @@ class Subclassed(_Between):
     __slots__ = ()
     __array_priority__ = 0.0
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, ours in (("__array_ufunc__", own_ufunc), ("__array_function__", lambda func: own_function(func)[0])):
+            own = vars(cls).get(name)
+            if isinstance(own, FunctionType):
+                setattr(cls, name, _asked_twice(own, ours))
+
+    @property
+    def to_numpy(self) -> Any:
+        """Not of these classes, as not of NumPy's: libraries that look for it (matplotlib) would take numbers of what
+        has units."""
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute 'to_numpy'; np.asarray(x).to_numpy() gives its numbers",
+            name="to_numpy",
+            obj=self,
+        )
+
     @property
     def base(self) -> Any:
         """The array, or the buffer, that this is a view of; None if it owns its memory."""
@@ -87,6 +105,22 @@ class Subclassed(_Between):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
+
+
+def _asked_twice(own: Callable[..., Any], ours: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A class's answer to NumPy's protocol. Libraries that stay NumPy's ask with NumPy's function, and where the class,
+    for which numpy is npdec, does not know that, it is asked with npdec's."""
+
+    @functools.wraps(own)
+    def asked(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        made = own(self, function, *args, **kwargs)
+        if made is NotImplemented:
+            known = ours(function)
+            if known is not None and known is not function:
+                return own(self, known, *args, **kwargs)
+        return made
+
+    return asked
 
 
 # A class statement would give it the metaclass of np.ndarray, which no class with another metaclass could derive from.

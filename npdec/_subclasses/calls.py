@@ -16,10 +16,11 @@ from npdec._subclasses import numpys, overrides, pickling, results, table
 from npdec._subclasses.arguments import Plain, as_array
 from npdec._subclasses.array import Subclassed, adopt, base_of, of_both, taken_over
 from npdec._subclasses.composed import COMPOSED
-from npdec._subclasses.wrapping import finished, wrapped, wrapper_among
+from npdec._subclasses.wrapping import dominant, finished, wrapped, wrapper_among
 
 __all__ = [
     "Subclassed",
+    "allocated",
     "constructed",
     "function",
     "implemented",
@@ -38,6 +39,12 @@ def constructed(cls: type, shape: Any, dtype: Any, buffer: Any, offset: int, str
     if not issubclass(cls, SubclassBase):  # NumPy's own class, which pickles of NumPy's name
         return made
     return adopt(cls, made, None, None if buffer is None else base_of(buffer, cls))
+
+
+def allocated(plain: Any, beside: Any) -> Any:
+    """A new array, of the class of the highest priority among the arrays beside it."""
+    source = dominant(beside)
+    return plain if source is None else adopt(type(source), plain, None)
 
 
 # --- ufuncs -----------------------------------------------------------------------------------------------------------

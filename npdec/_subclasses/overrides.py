@@ -105,10 +105,14 @@ def normalized(
         del options["out"]
     elif "out" in options:
         out = options["out"] if isinstance(options["out"], tuple) else (options["out"],)
+        if len(out) != function.nout:
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
         options["out"] = out
         if all(one is None or one is NoValue for one in out):
             del options["out"]
     if "sig" in options:
+        if "signature" in options:
+            raise TypeError("cannot specify both 'sig' and 'signature'")
         options["signature"] = options.pop("sig")
     return inputs, {name: x for name, x in options.items() if x is not NoValue}
 

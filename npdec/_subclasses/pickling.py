@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from npdec._array import wrap
@@ -28,8 +29,14 @@ def reconstructed(cls: type, shape: Any, code: Any) -> Any:
 
 
 def set_state(array: Any, state: Any) -> None:
-    """Give an array what `reduced` has made of another."""
-    if not isinstance(state, tuple) or len(state) != 5 or not isinstance(state[4], wrap.ARRAY):
+    """Give an array what `reduced` has made of another, or NumPy, whose state ends in the bytes of the elements."""
+    held = state[4] if isinstance(state, tuple) and len(state) == 5 else None
+    if isinstance(held, bytes):
+        _, shape, dtype, in_columns, _ = state
+        if len(held) != math.prod(shape) * dtype.itemsize:
+            raise ValueError("buffer size does not match array size")
+        held = construct(shape, dtype, bytearray(held), 0, None, "F" if in_columns else "C").copy()
+    if not isinstance(held, wrap.ARRAY):
         raise TypeError(f"__setstate__: the state of an array is what its __reduce__ gave, a tuple of 5, not {state!r}")
-    array._p = wrap.wrap_array(as_tensor(state[4]))
+    array._p = wrap.wrap_array(as_tensor(held))
     array._b = None

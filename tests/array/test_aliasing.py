@@ -265,6 +265,21 @@ def test_a_view_keeps_its_base_when_nobody_else_has_it():
                 assert not seen[0].flags.owndata, (name, shape)
 
 
+def test_views_of_an_owner_that_nobody_holds_have_one_base():
+    for lib in (np, numpy):
+        x = lib.arange(18.0).reshape(2, 3, 3)
+        for seen in (x, x[1:], x.T, x[::-1], x[::-1][:, ::-1], x[0][1:]):
+            assert seen.base is x.base, (lib, seen.shape)
+        held = x.base
+        assert held.shape == (18,)
+        assert held.base is None
+        assert held[1:].base is held is x.base
+        x[0, 0, 0] = 5
+        assert held[0] == 5
+    y = np.decompose(np.ones(6)).reshape(2, 3)
+    assert y[1:].base is y.base
+
+
 def test_labels_reach_real_parts_of_complex_numbers_that_are_pairs_of_real_ones():
     pairs = torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
     for memory in (torch.zeros(3, 2, dtype=torch.float64), pairs * 1):

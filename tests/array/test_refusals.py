@@ -22,6 +22,37 @@ np.histogramdd(np.ones((2, 3)), bins=[1, 1.5, 1])
 np.histogramdd(np.ones((2, 3)), bins=[1, -1, 1])
 np.histogramdd(np.ones((2, 3)), bins=[1, 1, [1, 3, 2]])
 np.histogramdd(np.ones((2, 3)), bins=[1, 1, [[1, 3, 2]]])
+np.add(1, 2, ...)
+np.sin(np.ones(2), ...)
+np.add(1, 2, ..., out=...)
+np.add(1, 2, ..., 3)
+np.add(1, 2, None, out=None)
+np.sin(1.0, (np.ones(()),))
+np.sin(1.0, (...,))
+np.sin(1.0, out=(...,))
+np.modf(1.0, ...)
+np.modf(1.0, None, ...)
+np.modf(1.0, None, None, None)
+np.modf(1.0, out=(None, ...))
+np.modf(1.0, out=None)
+np.divmod(np.ones(2), 2.0, out=np.ones(2))
+np.frompyfunc(lambda x: (x, x), 1, 2)(1.0, out=None)
+np.matmul(np.ones((2, 2)), np.ones((2, 2)), ...)
+np.matmul(np.ones((2, 2)), np.ones((2, 2)), None, None)
+np.matmul(np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 2)), out=np.ones((2, 2)))
+np.vecdot(np.ones(2), np.ones(2), ...)
+np.frompyfunc(lambda x: x, 1, 1)(np.ones(2), ...)
+np.add.reduce(np.ones(2), 0, None, ...)
+np.add.reduce(np.ones(2), 0, None, None, out=None)
+np.add.reduce(np.ones(2), 0, None, None, False, initial=1, keepdims=True)
+np.add.reduce(np.ones(2), out=(...,))
+np.add.accumulate(np.ones(2), 0, None, ...)
+np.add.accumulate(np.ones(2), 0, None, None, out=np.ones(2))
+np.add.reduceat(np.ones(2), [0], 0, None, ...)
+np.add.reduceat(np.ones(2), [0], out=(...,))
+np.mean(np.ones(2), where=None)
+np.ones(2).std(where=[None, True])
+np.ones(2).var(where=None)
 """.strip().splitlines()
 
 # Expressions whose errors are of NumPy's type and say what its text says, and more.
@@ -43,6 +74,38 @@ def outcome(lib: Any, expression: str) -> tuple[type, str]:
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_errors_are_numpys(expression):
     assert outcome(np, expression) == outcome(numpy, expression)
+
+
+# Where arrays to write to, and other options, are given by place.
+PLACED = """
+np.arange(0, 5, 2, 'f4')
+np.arange(5, None, None, np.float32)
+np.arange(0, 5, 1, None, like=None)
+np.add(1, 2, out=...)
+np.add(np.ones(2), 1.0, np.zeros(2))
+np.add(np.ones(2), np.ones(2), np.zeros(2, 'f4'))
+np.add(np.ones(2), 1.0, None)
+np.sin(np.zeros(2), np.ones(2))
+np.clip(np.ones(2), 0.0, 0.5, np.zeros(2))
+np.modf(np.ones(2), np.zeros(2))
+np.modf(np.ones(2), None, np.zeros(2))
+np.modf(1.0, out=...)
+np.matmul(np.ones((2, 2)), np.ones((2, 2)), np.zeros((2, 2)))
+np.vecdot(np.ones(2), np.ones(2), None)
+np.vecdot(np.ones(2), np.ones(2), out=...)
+np.add.reduce(np.ones(2), 0, None, np.zeros(()))
+np.add.reduce(np.ones((2, 2)), 0, 'i8', None, True, 5, [True, False])
+np.add.reduce(np.ones(2), out=...)
+np.add.accumulate(np.ones(2), 0, None, np.zeros(2))
+np.add.reduceat(np.ones(2), [0], 0, None, np.zeros(1))
+""".strip().splitlines()
+
+
+def test_options_by_place_are_taken():
+    for expression in PLACED:
+        made, expected = (eval(expression, {"np": lib}) for lib in (np, numpy))
+        for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (made, expected)), strict=True):
+            assert repr(a) == repr(b), expression
 
 
 @pytest.mark.parametrize("line", SAYING)

@@ -30,6 +30,7 @@ PUBLIC = (
     "polynomial.hermite_e polynomial.laguerre polynomial.legendre polynomial.polynomial polynomial.polyutils random "
     "strings testing typing ma rec lib.recfunctions"
 ).split()
+SHARED = {"_NoValue", "__array_namespace_info__"}  # of npdec's, though they begin as private names do
 PREFIX = "npdec_conformance."
 
 
@@ -116,7 +117,7 @@ class Face(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         theirs, below = self._theirs, self._below
-        if self._public and not name.startswith("_"):
+        if self._public and (not name.startswith("_") or name in SHARED):
             try:
                 value = getattr(_ours(below), name)
             except ModuleNotFoundError as error:

@@ -242,3 +242,38 @@ def test_keepdims_of_a_generalised_ufunc_is_a_boolean(lib):
     assert lib.vecdot(x, x, keepdims=True).shape == (2, 1)
     with pytest.raises(TypeError):
         lib.vecdot(x, x, keepdims="true")
+
+
+class Numbers:
+    """It exports an array, and nothing else."""
+
+    def __init__(self, lib: Any) -> None:
+        self.lib = lib
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.lib.array([1, 0], dtype)
+
+
+BESIDE_GUESTS: dict[str, Any] = {
+    "index of text": lambda lib, x: lib.array(["a", "b"])[x],
+    "index of objects": lambda lib, x: lib.array(["a", None])[x],
+    "assigned": lambda lib, x: lib.array(["2001", "2002"], "M8[Y]").__setitem__(x, lib.datetime64("2003")),
+    "dates": lambda lib, x: lib.array(["2001", "2002"], "M8[Y]") + x,
+    "where": lambda lib, x: lib.where(x, lib.array(["a", "b"]), "c"),
+    "take": lambda lib, x: lib.array(["a", "b"]).take(x),
+    "concatenate": lambda lib, x: lib.concatenate([lib.array(["a", "b"]), x]),
+    "stack": lambda lib, x: lib.stack([lib.array([None, 1]), x]),
+    "repeated": lambda lib, x: lib.strings.multiply(lib.array(["a", "b"]), x),
+    "fields": lambda lib, x: lib.rec.fromarrays([x, lib.array(["a", "b"])]),
+    "objects of it": lambda lib, x: lib.array(x, dtype=object),
+    "text of it": lambda lib, x: lib.array(x, "U"),
+    "objects of a list": lambda lib, x: lib.array([x, None], dtype=object)[0] is x,
+    "an object": lambda lib, x: (o := lib.array([None]), o.__setitem__(0, x), o[0] is x)[2],
+    "filled": lambda lib, x: (o := lib.array([None]), o.fill(x), o[0] is x)[2],
+}
+
+
+@pytest.mark.parametrize("call", BESIDE_GUESTS)
+def test_objects_that_give_npdecs_arrays_stand_beside_what_torch_cannot_hold(call):
+    made, expected = (BESIDE_GUESTS[call](lib, Numbers(lib)) for lib in (np, numpy))
+    assert repr(made).replace("np.", "") == repr(expected).replace("np.", "")

@@ -45,6 +45,27 @@ def test_the_error_names_the_dtype_and_a_way(call):
         assert "convert with" in said or "pass the fields" in said, (name, said)
 
 
+def test_attributes_of_npdecs_arrays_say_how_to_convert():
+    guests = {name: made() for name, made in GUESTS.items()}
+    own = {name: guest for name, guest in guests.items() if type(guest) is type(guests["text"])}
+    assert len(own) > 6
+    names = {name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(np.ndarray, name)}
+    missing = names.difference(dir(numpy.ndarray))
+    assert {"tensor", "components", "value", "residual", "labels"} < missing
+    for name, guest in own.items():
+        for attribute in missing:
+            if attribute == "to_numpy":
+                assert type(guest.to_numpy()) is numpy.ndarray
+                assert numpy.shares_memory(guest.to_numpy(), guest)
+                continue
+            assert not hasattr(guest, attribute)
+            with pytest.raises(AttributeError, match=f"^{attribute}: .*(convert with|pass the fields)") as caught:
+                getattr(guest, attribute)
+            assert repr(guest.dtype) in str(caught.value), (name, attribute)
+        with pytest.raises(AttributeError, match="'guest' object has no attribute 'units'"):
+            _ = guest.units
+
+
 def test_a_guest_moves_to_the_host_alone():
     guest = np.array(["a", "b"])
     assert guest.to_device("cpu").tolist() == ["a", "b"]

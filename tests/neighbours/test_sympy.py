@@ -40,3 +40,34 @@ def test_matrices_of_sympys_stay_its_own():
     theirs, ours = (matrix * lib.array([[1.0, 2.0], [3.0, 4.0]]) for lib in (numpy, npdec))
     assert type(ours) is type(theirs)
     assert ours == theirs
+
+
+def test_scalars_and_arrays_become_sympys_numbers():
+    def made(lib):
+        values = [
+            lib.int64(3),
+            lib.int8(-1),
+            lib.uint64(2**64 - 1),
+            lib.bool_(True),
+            lib.float64(0.1),
+            lib.float32(0.1),
+        ]
+        values += [
+            lib.float16(0.1),
+            lib.complex128(1 + 2j),
+            lib.complex64(2),
+            lib.array(2),
+            lib.array([[1, 2], [3, 4]]),
+        ]
+        found = [
+            *map(sympy.sympify, values),
+            a * values[0],
+            values[0] * a,
+            a ** values[1],
+            values[5] + sympy.Integer(1),
+        ]
+        return [(type(x), x, getattr(x, "_prec", None)) for x in found]
+
+    assert made(npdec) == made(numpy)
+    with pytest.warns(npdec.DecompositionWarning):
+        assert sympy.sympify(npdec.decompose(npdec.ones(2)).sum()) == 2

@@ -114,3 +114,36 @@ def test_classes_are_asked_for_the_functions_for_which_numpy_asks_them() -> None
         asked = hasattr(theirs, "_implementation") or isinstance(theirs, (numpy.ufunc, type))
         told_by_it = ("row_stack", "get_printoptions", "geterr")  # an alias, and functions without arguments
         assert asked != (name in UNASKED) or name in told_by_it, name
+
+
+@pytest.mark.parametrize("lib", [npdec, numpy], ids=["npdec", "numpy"])
+def test_nditer_writes_arrays_of_classes_and_allocates_them(lib):
+    first = type("First", (lib.ndarray,), {"__array_priority__": 15})
+    second = type("Second", (lib.ndarray,), {"__array_priority__": 20})
+    a = lib.arange(4.0).reshape(2, 2).view(first)
+    with lib.nditer(a, op_flags=["readwrite"]) as it:
+        assert it.operands[0] is a
+        for x in it:
+            assert type(x) is lib.ndarray
+            x[...] = 2 * x
+    assert a.tolist() == [[0, 2], [4, 6]]
+    plain, above = lib.ones((2, 2)), lib.ones((2, 2)).view(second)
+    for beside, flags, expected in (
+        ([a, plain], [], first), ([a, above], [], second), ([above, a], [], second),
+        ([a, plain], ["no_subtype"], lib.ndarray), ([plain, plain], [], lib.ndarray),
+    ):  # fmt: skip
+        it = lib.nditer([*beside, None], [], [["readonly"]] * 2 + [["writeonly", "allocate", *flags]])
+        with it:
+            for x, y, made in it:
+                made[...] = x + y
+            made = it.operands[2]
+            assert made is it.operands[2]
+        assert type(made) is expected
+        assert made.tolist() == (beside[0] + beside[1]).tolist()
+    outer, inner = lib.nested_iters(a, [[0], [1]], op_flags=["readwrite"])
+    with outer, inner:
+        for _ in outer:
+            for x in inner:
+                x[...] = -1
+        assert inner.operands[0] is a
+    assert a.tolist() == [[-1, -1], [-1, -1]]

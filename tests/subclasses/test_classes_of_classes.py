@@ -134,3 +134,19 @@ def test_conjugates_tell_the_class_of_which_ufunc_they_come(name):
         return getattr(x, name)(), type(getattr(x, name)()).__name__, told
 
     same(program)
+
+
+def test_the_state_of_numpys_pickles_is_taken():
+    for lib in (npdec, numpy):
+        x = lib.zeros(1).view(type("Kept", (lib.ndarray,), {}))
+        for state, expected in (
+            ((1, (), lib.dtype("f8"), False, b"\0\0\0\0\0\x004@"), 20.0),
+            ((1, (2, 2), lib.dtype("i2"), True, b"\1\0\2\0\3\0\4\0"), [[1, 3], [2, 4]]),
+            ((1, (0, 3), lib.dtype("f8"), False, b""), []),
+        ):
+            x.__setstate__(state)
+            assert x.tolist() == expected
+            assert x.dtype == state[2]
+            x[...] = 7
+        with pytest.raises(ValueError, match="buffer size does not match array size"):
+            x.__setstate__((1, (2,), lib.dtype("f8"), False, b"12"))

@@ -189,3 +189,45 @@ def test_moments_of_a_class_that_computes_ufuncs_itself():
     own = npdec.ones(2).view(type("Own", (npdec.ndarray,), {"__array_ufunc__": lambda self, *args, **kwargs: 1}))
     with pytest.raises(ValueError, match="ddof and correction"):
         npdec.var(own, ddof=1, correction=1)
+
+
+def test_libraries_that_stay_numpys_ask_a_class_with_npdecs_functions_where_it_knows_no_others():
+    class Metres(npdec.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            asked.append(ufunc)
+            return "a sum" if (ufunc, method) == (npdec.add, "__call__") else NotImplemented
+
+        def __array_function__(self, func, types, args, kwargs):
+            asked.append(func)
+            return "joined" if func is npdec.concatenate else NotImplemented
+
+    class Feet(Metres):
+        pass
+
+    class Own(Metres):
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return "own"
+
+    for kind in (Metres, Feet):
+        asked: list[object] = []
+        x = npdec.ones(2).view(kind)
+        assert numpy.add(x, 1.0) == npdec.add(x, 1.0) == "a sum"
+        assert asked == [numpy.add, npdec.add, npdec.add]
+        assert numpy.concatenate([x, x]) == npdec.concatenate([x, x]) == "joined"
+        with pytest.raises(TypeError, match="returned NotImplemented"):
+            numpy.sin(x)
+        with pytest.raises(TypeError, match="no implementation found"):
+            numpy.stack([x])
+    assert numpy.sin(npdec.ones(2).view(Own)) == "own"
+
+
+@BOTH
+def test_a_class_of_arrays_has_no_to_numpy(lib):
+    S, _ = _of(lib)
+    x = lib.ones(2).view(S)
+    assert not hasattr(x, "to_numpy")
+    with pytest.raises(AttributeError, match="has no attribute 'to_numpy'"):
+        x.to_numpy()
+    own = type("Own", (lib.ndarray,), {"to_numpy": lambda self: "numbers"})
+    assert lib.ones(2).view(own).to_numpy() == "numbers"
+    assert npdec.asarray(npdec.ones(2).view(_of(npdec)[0])).to_numpy().tolist() == [1.0, 1.0]
