@@ -19,7 +19,7 @@ the derivative at one point does not describe the whole change, and the contribu
 npdec hooks nothing. It has a rule for each *operation* of torch whose contributions add up, whether or not the
 operation is in a module. Below is one model of each reported kind, with random weights, explained by SHAP's
 ``DeepExplainer`` and Captum's ``DeepLift`` (both implement DeepLIFT with hooks), Captum's integrated gradients with 50
-nodes, PyDec, and npdec. """
+nodes, PyDec, and npdec."""
 
 import contextlib
 import datetime

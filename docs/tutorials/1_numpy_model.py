@@ -6,7 +6,7 @@ In this tutorial you ask a NumPy model which of its inputs moved its result, and
 model stays as it is.
 
 The model is the yearly heating bill of a house: the heat lost through walls and draughts, less the heat from the sun,
-at a price that rises above a threshold. """
+at a price that rises above a threshold."""
 
 import matplotlib.pyplot as plt
 
