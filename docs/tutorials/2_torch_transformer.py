@@ -12,8 +12,6 @@ from torch import nn
 
 import npdec as np
 
-torch.manual_seed(0)
-
 # %%
 # The model
 # ---------
@@ -21,6 +19,7 @@ torch.manual_seed(0)
 # Sentences consist of ``good``, ``bad``, ``fine``, ``very`` and ``not``. The score of a sentence is the sum of its
 # words' scores, where ``very`` doubles the next word and ``not`` reverses its sign.
 
+torch.manual_seed(0)
 WORDS = ["good", "bad", "fine", "very", "not"]
 WORTH = torch.tensor([2.0, -2.0, 1.0, 0.0, 0.0])
 LENGTH = 6
