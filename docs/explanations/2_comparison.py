@@ -1,27 +1,25 @@
 """
-Beside SHAP, Captum and PyDec
-=============================
+npdec beside SHAP, Captum and PyDec
+===================================
 
-All of these share out a number that a model computes to its inputs. They differ in what they ask of the model, and in
-whether the shares add up. What is measured below was measured when this page was built, by the versions that it
-prints.
+All four divide a model's output among its inputs. They differ in what they require of the model, and in whether the
+contributions add up. This page measures that on three models. The numbers were measured when the page was built, with
+the versions that it prints.
 
 "The SHAP explanations do not sum up to the model's output"
 ------------------------------------------------------------
 
-That assertion, and the reports of it, are among the most frequent in SHAP's tracker: of a CNN with an LSTM
-(`2765 <https://github.com/shap/shap/issues/2765>`__), of an LSTM in torch
-(`3949 <https://github.com/shap/shap/issues/3949>`__), of attention over sequences
-(`3612 <https://github.com/shap/shap/issues/3612>`__). The usual reason: a tool that hooks ``nn.Module`` objects
-replaces the derivative of those modules that it knows (``nn.ReLU``, ``nn.Linear``) and leaves that of all else as it
-is. A product of two tensors, a recurrent layer, attention, a softmax that is a function and no module: their
-derivatives at one point say nothing of the whole change, and the shares miss it.
+This assertion is among the most frequent reports in SHAP's tracker, for example for a CNN with an LSTM (`2765
+<https://github.com/shap/shap/issues/2765>`__), an LSTM in torch (`3949 <https://github.com/shap/shap/issues/3949>`__)
+and attention over sequences (`3612 <https://github.com/shap/shap/issues/3612>`__). The usual reason is that the tool
+hooks ``nn.Module`` objects. It replaces the derivatives of the modules it knows (``nn.ReLU``, ``nn.Linear``) and leaves
+all others as they are. For a product of two tensors, a recurrent layer, attention, or a softmax called as a function,
+the derivative at one point does not describe the whole change, and the contributions miss it.
 
-npdec hooks nothing. Each *operation* of torch is answered by a rule whose shares add up, so it does not matter
-whether it stands in a module. Here is a model of each kind that is reported, with random weights: SHAP's
-``DeepExplainer`` and Captum's ``DeepLift`` (both DeepLIFT by hooks), Captum's integrated gradients with its 50 nodes,
-PyDec, and npdec.
-"""
+npdec hooks nothing. It has a rule for each *operation* of torch whose contributions add up, whether or not the
+operation is in a module. Below is one model of each reported kind, with random weights, explained by SHAP's
+``DeepExplainer`` and Captum's ``DeepLift`` (both implement DeepLIFT with hooks), Captum's integrated gradients with 50
+nodes, PyDec, and npdec."""
 
 import contextlib
 import datetime
@@ -34,7 +32,7 @@ from torch import nn
 
 import npdec as np
 
-warnings.filterwarnings("ignore")  # of the others: npdec's own are errors below
+warnings.filterwarnings("ignore")  # the other tools' warnings; npdec's are errors below
 torch.manual_seed(0)
 DOUBLE = torch.float64
 
@@ -58,10 +56,11 @@ class ConvolutionsThenLSTM(nn.Module):
 
 
 # %%
-# A transformer of a time series, padded, with rotary embeddings
-# --------------------------------------------------------------
+# A time-series transformer with padding and rotary embeddings
+# ------------------------------------------------------------
 #
-# The first four steps are padding and masked out. Rotary embeddings turn queries and keys by an angle for each step.
+# The first four steps are padding and masked out. Rotary embeddings rotate queries and keys by an angle that depends on
+# the step.
 
 
 class TimeSeriesTransformer(nn.Module):
@@ -92,7 +91,7 @@ class TimeSeriesTransformer(nn.Module):
 # A softmax at the end
 # --------------------
 #
-# A classifier that returns probabilities, of which one is explained.
+# A classifier that returns probabilities. One of them is explained.
 
 
 class Probabilities(nn.Module):
@@ -114,7 +113,7 @@ MODELS = {
 # The tools
 # ---------
 #
-# Each gets a model, an input (1, 3, 16) and a baseline of the same shape, and returns the shares.
+# Each tool gets a model, an input of shape (1, 3, 16) and a baseline of the same shape, and returns the contributions.
 
 
 def by_npdec(model, x, r):
@@ -157,15 +156,15 @@ TOOLS = {
 }
 
 # %%
-# What the shares miss
-# --------------------
+# What the contributions miss
+# ---------------------------
 #
-# In each cell: what f(x) − f(baseline) − Σ shares is, as a part of f(x) − f(baseline), in double precision. 0 is
-# complete, 100% means that as much is missing as was to be shared.
+# Each cell is \|f(x) − f(baseline) − Σ contributions\| / \|f(x) − f(baseline)\|, in double precision. 0 means complete,
+# and 1 means that as much is missing as there was to divide.
 
 
 def missing(tool, model, x, r):
-    """The part of the change that the shares miss, or why there are none."""
+    """The part of the change that the contributions miss, or why there are none."""
     with torch.no_grad():
         change = float(model(x)[0, 0] - model(r)[0, 0])
     try:
@@ -195,7 +194,7 @@ for tool in TOOLS:
     print(f"{tool:28}" + "".join(f"{c if isinstance(c, str) else format(c, '.1e'):>25}" for c in cells))
 
 # %%
-# npdec's warnings were errors while it ran. It misses what rounding leaves:
+# npdec ran with its warnings as errors. What it misses is rounding:
 
 assert all(row["npdec"] < 1e-12 for row in table.values())
 
@@ -212,7 +211,7 @@ for j, tool in enumerate(TOOLS):
 axes.set_yscale("log")
 axes.set_ylim(1e-17, 10)
 axes.set_xticks(range(len(table)), list(table))
-axes.set_ylabel("part of the change\nthat is missing")
+axes.set_ylabel("missing part\nof the change")
 axes.axhline(1, color="0.3", linewidth=0.8)
 axes.legend(frameon=False, fontsize=8, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
@@ -221,8 +220,7 @@ plt.show()
 # Your own model
 # --------------
 #
-# If the assertion is raised for a model of yours, these lines say what npdec makes of it. ``found.error`` is what is
-# missing.
+# If SHAP raises this assertion for your model, try these lines. ``found.error`` is what is missing.
 
 model = ConvolutionsThenLSTM().to(DOUBLE).eval()
 x = torch.randn(1, 3, 16, dtype=DOUBLE)
@@ -230,8 +228,8 @@ found = np.attribute(lambda x: model(x)[0, 0], x, baseline=0.0)
 print("value", float(found.value), "baseline", float(found.residual), "missing", float(found.error))
 
 # %%
-# A sample of backgrounds, as SHAP's explainers take, is ``baselines=``: the shares are averaged, and add up to the
-# mean change.
+# To compare with a sample of backgrounds, as SHAP's explainers do, pass ``baselines=``. The contributions are averaged,
+# and add up to the mean change.
 
 background = torch.randn(10, 1, 3, 16, dtype=DOUBLE)
 found = np.attribute(lambda x: model(x)[0, 0], x, baselines=background)
@@ -250,39 +248,40 @@ print("value", float(found.value), "mean of the background", float(found.residua
 #      - SHAP
 #      - Captum
 #      - PyDec
-#    * - shares
-#      - Aumann–Shapley of each operation
-#      - Shapley values, estimated or by the kind of model
-#      - many methods
+#    * - Method
+#      - the Aumann–Shapley value of each operation; others for comparison
+#      - Shapley values, sampled or specific to a kind of model
+#      - many
 #      - a rule for each function
-#    * - models
-#      - NumPy code and torch, unedited
+#    * - Models
+#      - NumPy code and torch, unedited; scikit-learn's by their arrays
 #      - any function (sampled), trees, torch and TensorFlow modules
 #      - torch modules
 #      - torch functions on its compositions
-#    * - attributes
+#    * - Attributes
 #      - any array in the program
 #      - the output
 #      - the output, layers, neurons
 #      - any tensor in the program
 #    * - Shapley values
-#      - exact to 16 inputs or sampled (``method="shapley"``)
+#      - exact up to 16 inputs, or sampled (``method="shapley"``)
 #      - yes
 #      - sampled
 #      - no
-#    * - pictures
-#      - matplotlib by hand, ``explain --plot``
+#    * - Plots
+#      - :doc:`eight kinds </guides/plots>`, and SHAP's with ``to_shap()``
 #      - many
 #      - some
 #      - no
 #
-# Shapley values of whole models are another answer than the law's: they ask what a model gives when an input is
-# absent, in every company; the law asks what each input did along one path. They agree for products of two, and for
-# models that add up functions of single inputs. :py:func:`np.testing.faithfulness <npdec.testing.faithfulness>`
-# measures how far any attribution is from them.
+# Shapley values of a whole model answer another question than npdec's law. They ask what the model gives without an
+# input, averaged over all sets of other inputs. The law asks what each input did along one path. Both agree for
+# products of two factors, and for sums of functions of single inputs. :py:func:`np.testing.faithfulness
+# <npdec.testing.faithfulness>` measures how far an attribution is from exact Shapley values, and :doc:`/methods` has
+# the numbers for ten problems and seven methods.
 #
-# Completeness of 77 unedited models of the transformers library is in :doc:`/models`: those that compute in double
-# precision throughout miss 7e-15 of the largest number at most.
+# :doc:`/models` measures 77 unedited models of the transformers library. Those that compute in double precision
+# throughout miss at most 7e-15 of the largest number.
 #
-# Cost is measured by ``benchmarks/decomposition.py``, which prints npdec's time beside those of PyDec and Captum's
-# DeepLift on four networks.
+# To compare costs, run ``benchmarks/decomposition.py``, which times npdec, PyDec and Captum's DeepLift on four
+# networks.

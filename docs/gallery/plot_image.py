@@ -2,8 +2,8 @@
 Patches of an image
 ===================
 
-A small network learns to tell crosses from rings. Which patches of one image speak for the cross? ``groups=`` makes
-one component of each patch, in a torch tensor of an image.
+A small network learns to tell crosses from rings. Which patches of one image speak for the cross? ``groups=`` makes each
+patch of the image one component.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ x, kind = images(300)
 print(f"right: {float((net(x).argmax(1) == kind).float().mean()):.0%}")
 
 # %%
-# The lead of "cross" over "ring" for one image, by patches of three by three pixels:
+# Plot the lead of "cross" over "ring" for one image, by patches of three by three pixels:
 
 image = images(50)[0][0:1]
 patches = (rows // 3 * (SIZE // 3) + columns // 3).expand(1, 1, SIZE, SIZE)

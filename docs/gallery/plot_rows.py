@@ -2,8 +2,8 @@
 All rows at once
 ================
 
-Gradient boosting, its trees written as arrays and thresholds, for all 442 rows of the diabetes data in one pass: each
-point is one row's contribution of one column, its colour the value of the column.
+This explains gradient boosting, with its trees written as thresholds on arrays, for all 442 rows of the diabetes data in
+one pass. Each point is the contribution of one column to one row's prediction, coloured by the column's value.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ fitted = GradientBoostingRegressor(n_estimators=40, max_depth=2, random_state=0)
 
 
 def predict(x):
-    """What the trees of depth two say of the rows of x, with conditions as arrays."""
+    """Predictions of the trees for the rows of x, with conditions as arrays."""
     total = np.full(x.shape[0], fitted.init_.constant_[0, 0])
     for (estimator,) in fitted.estimators_:
         tree = estimator.tree_
@@ -39,7 +39,7 @@ y = predict(x)
 print("as scikit-learn:", bool(np.allclose(y.value, fitted.predict(data))))
 print("off by at most", float(np.abs(np.completeness(y)).max()))
 
-y.plot.beeswarm(data, title="What the trees say of 442 patients", unit="points")
+y.plot.beeswarm(data, title="Predictions for 442 patients", unit="points")
 plt.show()
 
 # %%

@@ -2,8 +2,8 @@
 Contributions over time
 =======================
 
-An epidemic with three measures that are taken one after the other: how many are ill on each day, and what each
-measure did to it. The baseline is the same epidemic without any.
+Three measures are taken one after another in an epidemic. How many people are ill on each day, and what did each measure
+do? The baseline is the same epidemic without any measures.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import npdec as np
 
 
 def ill(strengths, days=160):
-    """The share of the ill on each day, in a model of susceptible, ill and recovered."""
+    """The share of people who are ill on each day, in a model of susceptible, ill and recovered people."""
     susceptible, infected = np.float64(0.999), np.float64(0.001)
     course = np.zeros(days)
     for day in range(days):
@@ -28,12 +28,12 @@ def ill(strengths, days=160):
 
 course = ill(np.decompose(np.array([0.25, 0.2, 0.3]), labels=["masks", "schools", "travel"]))
 
-course.plot.stacked(title="What each measure kept away", unit="share of all people")
+course.plot.stacked(title="What each measure prevented", unit="share of all people")
 plt.xlabel("day")
 plt.show()
 
 # %%
-# The height of the epidemic, as a bridge from that without measures to that with them, on the same day:
+# On the worst day without measures, this is the bridge to the epidemic with them:
 
 day = int(np.argmax(course.residual))
 course[day].plot.waterfall(title=f"Ill on day {day}", unit="share of all people")

@@ -2,8 +2,8 @@
 What softmax attention mixes
 ============================
 
-Scaled dot-product attention in NumPy. Each output position is a mixture of all input positions; how much of it each
-one contributed is not the attention weight: the weights themselves moved, and contribute too.
+This is scaled dot-product attention in NumPy. Each output position is a mixture of all input positions. An attention
+weight is not what a position contributes, because the weights depend on the inputs too.
 """
 
 import matplotlib.pyplot as plt
@@ -39,6 +39,6 @@ plt.show()
 print("off by at most", float(np.abs(np.completeness(read)).max()))
 
 # %%
-# The words, coloured by what they contribute to the last number:
+# Colour the words by what they contribute to the last number:
 
 read[-1].plot.text(WORDS, title="The last position")

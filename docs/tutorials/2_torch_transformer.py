@@ -2,8 +2,8 @@
 A torch transformer, token by token
 ===================================
 
-``nn.TransformerEncoder`` as torch ships it, not edited, without hooks. It learns in seconds to read a number off a
-sentence, and then each token says what it contributed to the number. Nothing is downloaded.
+In this tutorial you train torch's own ``nn.TransformerEncoder`` for a few seconds to score sentences, and then plot how
+much each token contributed to a score. The model is not edited, and there are no hooks or downloads.
 """
 
 import matplotlib.pyplot as plt
@@ -12,15 +12,14 @@ from torch import nn
 
 import npdec as np
 
-torch.manual_seed(0)
-
 # %%
 # The model
 # ---------
 #
-# The words of a sentence are ``good``, ``bad``, ``very``, ``not`` and ``fine``. A sentence is worth the sum of its
-# words, where ``very`` doubles the next word and ``not`` turns it round.
+# Sentences consist of ``good``, ``bad``, ``fine``, ``very`` and ``not``. The score of a sentence is the sum of its
+# words' scores, where ``very`` doubles the next word and ``not`` reverses its sign.
 
+torch.manual_seed(0)
 WORDS = ["good", "bad", "fine", "very", "not"]
 WORTH = torch.tensor([2.0, -2.0, 1.0, 0.0, 0.0])
 LENGTH = 6
@@ -59,73 +58,76 @@ for _ in range(500):
     optimizer.step()
 model.eval().requires_grad_(False)
 words, worth = sentences(500)
-print(
-    f"mean error {float((model(words) - worth).abs().mean()):.2f}, where the sentences vary by {float(worth.std()):.2f}"
-)
+error = float((model(words) - worth).abs().mean())
+print(f"mean error {error:.2f}; the scores have a deviation of {float(worth.std()):.2f}")
 
 # %%
 # Mark the tokens
 # ---------------
 #
-# Tokens have no numbers, their embeddings have. One component for each place of the sentence (``axis=1``); the
-# baseline is the mean embedding, a word without meaning. A tensor that is decomposed is a ``torch.Tensor``, so the
-# model takes it.
+# Decompose the embeddings of the tokens, with one component per position of the sentence (``axis=1``). The baseline is
+# the mean embedding, which stands for a word without meaning. A decomposed tensor is a ``torch.Tensor``, so the model
+# takes it.
 
 text = "good very bad fine not good".split()
 words = torch.tensor([[WORDS.index(word) for word in text]])
 labels = [f"{i} {word}" for i, word in enumerate(text)]
 embedded = np.decompose(model.words(words), axis=1, baseline=model.words.weight.mean(0), labels=labels)
 y = model.read(embedded)[0]
-for label, share in zip(y.labels, y.components, strict=True):
-    print(f"{label:8} {float(share):+6.2f}")
-print(f"{'sum':8} {float(y.components.sum()):+6.2f}  = {float(y.value):.2f} - {float(y.residual):.2f}")
+print(y.contributions())
 
 # %%
-# The second ``good`` adds next to nothing, though the word is worth two by itself: ``not`` turned it round, and what
-# the pair lost is shared by both.
+# Plot the tokens
+# ---------------
+
+y.plot.bar(title="What each token adds to the score")
+plt.show()
+
+# %%
+# The second ``good`` adds next to nothing, although the word by itself scores two: ``not`` reversed it, and both share
+# the loss.
 #
-# The value is what the module computes without npdec. torch has a fused kernel for encoders that it takes for plain
-# tensors only; beside the functions of the module its last digits differ.
+# The same as coloured text:
+
+y.plot.text(text, title="What each token adds to the score")
+
+# %%
+# The value is the one that the model computes without npdec. Only the last digits may differ, because torch has a fused
+# kernel for encoders that it uses for plain tensors only.
 
 print("value", float(y.value), "model", float(model(words)[0]))
-missing = float((y.value - y.residual - y.components.sum(0)).abs())
-print(f"off by {missing:.1e}, in single precision")
+print(f"off by {float(np.completeness(y).abs()):.1e}, in single precision")
 
 # %%
 # Tokens and layers
 # -----------------
 #
-# Each intermediate tensor carries as well. Where does the number of each place come from, after the first layer? The
-# heat map shows the size of what each token (across) contributed to each place (down).
+# Intermediate tensors carry contributions too. The heat map shows how much each token (across) contributed to each
+# position (down) after the first layer.
 
 layer = model.encoder.layers[0](embedded + model.places)
 mixed = layer.components[:, 0].norm(dim=-1).T
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", width_ratios=[1, 1.2])
-bars = y.components.tolist()
-axes[0].barh(labels, bars, color=["#0072b2" if s > 0 else "#d55e00" for s in bars])
-axes[0].invert_yaxis()
-axes[0].axvline(0, color="0.3", linewidth=0.8)
-axes[0].set_title(f"worth {float(y.value):.2f}, from {float(y.residual):.2f} without words", fontsize=10)
-image = axes[1].imshow(mixed.numpy(), cmap="cividis")
-axes[1].set_xticks(range(LENGTH), labels, rotation=45, ha="right")
-axes[1].set_yticks(range(LENGTH), labels)
-axes[1].set(xlabel="token", ylabel="place")
-axes[1].set_title("after one layer: what each token gave each place", fontsize=10)
-figure.colorbar(image, ax=axes[1], label="norm of the contribution")
+figure, axes = plt.subplots(figsize=(5.5, 4), layout="constrained")
+image = axes.imshow(mixed.numpy(), cmap="cividis")
+axes.set_xticks(range(LENGTH), labels, rotation=45, ha="right")
+axes.set_yticks(range(LENGTH), labels)
+axes.set(xlabel="token", ylabel="position")
+axes.set_title("contributions of tokens to positions after one layer", fontsize=10)
+figure.colorbar(image, ax=axes, label="norm of the contribution")
 plt.show()
 
 # %%
-# Which rules a model meets
-# -------------------------
+# Which rules the model uses
+# --------------------------
 #
-# :py:func:`np.overrides.coverage <npdec.overrides.coverage>` lists the functions of torch that decomposed tensors
-# meet, and how contributions pass through each. None goes without a rule here:
+# :py:func:`np.overrides.coverage <npdec.overrides.coverage>` lists the functions of torch that the model calls, and how
+# contributions pass through each. Here every function has a rule:
 
 found = np.overrides.coverage(model.read, embedded)
 print(found)
 assert not found.missing
 
 # %%
-# A language model is explained in the same way: ``examples/transformer.py`` trains a small GPT-2 of the transformers
-# library and explains its next word.
+# For a language model, see :doc:`/guides/language_models`. ``examples/transformer.py`` trains a small GPT-2 from the
+# transformers library and explains its next word.

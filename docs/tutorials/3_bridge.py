@@ -1,10 +1,10 @@
 """
-The bridge of a portfolio, yesterday to today
-=============================================
+Bridge a portfolio from yesterday to today
+==========================================
 
-A book of options was worth one number yesterday and is worth another today. Which risk factor moved it, and by how
-much? Risk departments revalue the book once for each factor and are left with a remainder that nothing explains. Here
-there is none.
+A book of options changed in value since yesterday. In this tutorial you find out which risk factor moved it, and by how
+much. Risk departments usually revalue the book once per factor, which leaves a remainder that nothing explains. Here
+there is no remainder.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ import npdec as np
 # The pricing formula
 # -------------------
 #
-# The formula of Black and Scholes in NumPy's functions. The normal distribution function is torch's: arrays here are
-# torch tensors underneath, and ``.tensor`` is the one that carries contributions along.
+# This is the Black–Scholes formula with NumPy's functions. The normal distribution function comes from torch: arrays
+# are torch tensors underneath, and ``.tensor`` gives the tensor together with its contributions.
 
 
 def normal_cdf(x):
@@ -33,7 +33,7 @@ def option(spot, vol, rate, years, strike, sign):
 
 
 # %%
-# The book: three calls and two puts on two underlyings, some sold.
+# The book has positions in calls and puts on two underlyings, some of them short:
 
 UNDERLYING = np.array([0, 0, 0, 1, 1])
 SIGN = np.array([1.0, 1.0, -1.0, 1.0, -1.0])
@@ -53,7 +53,7 @@ def book(market):
 # The bridge
 # ----------
 #
-# Yesterday is the baseline, today the value.
+# Yesterday's market is the baseline, and today's is the value.
 
 factors = ["index", "oil", "index vol", "oil vol", "rate", "time"]
 yesterday = np.array([5150.00, 78.00, 0.1600, 0.3400, 0.0410, 0.0])
@@ -64,40 +64,32 @@ total = positions.sum()
 print(total.contributions())
 
 # %%
-# The residual is yesterday's value of the book to the last bit, and the sum of the bridge is the change:
+# The residual is yesterday's value of the book, to the last bit, and the contributions add up to the change:
 
 assert float(total.residual) == float(book(yesterday).sum())
 assert abs(float(np.completeness(total))) < 1e-9
 
-shares = total.components
-levels = total.residual + np.concatenate([np.zeros(1), np.cumsum(shares)])
-plt.figure(figsize=(8, 4), layout="constrained")
-plt.bar(range(1, 7), shares, bottom=levels[:-1], color=["#0072b2" if s > 0 else "#d55e00" for s in shares])
-plt.bar([0, 7], [float(total.residual), float(total.value)], color="0.45")
-plt.plot([i + 0.5 for i in range(7)], levels, linestyle="none", marker="_", markersize=22, color="0.3")
-plt.xticks(range(8), ["yesterday", *factors, "today"], rotation=30)
-plt.ylim(float(levels.min()) * 0.97, float(levels.max()) * 1.02)
-plt.ylabel("value of the book")
-plt.title("from yesterday to today, by risk factor")
+total.plot.waterfall(title="The book, from yesterday to today")
 plt.show()
 
 # %%
 # Positions by factors
 # --------------------
 #
-# The book was a vector before it was a sum, and the vector carries too. A table of positions and factors:
+# Before it was summed, the book was a vector, and that carries contributions too. They are a table of positions and
+# factors:
 
-table = positions.components.T
-print("position  " + "".join(f"{name:>12}" for name in factors))
-for i, row in enumerate(table):
-    print(f"{i:8}  " + "".join(f"{float(cell):12.2f}" for cell in row))
+positions.plot.heatmap(
+    ["index call 5200", "index call 5400", "index put 4800", "oil call 85", "oil put 70"], title="Positions by factors"
+)
+plt.show()
 
 # %%
 # Compared with revaluing factor by factor
 # ----------------------------------------
 #
-# One factor at a time from yesterday, which is what is usually done, leaves a remainder: moves that happened
-# together.
+# Usually one factor at a time is moved from yesterday to today. That leaves a remainder, because some factors only act
+# together:
 
 alone = []
 for i in range(6):
@@ -106,18 +98,19 @@ for i in range(6):
     alone.append(float(book(market).sum() - book(yesterday).sum()))
 change = float(total.value - total.residual)
 print(f"change {change:.2f}; one at a time {sum(alone):.2f}; left over {change - sum(alone):.2f}")
-print(f"bridge {float(shares.sum()):.2f}; left over {change - float(shares.sum()):.1e}")
+bridge = float(total.components.sum())
+print(f"bridge {bridge:.2f}; left over {change - bridge:.1e}")
 
 # %%
-# Shapley values leave nothing over either, at the price of all subsets of the factors. They are a method of the same
-# call, and agree here to within a few units:
+# Shapley values leave no remainder either, but need all subsets of the factors. Here they agree with the bridge to
+# less than one unit:
 
 exact = np.attribute(lambda m: book(m).sum(), today, baseline=yesterday, method="shapley")
-for name, by_law, by_shapley in zip(factors, shares, exact.attribution, strict=True):
+for name, by_law, by_shapley in zip(factors, total.components, exact.attribution, strict=True):
     print(f"{name:10} {float(by_law):10.2f} {float(by_shapley):10.2f}")
 
 # %%
-# The shipped example does this for a CSV of markets, with the script in plain NumPy:
+# The shipped example does this on the command line, for a CSV of markets and a script in plain NumPy:
 #
 # .. code-block:: bash
 #

@@ -2,8 +2,8 @@
 NumPy code on autograd, vmap and jit
 ====================================
 
-Arrays that carry nothing are plain torch tensors underneath. So functions that are written in NumPy have derivatives,
-run in batches, compile, and move to another device.
+In this tutorial you differentiate, batch and compile functions written in NumPy. Arrays without contributions are plain
+torch tensors underneath, so all of this works, and so does another device.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ import npdec as np
 # A loss in NumPy
 # ---------------
 #
-# Two layers, written as one writes them in NumPy; the parameters are a dict of arrays.
+# A network with two layers, written as usual in NumPy. Its parameters are a dict of arrays.
 
 
 def predict(parameters, x):
@@ -41,8 +41,9 @@ y = np.sin(3 * x[:, 0]) * np.exp(-(x[:, 0] ** 2) / 2) + 0.05 * rng.standard_norm
 # Derivatives
 # -----------
 #
-# :py:func:`np.value_and_grad <npdec.value_and_grad>` differentiates by the first argument, whatever its structure:
-# the gradient has the keys of the dict. Loops, assignments and Python's ``if`` are differentiated as they run.
+# :py:func:`np.value_and_grad <npdec.value_and_grad>` differentiates with respect to the first argument and keeps its
+# structure, so the gradient is a dict with the same keys. Loops, assignments and Python's ``if`` are differentiated as
+# they run.
 
 step = np.value_and_grad(loss)
 losses = []
@@ -63,7 +64,7 @@ axes[1].legend(frameon=False)
 plt.show()
 
 # %%
-# The gradient is that of central differences:
+# The gradient agrees with central differences:
 
 shifted = [{**parameters, "b2": parameters["b2"] + h} for h in (1e-5, -1e-5)]
 central = (loss(shifted[0], x, y) - loss(shifted[1], x, y)) / 2e-5
@@ -73,8 +74,8 @@ print(float(step(parameters, x, y)[1]["b2"]), float(central))
 # Batches
 # -------
 #
-# :py:func:`np.vmap <npdec.vmap>` runs a function of one sample on many at once: here the gradient of each sample,
-# which a loop would ask for one by one.
+# :py:func:`np.vmap <npdec.vmap>` runs a function of one sample on many samples at once. Here it computes the gradient
+# for each sample, without a loop.
 
 each = np.vmap(np.grad(loss), (None, 0, 0))(parameters, x, y)
 print("one gradient for each sample:", {name: g.shape for name, g in each.items()})
@@ -84,10 +85,10 @@ assert np.allclose(each["w1"].mean(0), step(parameters, x, y)[1]["w1"])
 # Compilation
 # -----------
 #
-# :py:func:`np.jit <npdec.jit>` writes down what a function does with arrays and hands the graph to the compiler of
-# ``torch.compile``. What the function writes into, and what is a view of what, stays as it is. The first call
-# compiles, which takes seconds; ``backend="eager"``, used here so that this page builds quickly, runs the graph as it
-# is.
+# :py:func:`np.jit <npdec.jit>` records what a function does with arrays and passes the graph to the compiler of
+# ``torch.compile``. The compiled function writes into the same arrays and returns the same views. The first call takes
+# seconds to compile. This page uses ``backend="eager"``, which runs the graph without compiling, so that it builds
+# quickly.
 
 
 @np.jit(backend="eager")
@@ -106,8 +107,8 @@ print(u, "a view of its argument:", inner.base is u)
 # torch on either side
 # --------------------
 #
-# ``.tensor`` is the tensor of an array and ``np.asarray`` makes an array of a tensor; both share memory. An optimizer
-# of torch can train NumPy code, and ``np.set_default_device("cuda")`` makes arrays on another device.
+# ``.tensor`` gives the tensor of an array, and ``np.asarray`` turns a tensor into an array. Both share memory, so
+# torch's optimizers can train NumPy code. ``np.set_default_device("cuda")`` makes arrays on another device.
 
 weights = torch.zeros(2, dtype=torch.float64, requires_grad=True)
 optimizer = torch.optim.LBFGS([weights])
@@ -126,4 +127,4 @@ for _ in range(20):
 print("2 · exp(−ln 2 · t):", weights.detach().numpy().round(6))
 
 # %%
-# :doc:`/func` lists what differs from jax and autograd, :doc:`/compile` what ``np.jit`` refuses.
+# See :doc:`/func` for the differences from jax and autograd, and :doc:`/compile` for what ``np.jit`` refuses.

@@ -1,9 +1,10 @@
 """
-Debugging, one operation after the other
-========================================
+Find a fault, one operation at a time
+=====================================
 
-Every operation runs when its line runs. ``print``, ``pdb`` and tracebacks see the numbers themselves, on the device
-on which they are, with derivatives or contributions if they carry any. This page looks for five kinds of faults.
+In this tutorial you find five kinds of faults: a wrong shape, a NaN, lost digits, a faulty compiler, and a wrong rule.
+Every operation runs when its line runs, so ``print``, ``pdb`` and tracebacks show the actual numbers, on any device,
+with their derivatives and contributions.
 """
 
 import traceback
@@ -18,7 +19,7 @@ import npdec as np
 
 
 def fails(function, *args):
-    """Run it, and print the end of the traceback."""
+    """Run it, and print the last line of the traceback."""
     try:
         function(*args)
     except Exception as error:
@@ -30,11 +31,11 @@ fails(lambda: np.ones((3, 4)).reshape(5, 2))
 fails(lambda: np.decompose(np.arange(3)))
 
 # %%
-# The operations, as they run
-# ---------------------------
+# See the operations as they run
+# ------------------------------
 #
-# Within :py:func:`np.debug.trace <npdec.debug.trace>` each operation is printed below the line that calls it, with the
-# range of its values. The program is not changed.
+# Within :py:func:`np.debug.trace <npdec.debug.trace>`, each operation is printed below the line that calls it, with the
+# range of its values. The program stays as it is.
 
 
 def spread(x):
@@ -47,29 +48,30 @@ with np.debug.trace():
     spread(np.array([1.0, 1.5, 2.0]))
 
 # %%
-# The first operation that makes a nan
-# ------------------------------------
+# Stop at the first NaN
+# ---------------------
 #
-# Within :py:func:`np.debug.watch <npdec.debug.watch>` the first operation that makes a nan or an infinity raises, and
-# the traceback ends at its line; what a nan in the data becomes is let through. ``debugger=True`` opens pdb there,
-# ``above=`` gives a bound. (:py:class:`np.errstate <npdec.errstate>` is NumPy's way, for floating-point errors alone.)
+# Within :py:func:`np.debug.watch <npdec.debug.watch>`, the first operation that produces a NaN or an infinity raises,
+# and the traceback ends at its line. A NaN that was already in the data does not raise. ``debugger=True`` opens pdb
+# there, and ``above=`` sets a bound. (:py:class:`np.errstate <npdec.errstate>` works as in NumPy, for floating-point
+# errors only.)
 
 with np.debug.watch():
     fails(spread, np.array([1.0, 1.5, 2.0]))
 
 # %%
-# Without a debugger contributions help as well: ask the number in the middle which input made it negative.
+# Contributions help too. Ask the intermediate number which input made it negative:
 
 x = np.decompose(np.array([1.0, 1.5, 2.0]), labels=["a", "b", "c"])
 print((((x - x.mean()) ** 2).mean() - 1.0).contributions())
 
 # %%
-# Where single precision departs from double
-# ------------------------------------------
+# Find where float32 departs from float64
+# ---------------------------------------
 #
 # A program gives other digits in float32. Which operation loses them?
-# :py:func:`np.debug.compare <npdec.debug.compare>` runs it in both, operation beside operation, and names the first
-# that departs by more than 1e-4, or by more than ``rtol``.
+# :py:func:`np.debug.compare <npdec.debug.compare>` runs it in both precisions, operation by operation, and names the
+# first that differs by more than 1e-4 (or ``rtol``).
 
 
 def variance_of(x):
@@ -89,9 +91,9 @@ print(np.debug.compare(spread_of, x, against=["float32"]))
 # Whose fault is it?
 # ------------------
 #
-# Beside NumPy each operation is computed on the same numbers by NumPy's function of that name, and then the whole
-# program runs under NumPy. Nothing differs: it is the program that loses the digits, and not npdec. ``against="jit"``
-# does the same for the graph that :py:func:`np.jit <npdec.jit>` compiles. Here the compiler has a fault in it.
+# With ``against="numpy"``, NumPy's function of the same name repeats each operation on the same numbers, and then the
+# whole program runs under NumPy. Nothing differs here, so the program loses the digits, not npdec. ``against="jit"``
+# compares with the graph that :py:func:`np.jit <npdec.jit>` compiles. Here the compiler has a planted fault:
 
 print(np.debug.compare(spread_of, x, against=["numpy"]))
 
@@ -116,9 +118,9 @@ print(np.debug.compare(wave, np.arange(4.0), against=["jit"], backend=wrong_comp
 # Contributions that do not add up
 # --------------------------------
 #
-# They do for all that npdec ships. A rule of your own may be wrong: within :py:func:`np.check_completeness
-# <npdec.check_completeness>` the first operation that is incomplete raises, and names your line
-# (``np.debug.watch(completeness=True)`` does so too).
+# Contributions add up under all rules that npdec ships, but a rule of your own may be wrong. Within
+# :py:func:`np.check_completeness <npdec.check_completeness>`, or ``np.debug.watch(completeness=True)``, the first
+# operation whose contributions do not add up raises, and names your line.
 
 
 def cube(t):
@@ -128,7 +130,7 @@ def cube(t):
 
 
 def wrong(t):
-    """The slope at the value: right for small changes only."""
+    """Uses the slope at the value, which is right for small changes only."""
     return np.DecomposedTensor(t.value**3, t.residual**3, 3 * t.value**2 * t.components, t.labels)
 
 
@@ -137,22 +139,22 @@ with np.overrides.registered(cube, wrong), np.check_completeness():
     fails(lambda: torch.exp(cube(t).sum()))
 
 # %%
-# What a model meets
-# ------------------
+# Check a model before a long run
+# -------------------------------
 #
-# Before a long run, :py:func:`np.overrides.coverage <npdec.overrides.coverage>` lists the functions of torch that a
-# model uses and the rule of each, and within :py:func:`np.overrides.strict <npdec.overrides.strict>` a function that
-# has none raises instead of going by quadrature.
+# :py:func:`np.overrides.coverage <npdec.overrides.coverage>` lists the functions of torch that a model uses, with the
+# rule of each. Within :py:func:`np.overrides.strict <npdec.overrides.strict>`, a function without a rule raises instead
+# of using quadrature.
 
 gru = torch.nn.GRU(3, 4, batch_first=True)
 print(np.overrides.coverage(lambda u: gru(u)[0], np.decompose(torch.rand(1, 5, 3), axis=1)))
 
 # %%
-# Reporting a fault
-# -----------------
+# Report a fault
+# --------------
 #
-# :py:func:`np.testing.check_decomposition <npdec.testing.check_decomposition>` holds a function to all that is
-# promised: value bit for bit, completeness, a residual that is the function of the baseline, reverse mode equal to
-# forward mode.
+# :py:func:`np.testing.check_decomposition <npdec.testing.check_decomposition>` checks everything npdec promises about a
+# function: the same value bit for bit, contributions that add up, a residual equal to the function at the baseline, and
+# reverse mode equal to forward mode. Include what it says in your report.
 
 print(np.testing.check_decomposition(lambda a, b: np.tanh(a * b).sum(), np.ones(3), np.arange(3.0)))

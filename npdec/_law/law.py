@@ -2,7 +2,7 @@
 
 Every function here answers a call in which at least one argument is decomposed. The value is computed by the function
 itself on the values, the residual by the function on the residuals, and the components by the closed form that the
-tags allow (the README has their table); the general case is `npdec._law.quadrature`.
+tags allow (docs/explanations/1_law.py derives it); the general case is `npdec._law.quadrature`.
 """
 
 from __future__ import annotations

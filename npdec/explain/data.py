@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from npdec.explain.errors import InputError, counted, one_line
+from npdec.explain.errors import InputError, counted, one_line, quoted
 from npdec.explain.formats import is_workbook, read_binary, unpacked
 from npdec.explain.numbers import Format, found_format
 from npdec.explain.table import Table
@@ -71,7 +71,7 @@ def read_table(path: Path, how: Reading = Reading()) -> Table:
     elif cells is None:
         form, shown = found_format(rows)
         if shown:
-            notes.append(f"commas are decimal, as in {one_line(shown[1], 40)!r} (line {lines[shown[0]]}); --decimal . "
+            notes.append(f"commas are decimal, as in {quoted(shown[1], 40)} (line {lines[shown[0]]}); --decimal . "
                          "reads them as separators")  # fmt: skip
     else:
         form = Format()
@@ -147,11 +147,11 @@ def _read_text(path: Path, text: str) -> tuple[list[str], list[tuple[str, ...]],
     for cells, line in zip(rows[1:], lines[1:]):
         if len(cells) != len(names):
             said = f"has {counted(len(cells), 'cell')}, but the header names {counted(len(names), 'column')}"
-            if len(names) == 1 and all(len(other) > 1 for other in rows[1:]):
-                said += f" ({one_line(names[0], 40)!r}); take out the lines before the names"
+            if len(names) == 1 and (names[0].startswith("#") or all(len(other) > 1 for other in rows[1:])):
+                said += f" ({quoted(names[0], 40)}); take out the lines before the names"
             raise InputError(f"{path}, line {line}: {said}")
     if len(names) == 1 and _is_of_words(rows):
-        raise InputError(f"{path}: has one column, {one_line(names[0], 60)!r}, of several words; columns are separated "
+        raise InputError(f"{path}: has one column, {quoted(names[0], 60)}, of several words; columns are separated "
                          "by commas, semicolons, tabs or bars")  # fmt: skip
     return list(names), rows[1:], lines[1:]
 
@@ -180,7 +180,7 @@ def _header(path: Path, cells: Sequence[str], place: str) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise InputError(f"{path}{place}: two columns are named {one_line(name, 80)!r}")
+            raise InputError(f"{path}{place}: two columns are named {quoted(name, 80)}")
         seen.add(name)
     return names
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from npdec._show.words import visible
 
-__all__ = ["InputError", "OutputError", "counted", "one_line", "resolved", "said", "tell"]
+__all__ = ["InputError", "OutputError", "counted", "one_line", "quoted", "resolved", "said", "tell"]
 
 
 class InputError(Exception):
@@ -31,6 +31,11 @@ def one_line(text: object, limit: int = 300) -> str:
     """The text on a single line, as it can be shown, shortened in the middle if it is long."""
     line = visible(" ".join(said(text).split()))
     return line if len(line) <= limit else f"{line[: limit - 60]} … {line[-50:]}"
+
+
+def quoted(text: object, limit: int) -> str:
+    """The same in quotes."""
+    return f"'{one_line(text, limit)}'"
 
 
 def counted(count: int, what: str) -> str:

@@ -103,8 +103,7 @@ def _read(
         missing = error.name or one_line(error, 60)
         raise InputError(f"{path}: is {what}, and reading it needs {missing}: {_READERS}") from None
     except Exception as error:  # whatever the readers raise is about this file
-        raise InputError(f"{path}: is no {what.removeprefix('an ').removeprefix('a ')} that can be read: "
-                         f"{one_line(error, 120)}") from error  # fmt: skip
+        raise InputError(f"{path}: is {what} that cannot be read: {one_line(error, 120)}") from error
 
 
 def _parquet(content: bytes, sheet: str | None) -> Cells:
@@ -132,6 +131,8 @@ def _excel(content: bytes, sheet: str | None) -> Cells:
 def _npy(content: bytes, sheet: str | None) -> Cells:
     import numpy
 
+    if b"'descr': '|O'" in content[:200]:
+        raise ValueError("its elements are objects, a pickle of which could run any code; save it as Parquet or CSV")
     array = numpy.load(io.BytesIO(content), allow_pickle=False)
     parts = [array.dtype[name] for name in array.dtype.names or ()] or [array.dtype]
     if any(part.base.kind == "c" for part in parts):

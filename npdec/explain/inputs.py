@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from npdec.explain.categories import Categories
 from npdec.explain.data import PIPED, Reading, read_table, row_number
-from npdec.explain.errors import InputError, counted, one_line, resolved
+from npdec.explain.errors import InputError, counted, quoted, resolved
 from npdec.explain.table import Table
 
 __all__ = ["Cell", "Inputs", "Point", "baseline_file", "usable_columns"]
@@ -137,7 +137,7 @@ class Inputs:
             found = known.named(text, self.table.form.number(text) if known.numbers else None)
             if found is None:
                 whose = "the model" if known.numbers else "the data"
-                raise InputError(f"{self.table.place(row, name)}: {one_line(text.strip(), 60)!r} is none of the "
+                raise InputError(f"{self.table.place(row, name)}: {quoted(text.strip(), 60)} is none of the "
                                  f"categories of {whose}")  # fmt: skip
             return found
         if self.missing in ("mean", "median") and known.texts:

@@ -25,7 +25,9 @@ _AFFIXED = re.compile(
 )
 # Numbers that leave no doubt about which mark is the decimal one.
 _COMMA = re.compile(rf"{_SIGN}?(\d{{1,3}}([.{_SPACES}]\d{{3}})+,\d+|0,\d+|\d{{4,}},\d+|\d+,(\d{{1,2}}|\d{{4,}}))")
-_POINT = re.compile(rf"{_SIGN}?(\d{{1,3}}([,{_SPACES}]\d{{3}})+\.\d+|0?\.\d+|\d{{4,}}\.\d+|\d+\.(\d{{1,2}}|\d{{4,}}))")
+_POINT = re.compile(
+    rf"{_SIGN}?(\d{{1,3}}([,{_SPACES}]\d{{3}})+\.\d+|\d{{1,3}}(,\d{{3}}){{2,}}|0?\.\d+|\d{{4,}}\.\d+|\d+\.(\d{{1,2}}|\d{{4,}}))"
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npdec.explain.errors import InputError, one_line
+from npdec.explain.errors import InputError, quoted
 from npdec.explain.numbers import MISSING, Format, affixes, is_date, resembles_number
 
 __all__ = ["Column", "Table"]
@@ -89,12 +89,12 @@ class Table:
         text = self.rows[row][self._places[name]].strip()
         number = column.numbers[row] if column.numbers else self.form.number(text)
         if number is None:
-            raise InputError(f"{self.place(row, name)}: {one_line(text, 80)!r} is not a number")
+            raise InputError(f"{self.place(row, name)}: {quoted(text, 80)} is not a number")
         if math.isnan(number):
             what = "the cell is empty" if not text else f"{text!r} is a missing value"
             raise InputError(f"{self.place(row, name)}: {what}; --missing mean, median or drop goes on without it")
         if math.isinf(number):
-            raise InputError(f"{self.place(row, name)}: {one_line(text, 80)!r} is not finite as a float64")
+            raise InputError(f"{self.place(row, name)}: {quoted(text, 80)} is not finite as a float64")
         return number
 
     def numbers(self, row: int, names: Sequence[str]) -> list[float]:
@@ -121,10 +121,10 @@ class Table:
         for name in names:
             column = self.kind(name)
             if column.kind != "number":
-                cell = one_line(self.cells(name)[column.odd].strip(), 60)
+                cell = self.cells(name)[column.odd].strip()
                 if "," in cell and resembles_number(cell):
                     advice = "; say whether commas are decimal, with --decimal , or --decimal ."
                 elif column.kind == "text":
                     advice = f"; --encode takes text as categories{advice}"
-                where = f"{self.unit} {self.lines[column.odd]} has {cell!r}"
+                where = f"{self.unit} {self.lines[column.odd]} has {quoted(cell, 60)}"
                 raise InputError(f"{self.path}: column {name!r} is not numeric ({where}){advice}")

@@ -169,6 +169,7 @@ const found = {
   bars: all('.track i').filter(e => !inside(e.getBoundingClientRect(), e.parentElement.getBoundingClientRect())).length,
   tracks: all('.track').filter(e => e.getBoundingClientRect().width < 60).length, rows: all('tr').length,
   words: all('.words span').length,
+  lines: Math.max(...all('td.name').map(e => e.clientHeight / parseFloat(style(e).lineHeight))),
   text: Math.min(...all('td,th,summary').map(e => contrast(style(e).color, back))),
   coloured: Math.min(9, ...all('.words span').map(e => contrast(style(e).color, over(style(e).backgroundColor, back)))),
   bar: Math.min(...all('.track i').map(e => contrast(style(e).backgroundColor, back))),
@@ -202,6 +203,7 @@ def test_a_browser_shows_all_of_it(count, width, theme, tmp_path):
     assert seen["wide"] <= seen["room"], "nothing is wider than the page"
     assert not seen["cut"]
     assert not seen["scrolled"], "and no table is wider than its place"
+    assert seen["lines"] < 5, "long names are not squeezed into a column of letters"
     assert (seen["bars"], seen["tracks"], seen["words"]) == (0, 0, count)
     assert seen["text"] >= 7, "contrast of text, WCAG AAA"
     assert seen["coloured"] >= 4.5, "contrast of text on the colours of words, WCAG AA"

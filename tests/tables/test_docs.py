@@ -10,6 +10,7 @@ import shlex
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,23 +46,36 @@ def test_examples(page, monkeypatch):
     assert not result.failed
 
 
-def commands() -> list[tuple[str, str, str]]:
-    """The calls of `explain` that pages and scripts show, with what they are shown to print."""
+def files(page: Path) -> dict[str, str]:
+    """What a reader of a page saves: the blocks whose captions are names of files."""
+    block = r"^```{code-block} \w+\n:caption: (\S+)\n\n(.*?)^```"
+    return dict(re.findall(block, page.read_text("utf-8"), re.MULTILINE | re.DOTALL))
+
+
+def commands() -> list[Any]:
+    """The calls of `explain` that pages and scripts show, what runs before them, and what they are shown to print."""
     found = []
     for path in [*PAGES, *SCRIPTS]:
-        text = path.read_text("utf-8")
-        for match in re.finditer(r"(\$ )?python -m npdec (explain \S+\.py:\w+ --data .*)\n((?:(?!```).*\n)*)", text):
-            found.append((named(path), match[2], match[3] if match[1] else ""))
+        shown = r"((?:\$ python \S+\.py\n)*)(\$ )?python -m npdec (explain \S+ --data .*)\n((?:(?!```).*\n)*)"
+        for match in re.finditer(shown, path.read_text("utf-8")):
+            before = re.findall(r"\$ python (\S+)", match[1])
+            marks = [pytest.mark.slow] if before else []  # it fits a model
+            found.append(pytest.param(path, before, match[3], match[4] if match[2] else "", marks=marks))
     return found
 
 
-@pytest.mark.parametrize(("page", "command", "shown"), commands())
-def test_commands(page, command, shown, monkeypatch, capsys, tmp_path):
-    """They print what is shown below them, but for the last digits, in which processors differ."""
-    monkeypatch.chdir(ROOT)
+@pytest.mark.parametrize(("page", "before", "command", "shown"), commands())
+def test_commands(page, before, command, shown, monkeypatch, capsys, tmp_path):
+    """In a folder with the examples and the files that the page shows, they print what is shown below them, but for the
+    last digits, in which processors differ."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")  # what is printed where no terminal says otherwise
-    words = [str(tmp_path / Path(word).name) if word.endswith(".svg") else word for word in shlex.split(command)]
-    assert main(words) == 0
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for name, text in files(page).items():
+        (tmp_path / name).write_text(text, "utf-8")
+    for script in before:
+        runpy.run_path(script, run_name="__main__")
+    assert main(shlex.split(command)) == 0
     printed, last = capsys.readouterr().out.rsplit("completeness error", 1)
     assert float(last.split()[-1]) < 1e-12
     if shown:
@@ -97,8 +111,8 @@ def test_scripts(script, monkeypatch, capsys):
 
 
 def test_each_page_is_reached():
-    """Each guide stands in the guides' table of contents, and each folder of scripts in the index."""
-    listed = re.search(r"```{toctree}\n(.*?)```", (DOCS / "guides" / "index.md").read_text("utf-8"), re.DOTALL)[1]
-    assert {path.stem for path in DOCS.glob("guides/*.md")} - {"index"} <= set(listed.split())
+    """Each guide stands in the guides' tables of contents, and each folder of scripts in the index."""
+    listed = re.findall(r"```{toctree}\n(.*?)```", (DOCS / "guides" / "index.md").read_text("utf-8"), re.DOTALL)
+    assert {path.stem for path in DOCS.glob("guides/*.md")} - {"index"} <= set(" ".join(listed).split())
     index = (DOCS / "index.md").read_text("utf-8")
     assert all(f"made/{path.parent.name}/index" in index for path in SCRIPTS)
