@@ -2,9 +2,8 @@
 Patches of an image
 ===================
 
-A small network learns to tell crosses from rings. Which patches of one image speak for the cross? ``groups=`` makes each
-patch of the image one component.
-"""
+A small network learns to tell crosses from rings. Which patches of one image speak for the cross? ``groups=`` makes
+each patch of the image one component."""
 
 import matplotlib.pyplot as plt
 import torch

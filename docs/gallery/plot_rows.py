@@ -2,9 +2,8 @@
 All rows at once
 ================
 
-This explains gradient boosting, with its trees written as thresholds on arrays, for all 442 rows of the diabetes data in
-one pass. Each point is the contribution of one column to one row's prediction, coloured by the column's value.
-"""
+This explains gradient boosting, with its trees written as thresholds on arrays, for all 442 rows of the diabetes data
+in one pass. Each point is the contribution of one column to one row's prediction, coloured by the column's value."""
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes

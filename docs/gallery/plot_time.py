@@ -2,9 +2,8 @@
 Contributions over time
 =======================
 
-Three measures are taken one after another in an epidemic. How many people are ill on each day, and what did each measure
-do? The baseline is the same epidemic without any measures.
-"""
+Three measures are taken one after another in an epidemic. How many people are ill on each day, and what did each
+measure do? The baseline is the same epidemic without any measures."""
 
 import matplotlib.pyplot as plt
 

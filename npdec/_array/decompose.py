@@ -234,7 +234,7 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
         raise ValueError(f"{name}: the array is decomposed already; take its .value to start anew")
     if not carries(value.dtype):
         raise TypeError(
-            f"{name}: contributions are real numbers, which dtype {wrap.dtype_repr(value.dtype)} cannot hold: convert "
+            f"{name}: contributions are real numbers, which {wrap.dtype_repr(value.dtype)} cannot hold: convert "
             "with .astype(float) first"
         )
     base = as_tensor(baseline)
