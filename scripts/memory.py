@@ -124,7 +124,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--above", type=float, default=0.0, help="print those only that take more than so many times")
     parser.add_argument("--spare", type=float, default=4.0, help="GiB of memory that a case may take")
     parser.add_argument("--seconds", type=float, default=10.0, help="processor time that a case may take")
-    parser.add_argument("--wall", type=float, default=60.0, help="time by the clock that a case may take")
+    parser.add_argument("--wall", type=float, default=300.0, help="time by the clock that a case may take")
     parser.add_argument("--part", default="1/1", help="which part of the functions: 2/3 is the second third")
     parser.add_argument("--progress", action="store_true", help="print each case to stderr when it has been measured")
     options = parser.parse_args(words)

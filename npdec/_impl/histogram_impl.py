@@ -83,6 +83,7 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
     return counted(index, weights, max(int(torch.amax(index)) + 1, minlength))
 
 
+_AXES = 64  # the most that an array of NumPy's has
 _FEW = 50  # edges that Python compares sooner than torch
 
 
@@ -270,6 +271,11 @@ def _in_grid(
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """The same of points by their coordinates along each axis, which need not lie in one array."""
     dims, count = len(columns), len(columns[0])
+    if dims > _AXES:
+        raise ValueError(
+            f"histogramdd: the sample has {dims} columns, and the counts would have as many dimensions, of which an "
+            f"array has {_AXES} at most; take few columns, or np.histogram of each"
+        )
     if columns[0].is_complex():
         raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
     if weights is not None:

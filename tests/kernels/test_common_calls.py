@@ -137,6 +137,14 @@ def test_refusals_come_with_numpys_exceptions():
         assert raised[0] == raised[1], text
 
 
+def test_a_grid_of_too_many_dimensions_is_refused_before_anything_is_counted():
+    """With contributions the edges of so many columns took minutes."""
+    points = np.decompose(np.ones((3, 65)), baseline=0.5)
+    for given in (points, points.value, [points[:, 0]] * 65):
+        with pytest.raises(ValueError, match="histogramdd: the sample has 65 columns"):
+            np.histogramdd(given, 1)
+
+
 def test_traces_of_small_matrices_are_numpys():
     """To the last bit, but for the sign of a zero; a decomposed matrix has the same."""
     rng = numpy.random.default_rng(0)
