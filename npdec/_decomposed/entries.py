@@ -278,13 +278,6 @@ class Entries(Sparse):
         made = elements.new_zeros((kept, *elements.shape[1:])).scatter_add_(0, rank, elements)
         return Entries(made, torch.zeros_like(owners[:kept]).scatter_(0, rank, owners), self.count)
 
-    def moved(self, function: Callable[[torch.Tensor], Any], same: Callable[[torch.Tensor], Any]) -> Any:
-        """What a function makes of them that takes elements elsewhere: `function` of elements, `same` of owners."""
-        elements, owners = function(self.elements), same(self.owners)
-        if isinstance(elements, torch.Tensor):
-            return Entries(elements, owners, self.count)
-        return [Entries(n, o, self.count) for n, o in zip(elements, owners, strict=True)]
-
     def reduced(self, axes: Sequence[int], keepdim: bool = False) -> Any:
         """The sums over axes of the value: entries, or dense components where these are no larger."""
         ndim = self.elements.ndim - 1

@@ -171,7 +171,7 @@ def _product(call: Call, at: int, entries: Entries, held: Sequence[Any]) -> Any:
         entries.elements.numel() * matrix.shape[1] > 4 * (entries.elements.numel() + matrix.numel())
     ):
         return None
-    wide = entries.moved(lambda t: t.unsqueeze(-1), lambda t: t.unsqueeze(-1))
+    wide = Entries(entries.elements.unsqueeze(-1), entries.owners.unsqueeze(-1), entries.count)
     return wide.like(wide.elements * matrix).reduced([-2])
 
 

@@ -237,6 +237,72 @@ class _Path(torch.autograd.Function):
         return (None,) * 5 + tuple(t.unsqueeze(0) for t in total)
 
 
+class _Measured:
+    """Panels of a function along the path, and how far the integral of its derivative is from its change there.
+
+    `ends` are its outputs at the start and the end of the path, detached, as are `start` and `step`.
+    """
+
+    def __init__(
+        self,
+        function: Differentiable,
+        start: Sequence[torch.Tensor],
+        step: Sequence[torch.Tensor],
+        ends: tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]],
+        bound: float,
+    ) -> None:
+        self.function, self.start, self.step, self.ends, self.bound = function, start, step, ends, bound
+        base, result = ends
+        self.scale = [max(largest(out), largest(r0)) for out, r0 in zip(result, base, strict=True)]
+        # Nothing is shared out to what is not a number at either end.
+        self.unknown = [torch.isnan(out) | torch.isnan(r0) for out, r0 in zip(result, base, strict=True)]
+        # A function that changes evenly along the path (as a direction of which only the length grows, not at all) is
+        # complete with any nodes. In another direction it tells whether they are enough.
+        self.several = sum(d.numel() for d in step) > 1
+
+    def missed(self, total: Sequence[torch.Tensor], low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> float:
+        """What integrals miss of the change between two outputs, relative to the largest magnitude at the ends."""
+        missing = [
+            torch.where(((h == lo) & torch.isinf(h)) | no, 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
+            for h, lo, s, no in zip(high, low, total, self.unknown, strict=True)
+        ]
+        return max(float(e) / s if s else float(e) for e, s in zip(missing, self.scale, strict=True))
+
+    def _unresolved(self, a: float, b: float, low: Sequence[torch.Tensor]) -> float:
+        seen = LastCoefficients(_NODES)
+        _panel(self.function, self.start, self.step, _probe(self.step), a, b, low, batched=False, seen=seen)
+        return seen.missing(b - a, self.scale)
+
+    def panel(self, a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> Panel:
+        seen = Straightness(self.scale)
+        total = _panel(self.function, self.start, self.step, tuple(self.step), a, b, low, batched=False, seen=seen)
+        error = self.missed(total, low, high)
+        if error <= self.bound and self.several and seen.holds:
+            error = max(error, self._unresolved(a, b, low))
+        return Panel(a, b, low, high, error, narrow=b - a < NARROWEST)
+
+    def between(self, t: float) -> Sequence[torch.Tensor]:
+        """The outputs at a point of the path."""
+        with torch.no_grad():
+            made: Sequence[torch.Tensor] = self.function.call(*_at(self.start, self.step, t))
+        return made
+
+    def panels(self) -> Panels[Panel]:
+        """The path in panels whose errors together are within the bound, or cannot be made smaller."""
+        first = self.panel(0.0, 1.0, *self.ends)
+        if -first.priority > self.bound and _is_little(self.function, self.step, self.ends[0]):
+            # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
+            self.function.one_by_one = True
+            alone = self.panel(0.0, 1.0, *self.ends)
+            self.function.one_by_one = alone.priority > 0.9 * first.priority
+            first = alone
+        made = Panels(
+            self.panel, lambda panel: panel.a + SPLIT * (panel.b - panel.a), self.between, _MAX_PANELS, _PATIENCE
+        )
+        made.refine(first, lambda: made.error() <= self.bound)
+        return made
+
+
 def integrate(
     name: str,
     function: Differentiable,
@@ -258,80 +324,24 @@ def integrate(
     if not count or not any(out.numel() for out in result):
         return [out.new_zeros((count, *out.shape)) for out in result]
     step = tuple(path_step(x, r) for x, r in zip(values, residuals, strict=True))
+    bound = rtol or max(tolerance(out.dtype) for out in result)
     if tracing() or mapped():
         _load_traced()
-        call = function.call
         from npdec._law.quadrature_traced import integrate_traced
 
-        bound = rtol or max(tolerance(out.dtype) for out in result)
-        return integrate_traced(
-            name,
-            lambda points, tangents: torch.func.jvp(call, points, tangents)[1],
-            gauss_legendre(_NODES),
-            residuals,
-            step,
-            components,
-            result,
-            base,
-            bound,
-        )
-    # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
-    detached_start = [once(r.detach(), torch.clone) if reverse else r.detach() for r in residuals]
-    detached_step = tuple(d.detach() for d in step)
+        def rate(points: Any, tangents: Any) -> Any:
+            return torch.func.jvp(function.call, points, tangents)[1]
+
+        return integrate_traced(name, rate, gauss_legendre(_NODES), residuals, step, components, result, base, bound)
     _load_jvp()
-    scale = [max(largest(out), largest(r0)) for out, r0 in zip(result, base, strict=True)]
-    bound = rtol or max(tolerance(out.dtype) for out in result)
-
-    # Nothing is shared out to what is not a number at either end.
-    unknown = [(torch.isnan(out) | torch.isnan(r0)).detach() for out, r0 in zip(result, base, strict=True)]
-
-    def missed(total: Sequence[torch.Tensor], low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> float:
-        missing = [
-            torch.where(((h == lo) & torch.isinf(h)) | no, 0, h - lo - s.detach()).abs().max() if s.numel() else 0.0
-            for h, lo, s, no in zip(high, low, total, unknown, strict=True)
-        ]
-        return max(float(e) / s if s else float(e) for e, s in zip(missing, scale, strict=True))
-
-    # A function that changes evenly along the path (as a direction of which only the length grows, not at all) is
-    # complete with any nodes. In another direction it tells whether they are enough.
-    several = sum(d.numel() for d in detached_step) > 1
-
-    def unresolved(a: float, b: float, low: Sequence[torch.Tensor]) -> float:
-        seen = LastCoefficients(_NODES)
-        _panel(function, detached_start, detached_step, _probe(detached_step), a, b, low, batched=False, seen=seen)
-        return seen.missing(b - a, scale)
-
-    def measured(a: float, b: float, low: Sequence[torch.Tensor], high: Sequence[torch.Tensor]) -> Panel:
-        seen = Straightness(scale)
-        total = _panel(function, detached_start, detached_step, detached_step, a, b, low, batched=False, seen=seen)
-        error = missed(total, low, high)
-        if error <= bound and several and seen.holds:
-            error = max(error, unresolved(a, b, low))
-        return Panel(a, b, low, high, error, narrow=b - a < NARROWEST)
-
-    def between(t: float) -> Sequence[torch.Tensor]:
-        with torch.no_grad():
-            made: Sequence[torch.Tensor] = function.call(*_at(detached_start, detached_step, t))
-        return made
-
+    # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
+    start = [once(r.detach(), torch.clone) if reverse else r.detach() for r in residuals]
     ends = [b.detach() for b in base], [v.detach() for v in result]
-    first = measured(0.0, 1.0, *ends)
-    if -first.priority > bound and _is_little(function, detached_step, ends[0]):
-        # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
-        function.one_by_one = True
-        alone = measured(0.0, 1.0, *ends)
-        function.one_by_one = alone.priority > 0.9 * first.priority
-        first = alone
-    panels = Panels(measured, lambda panel: panel.a + SPLIT * (panel.b - panel.a), between, _MAX_PANELS, _PATIENCE)
-    panels.refine(first, lambda: panels.error() <= bound)
+    measured = _Measured(function, start, tuple(d.detach() for d in step), ends, bound)
+    panels = measured.panels()
     worst = panels.error()
     if worst > bound:
         warn_of_path(name, worst)
-
-    def said(made: list[torch.Tensor]) -> list[torch.Tensor]:
-        if worst <= bound:
-            warn_of_size(name, made, components, result, base, reverse)
-        return made
 
     # torch's derivatives in forward mode are not all differentiable themselves (that of solve takes its factors for
     # constants), so that contributions that need a graph are made backwards.
@@ -339,22 +349,39 @@ def integrate(
     if reverse or graph:
         nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
         changes = [(v - b).detach() for v, b in zip(result, base, strict=True)]
-        path = (residuals, step) if graph else (detached_start, detached_step)
-        return said(list(_Path.apply(function, nodes, *path, changes, *components)))
-    ordered = panels.along()
+        path = (residuals, step) if graph else (measured.start, measured.step)
+        made = list(_Path.apply(function, nodes, *path, changes, *components))
+    else:
+        made = _along(function, residuals, step, components, measured, panels)
+    if worst <= bound:
+        warn_of_size(name, made, components, result, base, reverse)
+    return made
+
+
+def _along(
+    function: Differentiable,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    components: Sequence[torch.Tensor],
+    measured: _Measured,
+    panels: Panels[Panel],
+) -> list[torch.Tensor]:
+    """The integrals of the derivative along the components, over all panels."""
+    ordered, outputs = panels.along(), measured.ends[1]
 
     def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in result]
+        shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in outputs]
         sums: list[torch.Tensor] = []
         for p in ordered:
-            part = _panel(function, residuals, step, tuple(tangents), p.a, p.b, shaped, batched=True)
+            part = _panel(function, start, step, tuple(tangents), p.a, p.b, shaped, batched=True)
             sums = part if not sums else [s + more for s, more in zip(sums, part, strict=True)]
         return sums
 
-    if _is_little(function, components, [out.new_empty(()).expand((count, *out.shape)) for out in result]):
+    count = len(components[0])
+    if _is_little(function, components, [out.new_empty(()).expand((count, *out.shape)) for out in outputs]):
         # Likewise the whole change goes along with the components, where its integral is known.
         sums = integrals([torch.cat([c, d.unsqueeze(0)]) for c, d in zip(components, step, strict=True)])
-        if missed([s[-1] for s in sums], *ends) <= 2 * max(worst, bound):
-            return said([s[:-1] for s in sums])
+        if measured.missed([s[-1] for s in sums], *measured.ends) <= 2 * max(panels.error(), measured.bound):
+            return [s[:-1] for s in sums]
         function.one_by_one = True
-    return said(integrals(components))
+    return integrals(components)

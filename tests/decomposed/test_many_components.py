@@ -11,6 +11,7 @@ import torch
 from numpy.polynomial.legendre import leggauss
 
 import npdec as np
+from npdec._decomposed import size_limits
 from npdec._decomposed.entries import Entries, owner_dtype
 
 N = 9000
@@ -118,6 +119,53 @@ def test_products_of_rows_with_themselves_have_the_contributions_of_few(function
     got = numpy.asarray(many.components).reshape(100, 50, *many.shape).sum(1)
     numpy.testing.assert_allclose(got, numpy.asarray(few.components), rtol=1e-9, atol=1e-12)
     numpy.testing.assert_array_equal(numpy.asarray(many.value), numpy.asarray(few.value))
+
+
+WIDE = numpy.cos(numpy.arange(120.0)).reshape(40, 3)
+LINEAR = {
+    "times a matrix": lambda d: d @ torch.tensor(WIDE),
+    "times a vector": lambda d: d @ torch.tensor(WIDE[:, 0]),
+    "a row times a matrix": lambda d: d[1] @ torch.tensor(WIDE),
+    "a layer": lambda d: torch.nn.functional.linear(d, torch.tensor(WIDE.T.copy()), torch.ones(3, dtype=torch.float64)),
+    "a matrix times it": lambda d: (torch.tensor(WIDE[:3, :2]) @ d)[:, :4],
+    "a vector times it": lambda d: (torch.tensor(WIDE[0, :2]) @ d)[3:6],
+    "a matrix times a row": lambda d: torch.mv(torch.tensor(WIDE.T.copy()), d[0]),
+    "sum of products": lambda d: torch.dot(torch.tensor(WIDE[:, 1]), d[1]),
+    "sum": lambda d: d.sum(0)[:5],
+    "sum, its axis kept": lambda d: d.sum(1, keepdim=True),
+    "mean of all": lambda d: d.mean(),
+    "scaled": lambda d: (3 * d / torch.tensor(WIDE[:2, :1]) - d)[:, 7],
+    "transposed": lambda d: d.T[:3],
+    "reshaped": lambda d: d.reshape(8, 10)[6:, 9],
+    "backwards": lambda d: d.flip(0, 1)[:, :2],
+    "rolled": lambda d: d.roll((1, 2), (0, 1))[:, :4],
+    "joined": lambda d: torch.cat([d, 2 * d], 1)[:, 38:42],
+    "stacked": lambda d: torch.stack([d, -d], 2)[1, :2],
+    "in pieces": lambda d: d.split(15, 1)[2][:, -1],
+    "chosen": lambda d: d[:, [5, 5, 0]],
+    "chosen where": lambda d: torch.where(torch.tensor(WIDE[:, 0] > 0), d, 1.0)[:, :3],
+    "repeated": lambda d: d.repeat_interleave(2, 1)[0, 1:4],
+    "running sums": lambda d: d.cumsum(1)[:, 2],
+    "added at places": lambda d: torch.zeros(3, dtype=torch.float64).index_add(0, torch.tensor([2, 0]), d[:, 9]),
+    "padded": lambda d: torch.nn.functional.pad(d, (2, 0))[:, 1:4],
+    "diagonal": lambda d: d[:, :2].diagonal(),
+}
+
+
+def test_linear_functions_have_the_contributions_of_few(monkeypatch):
+    a, base = _numbers(8)[:80].reshape(2, 40), _numbers(9)[:80].reshape(2, 40)
+    groups = np.arange(80).reshape(2, 40) // 8
+    few = np.decompose(np.array(a), baseline=np.array(base), groups=groups).tensor
+    few.components = few.components.clone()  # of which it is not known where they are zero
+    wanted = {name: function(few) for name, function in LINEAR.items()}
+    monkeypatch.setattr(size_limits, "MANY", 80)
+    monkeypatch.setattr(size_limits, "_LARGE", 0)
+    many = np.decompose(np.array(a), baseline=np.array(base)).tensor
+    for name, function in LINEAR.items():
+        made, want = function(many), wanted[name]
+        got = made.components.reshape(10, 8, *made.shape).sum(1)
+        for one, other in ((got, want.components), (made.value, want.value), (made.residual, want.residual)):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12, msg=lambda text, name=name: f"{name}: {text}")
 
 
 def test_pairs_of_one_component_are_joined_piece_by_piece():

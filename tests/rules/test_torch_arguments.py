@@ -214,7 +214,6 @@ OTHER_DEFAULTS = {"dx": (1, None), "padding_idx": (-1, None), "reduction": (1, 0
 MISTOLD = {"where", "max_pool3d", "copy_", "__div__", "type"}
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("function", list(FORMULAS), ids=lambda f: getattr(f, "__qualname__", str(f)))
 def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
     """In the same places, by the same names (but the first, which is always in its place), of the same kinds, with the
@@ -224,7 +223,6 @@ def test_formulas_take_the_arguments_of_the_function(function: Any) -> None:
         _check_arguments(function, list(inspect.signature(formula).parameters.values()), [function])
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("function", list(CLOSED), ids=lambda f: getattr(f, "__qualname__", str(f)))
 def test_closed_forms_take_the_arguments_of_the_function(function: Any) -> None:
     """As formulas do; several functions may have one closed form."""
