@@ -23,7 +23,7 @@ import torch
 from npdec._core.base import UfuncBase
 from npdec._core.unbound import is_unbound
 from npdec._dtypes.dtype import dtype as dtype_class
-from npdec._jit.recorder import is_array
+from npdec._jit.operations import is_array
 from npdec._torch.tracing import Refused
 
 __all__ = ["Environment", "is_fixed_slice", "is_library", "same"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import os
 import threading
 import traceback
@@ -20,8 +21,8 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 from npdec._impl._devices import current_device, is_unchosen
 from npdec._jit.environment import Environment, is_fixed_slice
+from npdec._jit.operations import is_array
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
-from npdec._jit.recorder import is_array
 from npdec._jit.rewording import reworded
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
@@ -34,7 +35,7 @@ Function = Callable[..., Any]
 
 _MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read elsewhere differ
 _MOST_KEYS = 64
-_FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device)
+_FIXED = frozenset((bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device))
 _EAGERLY: Any = object()
 _SHARED = "it writes, and two of its arguments lie in one memory"
 _is_grad_enabled, _is_inference = torch.is_grad_enabled, torch.is_inference_mode_enabled
@@ -85,7 +86,13 @@ class _Arguments:
 
     def _read(self, value: Any) -> None:
         kind = type(value)
-        if kind is wrap.ARRAY or is_array(value):
+        if kind is wrap.ARRAY:
+            self._array(kind, value)
+        elif kind in _FIXED:
+            self.key += kind, value
+        elif kind is float:  # a zero has a sign, and NaN is not itself
+            self.key += kind, repr(value) if not value or math.isnan(value) else value
+        elif is_array(value):
             self._array(kind, value)
         elif kind is tuple or kind is list or hasattr(kind, "_fields"):
             self.key.append((kind, len(value)))
@@ -95,8 +102,8 @@ class _Arguments:
             self.key.append((kind, tuple(value)))
             for item in value.values():
                 self._read(item)
-        elif kind in _FIXED:
-            self.key.append((kind, repr(value) if kind is float or kind is complex else value))
+        elif kind is complex:
+            self.key.append((kind, repr(value)))
         elif is_fixed_slice(value):
             self.key.append((kind, value.start, value.stop, value.step))
         elif kind is Generator:

@@ -1,4 +1,4 @@
-"""What torch's operations do to what they are given, as their schemas say."""
+"""What torch's operations do to what they are given, as their schemas say, and where tensors lie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_iter
 
-__all__ = ["is_by_integers", "is_composite", "is_view", "only_reads", "written"]
+from npdec._core.base import ArrayBase
+
+__all__ = [
+    "copied",
+    "is_array",
+    "is_by_integers",
+    "is_composite",
+    "is_view",
+    "layout",
+    "memory",
+    "only_reads",
+    "written",
+]
 
 
 @functools.cache
@@ -46,3 +58,28 @@ def written(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
             given = args[place] if place < len(args) else kwargs.get(argument.name)
             found += [leaf for leaf in tree_iter(given) if isinstance(leaf, torch.Tensor)]
     return found
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or a scalar, one of NumPy's, or a tensor."""
+    if isinstance(value, (ArrayBase, torch.Tensor)):
+        return True
+    return hasattr(value, "__array_interface__") and not isinstance(value, type)
+
+
+def memory(tensor: torch.Tensor) -> int:
+    """What two tensors have in common that lie in one memory."""
+    return tensor.untyped_storage()._cdata
+
+
+def layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Where a tensor lies."""
+    return memory(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that lies in memory as the tensor does."""
+    tensor = tensor.detach()
+    if 0 in tensor.stride():
+        return tensor.clone()
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)

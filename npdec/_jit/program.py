@@ -17,7 +17,8 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get
-from npdec._jit.recorder import Recorder, copied, is_array
+from npdec._jit.operations import copied, is_array
+from npdec._jit.recorder import Recorder
 from npdec._random.generator import Generator
 from npdec._torch.tracing import Refused, recording
 
@@ -202,13 +203,17 @@ class Program:
         self.layouts = [_layout(tensor_of(source.get())) if source.get else None for source in sources]
         self.written: list[int] = []
         self.conditional = bool(recorder.conditions)
+        self.reads_elsewhere, self.draws_some = any(self.gets), bool(draws.calls)
         self.results: list[_Result] = []
         self.spec: Any = None
+        self.is_tuple = False  # of results, nothing deeper
         self.strides: list[tuple[int, ...] | None] = []
         self.compiled: Callable[..., Any] = lambda: ()
 
     def owners(self, leaves: Sequence[Any]) -> list[Any]:
         """The arrays that the graph is given, of the leaves of the arguments."""
+        if not self.reads_elsewhere:
+            return [leaves[place] for place in self.places]  # type: ignore[index]
         found = []
         for place, get, layout in zip(self.places, self.gets, self.layouts):
             if place is not None:
@@ -224,14 +229,15 @@ class Program:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run it. Raises Mismatch or Shared, with nothing written, if the graph is not for these arguments."""
         owners = self.owners(leaves)
-        tensors = [tensor_of(owner) for owner in owners]
+        tensors = [owner._t if type(owner) is wrap.ARRAY else tensor_of(owner) for owner in owners]
         if self.written:
             memories = [one for owner, tensor in zip(owners, tensors) for one in _memories(owner, tensor)]
             if len(set(memories)) < len(memories):
                 raise Shared
         kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
         try:
-            made = self.compiled(*tensors, *self.draws.drawn(leaves))
+            drawn = self.draws.drawn(leaves) if self.draws_some else ()
+            made = self.compiled(*tensors, *drawn)
             if self.conditional and not made[-1].item():
                 raise Mismatch
         except Exception:
@@ -243,12 +249,15 @@ class Program:
         for i in self.written:
             if isinstance(owners[i], wrap.ARRAY):
                 memory.written(owners[i])
-        made = [
-            tensor if strides is None or tensor.stride() == strides else copied_as(tensor, strides)
-            for tensor, strides in zip(made, self.strides)
-        ]
+        if any(self.strides):
+            made = [
+                tensor if strides is None or tensor.stride() == strides else copied_as(tensor, strides)
+                for tensor, strides in zip(made, self.strides)
+            ]
         results = [result.build(owners, tensors, made) for result in self.results]
-        return results[0] if self.spec is None else _pytree.tree_unflatten(results, self.spec)
+        if self.spec is None:
+            return results[0]
+        return tuple(results) if self.is_tuple else _pytree.tree_unflatten(results, self.spec)
 
 
 def copied_as(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
@@ -318,6 +327,7 @@ def recorded(
         raise Refused("it writes into an array of NumPy's that torch has to copy")
     program.written, program.results, program.strides = written, found, results.strides
     program.spec = None if spec.is_leaf() else spec
+    program.is_tuple = type(returned) is tuple and all(child.is_leaf() for child in spec.children())
     tensors = [tensor_of(owner) for owner in owners]
     program.compiled = backend(graph, [*tensors, *draws.samples])
     for part in (recorder, environment, draws):

@@ -15,14 +15,23 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter, tree_map
 
-from npdec._core.base import ArrayBase
+from npdec._jit.bounds import Bounds
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
-from npdec._jit.operations import is_by_integers, is_composite, is_view, only_reads, written
+from npdec._jit.operations import (
+    copied,
+    is_by_integers,
+    is_composite,
+    is_view,
+    layout,
+    memory,
+    only_reads,
+    written,
+)
 from npdec._jit.rolls import Rolls
 from npdec._torch.tracing import Refused
 
-__all__ = ["Recorder", "copied", "is_array"]
+__all__ = ["Recorder"]
 
 _aten = torch.ops.aten
 # What torch's products of vectors call to give what they made another shape.
@@ -56,6 +65,7 @@ class Recorder(TorchDispatchMode):
         self._answered = self._bytes = self._computing = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
+        self._bounds = Bounds(self._memories.epoch)
         self.masks = Masks(self)
         self._rolls = Rolls()
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
@@ -91,7 +101,7 @@ class Recorder(TorchDispatchMode):
 
     def _numbers_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         how = tensor.dtype, tensor.is_conj(), tensor.is_neg()
-        return _memory(tensor), tensor.storage_offset(), self._memories.epoch(tensor), how
+        return memory(tensor), tensor.storage_offset(), self._memories.epoch(tensor), how
 
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
@@ -116,6 +126,7 @@ class Recorder(TorchDispatchMode):
         ):  # fmt: skip
             held.clear()
         self._memories = Memories()
+        self._bounds = Bounds(self._memories.epoch)
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -172,6 +183,8 @@ class Recorder(TorchDispatchMode):
         if func is _aten.roll.default:
             self._rolls.made(node, args, {self._nodes[id(one)]: self._numbers_of(one) for one in (args[0], used[0][0])})
         self._operations.append(node)
+        results = list(made) if isinstance(made, (tuple, list)) else [made]
+        spans = self._bounds.made(func, used[0], used[1], results)
         self.after[node] = self._writes
         self._computing += not is_view(func)
         real = None
@@ -183,7 +196,7 @@ class Recorder(TorchDispatchMode):
             self._writes += 1
             self._note_writes(func, *used)
         if func in _OF_AXES and self._nodes[id(made)].op != "placeholder":
-            self._layouts[id(made)] = _layout(made)
+            self._layouts[id(made)] = layout(made)
         if isinstance(made, torch.Tensor):
             self._memories.made(func, args, made)
             self._keep(made, node, real)
@@ -193,6 +206,9 @@ class Recorder(TorchDispatchMode):
                     item = self.graph.call_function(operator.getitem, (node, i))
                     self._operations.append(item)
                     self._keep(part, item, None if real is None else real[i])
+        for result, span in zip(results, spans):
+            if span is not None:
+                self._bounds.note(result, span)
         return made
 
     def _result(self, tensor: torch.Tensor) -> torch.fx.Node:
@@ -266,7 +282,7 @@ class Recorder(TorchDispatchMode):
     def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
         self._nodes[id(made)] = node
         node.meta["shape"], node.meta["dtype"] = made.shape, made.dtype
-        self._layouts[id(made)] = _layout(made)
+        self._layouts[id(made)] = layout(made)
         self._held += made, made.untyped_storage()
         return made
 
@@ -275,7 +291,7 @@ class Recorder(TorchDispatchMode):
         if not isinstance(leaf, torch.Tensor):
             return leaf
         if id(leaf) in self._nodes:
-            if self._layouts[id(leaf)] != _layout(leaf):
+            if self._layouts[id(leaf)] != layout(leaf):
                 raise Refused("it gives a tensor another shape or other memory (set_(), resize_(), .data)")
             return leaf
         if id(leaf) in self._stand_ins:
@@ -292,6 +308,7 @@ class Recorder(TorchDispatchMode):
         self._operations += [read, node]
         self._stands_for(made, node)
         self._constants[id(made)] = constant
+        self._bounds.note_numbers(made, constant)
         self._held.append(leaf)
         self._stand_ins[id(leaf)] = made
         return made
@@ -300,7 +317,7 @@ class Recorder(TorchDispatchMode):
 
     def _constant(self, tensor: torch.Tensor) -> torch.Tensor | None:
         found = self._constants.get(id(tensor))
-        return None if found is None or _memory(tensor) in self._changed else found
+        return None if found is None or memory(tensor) in self._changed else found
 
     def _constants_of(self, func: Any, tensors: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """The numbers of constants, if an operation has only such, and few."""
@@ -321,7 +338,7 @@ class Recorder(TorchDispatchMode):
             return func(*real_args, **real_kwargs)
 
     def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
-        self._changed.update(map(_memory, written(func, args, kwargs)))
+        self._changed.update(map(memory, written(func, args, kwargs)))
 
     # -- what Python asks for ------------------------------------------------------------------------------------------
 
@@ -332,6 +349,9 @@ class Recorder(TorchDispatchMode):
                 return constant.item()
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise Refused("Python asks for a number (float(), .item(), math) that depends on the arguments")
+        low, top = self._bounds.of(tensor) or (0, 1)
+        if low == top:
+            return bool(low) if tensor.dtype is torch.bool else low
         node = self._nodes[id(tensor)]
         if len(self.conditions) >= _MOST_CONDITIONS:
             raise Refused(f"it asks for more than {_MOST_CONDITIONS} numbers that depend on the arguments")
@@ -374,26 +394,3 @@ class Recorder(TorchDispatchMode):
                     if self._bytes > _MOST_BYTES:
                         raise Refused("to answer what Python asks for takes too much memory")
         self._answered = len(self._operations)
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array or a scalar, one of NumPy's, or a tensor."""
-    if isinstance(value, (ArrayBase, torch.Tensor)):
-        return True
-    return hasattr(value, "__array_interface__") and not isinstance(value, type)
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata
-
-
-def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
-    return _memory(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
-
-
-def copied(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy that lies in memory as the tensor does."""
-    tensor = tensor.detach()
-    if 0 in tensor.stride():
-        return tensor.clone()
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)

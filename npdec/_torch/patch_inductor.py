@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from npdec._torch.graph_pass import shared
+from npdec._torch.inductor_fusion import MOST_STREAMS, few_streams
 from npdec._torch.inductor_stack import on_stack
 from npdec._torch.patches import is_applied, patch
 
@@ -47,7 +48,8 @@ def joined() -> Iterator[None]:
 
     token = _joining.set(True)
     try:
-        with config.patch(post_grad_custom_pre_pass=config.post_grad_custom_pre_pass or shared()):
+        passes = config.post_grad_custom_pre_pass or shared()
+        with config.patch(post_grad_custom_pre_pass=passes, max_fusion_unique_io_buffers=MOST_STREAMS):
             yield
     finally:
         _joining.reset(token)
@@ -185,10 +187,15 @@ def _stacked(original: Callable[..., Any]) -> Callable[..., Any]:
     return on_stack(original, _joining.get)
 
 
+def _with_few_streams(original: Callable[..., Any]) -> Callable[..., Any]:
+    return few_streams(original, _joining.get)
+
+
 _PATCHES = {
     "torch._inductor.codegen.cpp.KernelGroup.codegen_group": _stacked,
     "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": _tiled,
     "torch._inductor.scheduler.Scheduler.fusable_weak_dep": _apart,
+    "torch._inductor.scheduler.Scheduler.fusion_prevent_too_many_reads_and_writes": _with_few_streams,
     "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": _full,
     f"{_PLACE}.wait": _compiled_before,
     f"{_PLACE}.cpp_pybinding": _put_off,

@@ -94,6 +94,10 @@ PATCHED: dict[str, tuple[str, str]] = {
         "a loop that writes into memory is fused with one that reads it elsewhere, if that had been written before",
         f"{_SOURCE}/_inductor/scheduler.py",
     ),
+    "torch._inductor.scheduler.Scheduler.fusion_prevent_too_many_reads_and_writes": (
+        "loops are fused until one goes along all rows of a table at once, and waits for memory at each",
+        f"{_SOURCE}/_inductor/scheduler.py",
+    ),
     "torch.autograd.Function.apply": (
         "__torch_function__ does not see the call of an autograd Function",
         f"{_SOURCE}/autograd/function.py",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy
 import pytest
 import torch
 
 import npdec as np
+from npdec._torch.inductor_fusion import MOST_STREAMS
 
 pytestmark = [
     pytest.mark.slow,
@@ -125,3 +128,27 @@ def test_products_of_what_is_rolled():
     made = np.jit(lambda *args: rolled(np, *args), fullgraph=True)(*map(np.array, given))
     for one, other in zip(made, rolled(numpy, *given), strict=True):
         numpy.testing.assert_allclose(numpy.asarray(one), other, rtol=1e-12)
+
+
+def solved(np, low, main, up, d):
+    """A tridiagonal system for each column: each row of the tables is made of the one before."""
+    c, x = np.zeros_like(d), d.copy()
+    c[0], x[0] = up[0] / main[0], d[0] / main[0]
+    for i in range(1, len(main)):
+        m = 1.0 / (main[i] - low[i] * c[i - 1])
+        c[i], x[i] = up[i] * m, (d[i] - low[i] * x[i - 1]) * m
+    for i in range(len(main) - 2, -1, -1):
+        x[i] -= c[i] * x[i + 1]
+    return x
+
+
+def test_a_loop_goes_along_few_rows(code):
+    rng = numpy.random.default_rng(3)
+    given = *rng.random((3, 20)), rng.random((20, 4000))
+    given[1][:] += 4
+    made = np.jit(lambda *args: solved(np, *args), fullgraph=True)(*map(np.array, given))
+    numpy.testing.assert_allclose(numpy.asarray(made), solved(numpy, *given), rtol=1e-12)
+    loops = code().split("for(int64_t")[1:]
+    assert len(loops) > 2
+    for loop in loops:
+        assert len(set(re.findall(r"(?:loadu\(|store\()(\w+ \+ [^,]*),", loop))) <= MOST_STREAMS
