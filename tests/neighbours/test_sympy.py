@@ -70,4 +70,4 @@ def test_scalars_and_arrays_become_sympys_numbers():
 
     assert made(npdec) == made(numpy)
     with pytest.warns(npdec.DecompositionWarning):
-        assert sympy.sympify(npdec.decompose(npdec.ones(2)).sum()) == 2
+        assert float(sympy.sympify(npdec.decompose(npdec.ones(2)).sum())) == 2
