@@ -4,7 +4,7 @@ docs/libraries.md.
     python scripts/libraries.py                    # all of scripts/libraries.toml, and the page
     python scripts/libraries.py cmaes vg           # some: prints the failures, and ends with 1 if there are any
     python scripts/libraries.py --install cmaes    # only installs them, into --folder
-    python scripts/libraries.py --page             # the page, from the results of earlier runs
+    python scripts/libraries.py --page             # the page, from the results in --folder
 
 The libraries are installed, at the versions that the file names, into an environment of their own (`--folder`) that
 sees the packages of this one. Counted are the tests that pass under NumPy; the times are processor time of the whole
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -184,22 +185,46 @@ the tests that pass under NumPy. The time is processor time, after numpy, or npd
 """
 
 
-def page(rows: list[Row]) -> str:
-    """The table, and what the tests say that fail."""
+EARLIER = "Rows with a † are of an earlier run, and not in the sums."
+
+
+def of_earlier_runs(text: str) -> dict[str, tuple[str, str]]:
+    """The rows of a page, and what fails, by the names of the libraries."""
+    table, _, below = text.partition("## What fails")
+    rows = {line.split()[1]: line for line in table.splitlines() if line.startswith("| ") and line[2:3].isalnum()}
+    parts = re.split(r"^(?=\*\*)", below, flags=re.MULTILINE)
+    fails = {part.split("**")[1]: part.strip() for part in parts if part.startswith("**")}
+    return {name: (row, fails.get(name, "")) for name, row in rows.items()}
+
+
+def page(rows: list[Row], before: str = "") -> str:
+    """The table, and what the tests say that fail. Of libraries without a row it has what stood on the page before."""
     lines = [HEAD, "| library | of | tests | pass on npdec | time, of NumPy's |", "| --- | --- | ---: | ---: | ---: |"]
-    for row in rows:
-        one, counted, lost = row.library, len(row.counted), len(row.failures)
+    known, earlier = {row.library.name: row for row in rows}, of_earlier_runs(before)
+    kept: list[str] = []
+    for one in libraries([]):
+        if one.name not in known:
+            if one.name in earlier:
+                line, fails = earlier[one.name]
+                lines.append(line if "†" in line else line.replace(f" {one.version}", f" {one.version} †", 1))
+                kept += [fails, ""] if fails else []
+            continue
+        row = known[one.name]
+        counted, lost = len(row.counted), len(row.failures)
         what = "" if {*one.tests} <= {*one.packages, "tests"} else f" ({', '.join(one.tests)})"
         lines.append(
             f"| {one.name} {one.version}{what} | {one.kind} | {counted} | {counted - lost} "
             f"({100 * (counted - lost) / max(counted, 1):.1f} %) | {row.slower:.1f} |"
         )
-    lines += [summary(rows).join(("| **all** | | ", " |")), "", "## What fails", ""]
+    lines += [summary(rows).join(("| **all** | | ", " |")), ""]
+    lines += [EARLIER, ""] if any("†" in line for line in lines) else []
+    lines += ["## What fails", ""]
     for row in rows:
         if row.failures:
             lines += [f"**{row.library.name}**{': ' if row.library.why else ''}{row.library.why}", ""]
             lines += [f"- {count} × `{cause}`" for cause, count in causes(row).items()]
             lines.append("")
+    lines += kept
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -251,7 +276,7 @@ def main(words: list[str]) -> int:
             for name, cause in row.failures.items():
                 print(f"    {name}: {' '.join(cause.split())[:200]}", flush=True)
     if options.page or not (options.names or options.install):
-        PAGE.write_text(page(kept(there, [])))
+        PAGE.write_text(page(kept(there, []), PAGE.read_text()))
     return 1 if lost and options.names else 0
 
 
