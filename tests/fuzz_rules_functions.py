@@ -132,15 +132,6 @@ def _complex_tolerance(d: Difference) -> bool:
 
 
 @rule(
-    "a mask that is None counts nothing",
-    "mean",
-    "pass\nr = np.mean([1.0], where=None)",
-)
-def _no_mask(d: Difference) -> bool:
-    return bool(re.search("where=(None|')", d.program.call))
-
-
-@rule(
     "discrete quantiles are written into out= like the others",
     "quantile",
     "a = np.ones(3); b = np.ones((), 'int64')\nr = np.quantile(a, 0.7, method='nearest', out=b)",
