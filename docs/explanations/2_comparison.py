@@ -12,9 +12,10 @@ the versions that it prints.
 This assertion is among the most frequent reports in SHAP's tracker, for example for a CNN with an LSTM (`2765
 <https://github.com/shap/shap/issues/2765>`__), an LSTM in torch (`3949 <https://github.com/shap/shap/issues/3949>`__)
 and attention over sequences (`3612 <https://github.com/shap/shap/issues/3612>`__). Others are 1550, 2785, 2874, 2894,
-3274, 3476, 3477 and 3881. The usual reason is that the tool hooks ``nn.Module`` objects. It replaces the derivatives of the modules it knows (``nn.ReLU``, ``nn.Linear``) and leaves
-all others as they are. For a product of two tensors, a recurrent layer, attention, or a softmax called as a function,
-the derivative at one point does not describe the whole change, and the contributions miss it.
+3274, 3476, 3477 and 3881. The usual reason is that the tool hooks ``nn.Module`` objects. It replaces the derivatives of
+the modules it knows (``nn.ReLU``, ``nn.Linear``) and leaves all others as they are. For a product of two tensors, a
+recurrent layer, attention, or a softmax called as a function, the derivative at one point does not describe the whole
+change, and the contributions miss it.
 
 npdec hooks nothing. It has a rule for each *operation* of torch whose contributions add up, whether or not the
 operation is in a module. Below is one model of each reported kind, with random weights, explained by SHAP's
