@@ -32,7 +32,7 @@ from npdec._law.secant import ordinary_slope
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "Form", "each", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
+    "FACTORS", "FEW", "Form", "each", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
     "kept_dtype", "layer", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
@@ -40,7 +40,7 @@ Function = Callable[..., Any]
 Form = Callable[..., Any]  # of the function, its arguments, and options by name, if the row says that it takes them
 FACTORS = (torch.Tensor, torch.nn.Parameter)
 _NUMBERS = frozenset({float, int, bool, str, type(None)})
-_FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
+FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
 _as_subclass = torch.Tensor.as_subclass
 
 
@@ -204,7 +204,7 @@ def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: A
         return x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
     if traits & (Trait.STRIDED | Trait.MOVE):
         return func(x.residual, *rest)
-    return func(materialised_residual(x), *rest) if x.residual.numel() <= _FEW else None
+    return func(materialised_residual(x), *rest) if x.residual.numel() <= FEW else None
 
 
 def _linked(made: Any, x: DecomposedTensor) -> Any:

@@ -20,14 +20,13 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
-from npdec._law.ordinary import FACTORS, has_elements, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary import FACTORS, FEW, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
-_FEW = 2**12  # elements of residuals that are as well computed as they are seen to be equal
 _LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
@@ -76,7 +75,7 @@ def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
     shape, other = a.value.shape, b.value.shape
     if not _fit(shape, other):
         return None
-    if any(0 in t.residual.stride() and t.residual.numel() > _FEW for t in (a, b)):  # of equal rows one is enough
+    if any(0 in t.residual.stride() and t.residual.numel() > FEW for t in (a, b)):  # of equal rows one is enough
         return None
     labels, parts = _aligned(a, b)
     if parts is None:
