@@ -96,6 +96,17 @@ def _checked(made: torch.Tensor) -> torch.Tensor:
     return made
 
 
+def bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """The bin of each element, from 0, or the number of bins outside of all. The last bin includes its right edge.
+
+    The outer edges decide nothing but what is outside: the greatest element is often the last edge itself, and a step
+    between the two is as steep as steps can be.
+    """
+    n = max(len(edges) - 1, 0)
+    inside = (_order.search(edges[:1], x, right=True) > 0) & (_order.search(edges[-1:], x, right=False) == 0)
+    return torch.where(inside, _order.search(edges[1:-1], x, right=True), n)
+
+
 def edges_of_axis(i: int, a: torch.Tensor, bins: Any, limits: Any) -> torch.Tensor:
     """The edges along axis i of a histogram in several dimensions."""
     if not isinstance(bins, int):
@@ -173,10 +184,7 @@ def _stone(x: torch.Tensor, spread: torch.Tensor, limits: Any) -> torch.Tensor:
     best, fewest_errors = 1, math.inf
     for bins in range(1, most + 1):
         edge = edges(x, bins, limits, False)
-        after = _order.search(edge, x, right=True)
-        inside = (after > 0) & (_order.search(edge, x, right=False) <= bins)
-        index = torch.where(inside, (after - 1).clamp(max=bins - 1), bins)
-        share = torch.bincount(index, minlength=bins + 1)[:bins].to(_float64) / n
+        share = torch.bincount(bin_of(x, edge), minlength=bins + 1)[:bins].to(_float64) / n
         errors = float((2 - (n + 1) * torch.dot(share, share)) / (spread / bins))
         if errors < fewest_errors:
             best, fewest_errors = bins, errors

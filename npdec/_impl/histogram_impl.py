@@ -123,19 +123,12 @@ def _cell_of(columns: Sequence[torch.Tensor], edges: Sequence[torch.Tensor]) -> 
     def cell(*parts: torch.Tensor) -> torch.Tensor:
         points, ends = parts[: len(columns)], list(parts[len(columns) :])
         its = edges if plain else [torch.stack([ends.pop(0) for _ in range(size)]) for size in sizes]
-        made = _bin_of(points[0], its[0])
+        made = _bins.bin_of(points[0], its[0])
         for point, edge, size in zip(points[1:], its[1:], sizes[1:], strict=True):
-            made = made * size + _bin_of(point, edge)
+            made = made * size + _bins.bin_of(point, edge)
         return made
 
     return cast(torch.Tensor, by_elements(cell, *columns, *([] if plain else [e for edge in edges for e in edge])))
-
-
-def _bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
-    n = len(edges) - 1
-    after = _order.search(edges, x, right=True)
-    inside = (after > 0) & (_order.search(edges, x, right=False) <= n)
-    return torch.where(inside, (after - 1).clamp(0, max(n - 1, 0)), n)
 
 
 # --- one dimension ----------------------------------------------------------------------------------------------------
@@ -183,7 +176,7 @@ def histogram(
     """
     flat, weights = _flat(a, weights)
     edges = _bins.edges(flat, bins, range, weights is not None)
-    n = len(edges) - 1
+    n = max(len(edges) - 1, 0)
     counts = counted(_cell_of([flat], [edges]), weights, n + 1)[:n]
     if weights is not None:
         counts = counts.to(weights.dtype)

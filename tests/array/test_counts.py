@@ -138,6 +138,26 @@ def test_what_moves_between_bins_is_taken_from_one_and_comes_to_the_other(weight
     numpy.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def test_the_last_edge_which_is_the_greatest_element_takes_no_digits():
+    """Three equal elements are the greatest, each moved by another input: in single precision as in double."""
+    x = numpy.array([180.0, 0.0, 180.0, 180.0, 0.0])
+    parts = []
+    for dtype in ("float32", "float64"):
+        moved = np.decompose(np.array(x.astype(dtype)), groups=np.array([0, 1, 1, 2, 2]))
+        parts.append(numpy.asarray(np.histogram(moved, 3, weights=moved)[0].components, "float64"))
+    numpy.testing.assert_allclose(parts[0], parts[1], atol=180 * 8 * numpy.finfo("float32").eps)
+    numpy.testing.assert_allclose(parts[1], [[0, 0, 180.0]] * 3, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 2.0]])
+@pytest.mark.parametrize("bins", [[], [1.0], [0, 1, 1], [1, 1, 2], [0.0, numpy.nan], 1])
+def test_few_edges_and_equal_ones(bins, weights):
+    made = np.histogram(np.array([1.0, 2.0]), bins, weights=weights and np.array(weights))
+    for got, wanted in zip(made, numpy.histogram([1.0, 2.0], bins, weights=weights), strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(got), wanted)
+        assert got.dtype.name == wanted.dtype.name
+
+
 def test_a_maximum_of_many_knows_who_leads():
     source = numpy.random.default_rng(6)
     value, base = source.uniform(0, 1, (2, 6000))
