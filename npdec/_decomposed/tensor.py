@@ -240,6 +240,16 @@ class DecomposedTensor(torch.Tensor):
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
 
 
+# What kernels read most is read off the value, without a call of __torch_function__.
+_SHOWN: dict[str, Callable[[DecomposedTensor], Any]] = {
+    "shape": lambda t: t.value.shape,
+    "dtype": lambda t: t.value.dtype,
+    "ndim": lambda t: t.value.ndim,
+    "device": lambda t: t.value.device,
+}
+for _name, _get in _SHOWN.items():
+    setattr(DecomposedTensor, _name, property(_get, doc=f"The {_name} of the value."))
+
 # The classes of tensors that carry contributions: this one, and that of DTensors, once there are any
 # (`npdec._rules.distributed`).
 CARRIERS: set[type] = {DecomposedTensor}
