@@ -17,7 +17,7 @@ from npdec._decomposed.entries_in_place import are_alone
 from npdec._decomposed.parts import Views
 from npdec._decomposed.size_limits import has_many, is_large
 from npdec._decomposed.tensor import DecomposedTensor, is_broadcast
-from npdec._impl._storage import has_overlap, shares_memory
+from npdec._impl._storage import has_overlap, is_new, shares_memory
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
@@ -48,6 +48,12 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
         return  # within torch.vmap and its like a tensor has no memory to be looked at
     # Components that are yet to be made are a view, if they are to be.
     lazy = "components" not in view.__dict__ or "components" not in source.__dict__
+    if (
+        is_new(view.value, source.value)
+        and is_new(view.residual, source.residual)
+        and (lazy or is_new(view.components, source.components))
+    ):
+        return
     if not shares_memory(view.value, source.value):
         if shares_memory(view.residual, source.residual):
             view.residual = undisturbed(_copied, view.residual)

@@ -20,6 +20,12 @@ def shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
         return innermost(a).untyped_storage()._cdata == innermost(b).untyped_storage()._cdata
 
 
+def is_new(made: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether what was made of a tensor is known to have memory of its own: asked sooner than `shares_memory`, which
+    tells of the others. (Views that are made in inference mode know of no base.)"""
+    return made._base is None and made is not source and not made.is_inference()
+
+
 def innermost(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor that has the memory, of one that stands for it within torch.func."""
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):

@@ -131,8 +131,21 @@ def _is_tame(factor: Any) -> bool:
     return is_moderate(factor) if isinstance(factor, torch.Tensor) else abs(factor) <= STEEP
 
 
+def _ends_in_number(args: Sequence[Any]) -> bool:
+    """Whether the second of two arguments is a number, which needs no look at shapes."""
+    return len(args) == 2 and (type(args[1]) is float or type(args[1]) is int)
+
+
+def _with_number(func: Function, x: DecomposedTensor, number: float, of_components: float) -> Any:
+    """The function of an ordinary tensor and a number, which stands beside the components as `of_components`."""
+    components = func(x.components, of_components)
+    return made_of(func(x.value, number), func(rows_of(x), number), components, x)
+
+
 def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     """a + b, a − b, b − a."""
+    if _ends_in_number(args) and is_ordinary(args[0]):
+        return _with_number(func, *args, 0)
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
@@ -160,6 +173,8 @@ def _numbers(pair: Pair) -> tuple[float, float, float, float] | None:
 
 def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
+    if _ends_in_number(args) and is_ordinary(args[0]) and -STEEP <= args[1] <= STEEP:
+        return _with_number(func, *args, args[1])
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
@@ -286,6 +301,8 @@ def midpoint(pair: Pair, i: int) -> torch.Tensor:
 
 def quotient(func: Function, args: Sequence[Any]) -> Any:
     """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
+    if _ends_in_number(args) and is_ordinary(args[0]) and _divides(args[1]):
+        return _with_number(func, *args, args[1])
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
