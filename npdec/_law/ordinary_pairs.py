@@ -136,8 +136,9 @@ def _ends_in_number(args: Sequence[Any]) -> bool:
     return len(args) == 2 and (type(args[1]) is float or type(args[1]) is int)
 
 
-def _with_number(func: Function, x: DecomposedTensor, number: float, of_components: float) -> Any:
+def _with_number(func: Function, args: Sequence[Any], of_components: float) -> Any:
     """The function of an ordinary tensor and a number, which stands beside the components as `of_components`."""
+    x, number = args
     components = func(x.components, of_components)
     return made_of(func(x.value, number), func(rows_of(x), number), components, x)
 
@@ -145,7 +146,7 @@ def _with_number(func: Function, x: DecomposedTensor, number: float, of_componen
 def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     """a + b, a − b, b − a."""
     if _ends_in_number(args) and is_ordinary(args[0]):
-        return _with_number(func, *args, 0)
+        return _with_number(func, args, 0)
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
@@ -174,7 +175,7 @@ def _numbers(pair: Pair) -> tuple[float, float, float, float] | None:
 def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
     if _ends_in_number(args) and is_ordinary(args[0]) and -STEEP <= args[1] <= STEEP:
-        return _with_number(func, *args, args[1])
+        return _with_number(func, args, args[1])
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
@@ -302,7 +303,7 @@ def midpoint(pair: Pair, i: int) -> torch.Tensor:
 def quotient(func: Function, args: Sequence[Any]) -> Any:
     """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
     if _ends_in_number(args) and is_ordinary(args[0]) and _divides(args[1]):
-        return _with_number(func, *args, args[1])
+        return _with_number(func, args, args[1])
     pair = pair_of(args)
     if pair is None:
         return NotImplemented
