@@ -32,7 +32,7 @@ def larger(sign: int) -> Form:
 
 
 def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
     gap, before = (torch.sub(*ends).detach() for ends in (pair.values, pair.residuals))
@@ -53,19 +53,22 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
         for components, share in zip(pair.components, (first, second.neg_()), strict=True)
         if components is not None
     ]
-    return pair.made(func, terms[0] if len(terms) == 1 else terms[0].add_(terms[1]))
+    return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
 
 
 def compared(func: Function, args: Sequence[Any]) -> Any:
     """A comparison: a step of the difference of the two sides, shared as `npdec._law.jumps` shares it."""
     here = settings.get()
-    pair = None if here.frozen_conditions or here.rule == "none" else pair_of(args)
+    pair = None if here.frozen_conditions or here.rule == "none" else pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
     first, second = pair.components
     jump = value.to(pair.like.value.dtype) - residual.to(pair.like.value.dtype)
-    components = first if second is None else second if first is None else first - second
+    if first is None or second is None:
+        components = second if first is None else first
+    else:
+        components = pair.together(first, -second)
     assert components is not None
     step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
     made = _shared(jump, -step if first is None else step, components)
@@ -143,7 +146,7 @@ def stepwise(
 
 
 def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None or settings.get().rule != "affine":
         return NotImplemented
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
@@ -161,7 +164,7 @@ def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
     of_y = None if of_x is None else _shared(by_y, y - s, second, y.abs() + s.abs())
     if of_x is None or of_y is None:
         return NotImplemented
-    made = of_x.add_(of_y)
+    made = pair.together(of_x, of_y)
     gross = by_x.abs() + by_y.abs()
     if has_few_digits(value.dtype) or not torch.linalg.vector_norm(gross).item() <= STEEP:
         warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)

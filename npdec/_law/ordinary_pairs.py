@@ -31,13 +31,27 @@ _LARGE = 2**16  # elements of components, from which on products are made for on
 
 
 class Pair(NamedTuple):
-    """Two arguments; of those that are not decomposed the components are None, and the value is the residual."""
+    """Two arguments; of those that are not decomposed the components are None, and the value is the residual. The
+    components are under the same labels, or `apart`: then the labels are those of the first and of the second."""
 
     values: Sequence[Any]
     residuals: Sequence[Any]
     components: Sequence[torch.Tensor | None]
     labels: Labels
     like: DecomposedTensor
+    apart: bool = False
+
+    def together(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        """The components of a sum of two, of which these are the arguments' own."""
+        return torch.cat((first, second)) if self.apart else first + second
+
+    def weighted(self, a: float, b: float) -> torch.Tensor:
+        """a times the components of the first, and b times those of the second."""
+        first, second = self.components
+        assert first is not None
+        assert second is not None
+        made = torch.mul(first, a)
+        return torch.cat((made, torch.mul(second, b))) if self.apart else made.add_(second, alpha=b)
 
     def made(self, func: Function, components: torch.Tensor) -> Any:
         """The result of a function, to whose shape the components broadcast."""
@@ -47,8 +61,8 @@ class Pair(NamedTuple):
         return made_of(value, func(*self.residuals), components, self.like, self.labels)
 
 
-def pair_of(args: Sequence[Any]) -> Pair | None:
-    """The two arguments of an ordinary call; None if it is none."""
+def pair_of(args: Sequence[Any], apart: bool = False) -> Pair | None:
+    """The two arguments of an ordinary call; None if it is none. Without a label in common they may be `apart`."""
     if len(args) != 2:
         return None
     a, b = args
@@ -66,8 +80,12 @@ def pair_of(args: Sequence[Any]) -> Pair | None:
         return _broadcast(a, b)
     alike = a.residual.stride() == b.residual.stride()  # rows that are equal in both are so in the result
     residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if alike else (a.residual, b.residual)
-    labels, parts = _aligned(a, b)
-    return None if parts is None else Pair((a.value, b.value), residuals, parts, labels, a)
+    labels, parts = _aligned(a, b, apart)
+    if parts is None:
+        return None
+    return Pair(
+        (a.value, b.value), residuals, parts, labels, a, parts[0] is a.components and len(parts[0]) < len(labels)
+    )
 
 
 def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
@@ -107,14 +125,19 @@ def _is_beside(b: Any, like: torch.Tensor) -> bool:
     return type(b) in FACTORS and b.dtype is like.dtype and _fit(b.shape, like.shape) and has_elements(b)
 
 
-def _aligned(a: DecomposedTensor, b: DecomposedTensor) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
-    """The labels of two tensors, and their components under these; None if these are many."""
+def _aligned(
+    a: DecomposedTensor, b: DecomposedTensor, apart: bool = False
+) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
+    """The labels of two tensors, and their components under these; None if these are many. If no label is in common,
+    they may be left `apart`."""
     if a.labels is b.labels or a.labels == b.labels:
         return a.labels, (a.components, b.components)
     labels, places = merged(a.labels, b.labels)
     count = len(labels)
     if count >= size_limits.MANY:
         return labels, None
+    if apart and count == len(a.labels) + len(b.labels):
+        return labels, (a.components, b.components)
     first = a.components if labels is a.labels else placed(a.components, range(len(a.labels)), count)
     return labels, (first, placed(b.components, places, count))
 
@@ -147,13 +170,17 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     """a + b, a − b, b − a."""
     if _ends_in_number(args) and is_ordinary(args[0]):
         return _with_number(func, args, 0)
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
     first, second = pair.components
     if first is None:
         assert second is not None
         components = second.neg() if traits & Trait.SUBTRACT else second.clone()
+    elif pair.apart:
+        assert second is not None
+        lessened = first.neg() if traits & Trait.SUBTRACT_FROM else first
+        components = torch.cat((lessened, second.neg() if traits & Trait.SUBTRACT else second))
     else:
         components = func(first, 0 if second is None else second)
     return pair.made(func, components)
@@ -176,7 +203,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
     if _ends_in_number(args) and is_ordinary(args[0]) and -STEEP <= args[1] <= STEEP:
         return _with_number(func, args, args[1])
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
     first, second = pair.components
@@ -190,12 +217,12 @@ def product(func: Function, args: Sequence[Any]) -> Any:
         a, b, r, t = ends
         at_a, at_b = (a + r) / 2, (b + t) / 2
         if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
-            return pair.made(func, torch.mul(first, at_b).add_(second, alpha=at_a))
+            return pair.made(func, pair.weighted(at_b, at_a))
     middle_a = midpoint(pair, 0)
     middle_b = middle_a if args[1] is args[0] else midpoint(pair, 1)
     if not is_moderate(middle_a) or not (middle_b is middle_a or is_moderate(middle_b)):
         return NotImplemented
-    return pair.made(func, func(first, middle_b) + func(middle_a, second))
+    return pair.made(func, pair.together(func(first, middle_b), func(middle_a, second)))
 
 
 def matmul(func: Function, args: Sequence[Any]) -> Any:
@@ -268,7 +295,7 @@ def by_means(mean: Function, of_one: ordinary.Form) -> ordinary.Form:
 def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
     if len(args) == 2 and not type(args[0]) is type(args[1]) is DecomposedTensor:
         return of_one(func, args)
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None or settings.get().rule != "affine" or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented
     first, second = pair.components
@@ -285,7 +312,7 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     shares = [m * (x - r) for m, x, r in zip(means, pair.values, starts, strict=True)]
     if not bool((value - residual - shares[0] - shares[1]).abs().amax() < _JUMP):
         return NotImplemented
-    made = first * means[0] + second * means[1]
+    made = pair.together(first * means[0], second * means[1])
     warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
     return made_of(value, residual, made, pair.like, pair.labels)
 
@@ -304,7 +331,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
     if _ends_in_number(args) and is_ordinary(args[0]) and _divides(args[1]):
         return _with_number(func, args, args[1])
-    pair = pair_of(args)
+    pair = pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
     first, second = pair.components
@@ -321,7 +348,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
         moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
         if moderate and 4 * over * over <= (half_of_digits(torch.float64) - 3) * abs(steep):  # as `_is_even`
-            return _finite(pair, func, torch.mul(first, over).add_(second, alpha=-at * steep))
+            return _finite(pair, func, pair.weighted(over, -at * steep))
     after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
     steepness = torch.mul(after, before)
     if first is None:
@@ -332,7 +359,10 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
     if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
         return NotImplemented
-    return _finite(pair, func, torch.mul(first, inverse).addcmul_(middle, torch.mul(second, steepness), value=-1))
+    first, second = torch.mul(first, inverse), torch.mul(second, steepness)
+    if pair.apart:
+        return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))
+    return _finite(pair, func, first.addcmul_(middle, second, value=-1))
 
 
 def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:
