@@ -22,8 +22,30 @@ def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> 
 
     `residual` broadcasts to the value, but has its length along `dim`. The leader at t = 0 is the largest residual (the
     steepest among equals). Where it is the largest at t = 1, too, it leads all along; elsewhere the envelope is walked.
+    They have the graph of the lines.
     """
-    value, residual = value.detach(), residual.detach()
+    fractions = _fractions(value.detach(), residual.detach(), dim)
+    if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad):
+        return fractions + _movement(fractions, value, residual.expand(value.shape), dim)
+    return fractions
+
+
+def _movement(fractions: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
+    """Zeros that move as the fractions do: of two lines that lead one after the other the steeper gains what the other
+    loses, as the time moves at which they cross."""
+    pitch, leads = value - residual, fractions > 0
+    order = torch.where(leads, pitch.detach(), torch.inf).argsort(dim)
+    pitch, start, leads = (t.gather(dim, order).movedim(dim, 0) for t in (pitch, residual, leads))
+    rise, drop = pitch[1:] - pitch[:-1], start[:-1] - start[1:]
+    cross = leads[1:] & (rise > 0) & torch.isfinite(rise) & torch.isfinite(drop)
+    crossing = torch.where(cross, drop, 0) / torch.where(cross, rise, 1)
+    crossing = crossing - crossing.detach()
+    nothing = torch.zeros_like(start[:1])
+    gained = torch.cat([crossing, nothing]) - torch.cat([nothing, crossing])
+    return torch.zeros_like(value).scatter(dim, order, gained.movedim(0, dim))
+
+
+def _fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
     if torch.compiler.is_compiling():
         residual = residual.expand(value.shape)
         return _walked(value, residual, _first(value, residual, dim), dim)

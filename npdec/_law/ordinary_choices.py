@@ -35,14 +35,14 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
-    gap, before = (torch.sub(*ends).detach() for ends in (pair.values, pair.residuals))
+    gap, before = (torch.sub(*ends) for ends in (pair.values, pair.residuals))
     if sign < 0:
-        gap, before = gap.neg_(), before.neg_()
-    first, second = gap.clamp_min(0) + before.clamp_min(0), gap.clamp_max_(0) + before.clamp_max_(0)
+        gap, before = gap.neg(), before.neg()
+    first, second = gap.clamp_min(0) + before.clamp_min(0), gap.clamp_max(0) + before.clamp_max(0)
     path = first - second
     if not path.numel():
         return NotImplemented
-    least, most = torch.aminmax(path)
+    least, most = torch.aminmax(path.detach())
     if not most.item() < math.inf or least.item() != least.item():  # NaN or infinite
         return NotImplemented
     if least.item() == 0:  # equal lines share evenly
@@ -50,7 +50,7 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
         first, second, path = first + tie, second - tie, path + 2 * tie
     terms = [
         components * (share / path)
-        for components, share in zip(pair.components, (first, second.neg_()), strict=True)
+        for components, share in zip(pair.components, (first, second.neg()), strict=True)
         if components is not None
     ]
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
@@ -94,6 +94,8 @@ def _shared(
         known &= total.abs() > _ROUNDINGS * eps * size
     if not bool((known | (still if size is None else still & (gross == 0))).all()):
         return None
+    if step.requires_grad:  # which has the graph of what the components add up to
+        total = step + (total - step).detach()
     multiplier = jump / torch.where(still, 1, total)
     if multiplier.numel():
         least, most = torch.aminmax(multiplier.detach().abs() + still)
