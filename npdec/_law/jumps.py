@@ -89,7 +89,7 @@ def share_of_jump(
         multiplier = _of_rounding(multiplier, difference, total, size, bounded, slope)
     rare = jumps & ~usual
     if slope is not None:  # components that cancel have it, though the function has not moved
-        rare = rare | (bounded & ~apart & (gross > 0))
+        rare = rare | (bounded & ~apart if step.requires_grad else bounded & ~apart & (gross > 0))
     known = not traced and not mapped()
     if known and not bool(rare.any()):
         return _times(components, multiplier, bool(bounded.all()))

@@ -16,9 +16,9 @@ import torch
 from npdec._decomposed.axes import lead
 from npdec._decomposed.components import total as total_of
 from npdec._decomposed.reverse_graph import guarded
-from npdec._law.panels import chosen, halves, path_step, pieces, refined
+from npdec._law.panels import AT_A_KINK, chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
-from npdec._law.quadrature_error import evenness, warn_of_path
+from npdec._law.quadrature_error import evenness, warn_of_kink, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
@@ -199,8 +199,8 @@ def _block(
     low: torch.Tensor,
     high: torch.Tensor,
     graph: bool,
-) -> tuple[list[torch.Tensor], torch.Tensor]:
-    """The mean gradients of some rows, and what their changes lack."""
+) -> tuple[list[torch.Tensor], torch.Tensor, bool]:
+    """The mean gradients of some rows, what their changes lack, and whether a graph is made across a kink."""
     count = len(low)
     fixed_start, fixed_step = [r.detach() for r in start], [d.detach() for d in step]
     low, high = low.detach(), high.detach()
@@ -259,7 +259,7 @@ def _block(
         for some in leaves:
             parts, _ = _along(function, start, step, some, graph=True)
             total = [t.index_add(0, some.row, p) for t, p in zip(total, parts, strict=True)]
-    return total, lacking
+    return total, lacking, any(bool((some.b - some.a < AT_A_KINK).any()) for some in leaves)
 
 
 def mean_gradients(
@@ -283,16 +283,20 @@ def mean_gradients(
     count, rows = len(result), _at_once(start)
     found: list[list[torch.Tensor]] = []
     missing: list[torch.Tensor] = []
+    kinks = False
     for i in range(0, count, rows):
         part = slice(i, i + rows)
-        total, lacking = _block(
+        total, lacking, kink = _block(
             function, [r[part] for r in start], [d[part] for d in step], base[part], result[part], graph
         )
         found.append(total)
         missing.append(lacking)
+        kinks |= kink
     if not found:
         return [torch.zeros_like(r) for r in start]
     _warn_missing(name, torch.cat(missing), result, base)
+    if kinks:
+        warn_of_kink(name)
     return [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
 
 

@@ -16,10 +16,23 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
-__all__ = ["NARROWEST", "SPLIT", "Panel", "Panels", "RowPanels", "chosen", "halves", "path_step", "pieces", "refined"]
+__all__ = [
+    "AT_A_KINK",
+    "NARROWEST",
+    "SPLIT",
+    "Panel",
+    "Panels",
+    "RowPanels",
+    "chosen",
+    "halves",
+    "path_step",
+    "pieces",
+    "refined",
+]
 
 SPLIT = 0.4871  # off the middle, where symmetric paths have their singularities
 NARROWEST = 2.0**-44  # narrower panels differ by rounding only
+AT_A_KINK = 2.0**-30  # no smooth function needs panels as narrow, but beside a singularity
 
 
 def path_step(x: torch.Tensor, r: torch.Tensor) -> torch.Tensor:

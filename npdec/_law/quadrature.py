@@ -19,8 +19,8 @@ from npdec._decomposed.axes import once
 from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._law.create_graph import wants_graph
-from npdec._law.panels import NARROWEST, SPLIT, Panel, Panels, path_step
-from npdec._law.quadrature_error import LastCoefficients, Straightness, largest, warn_of_path
+from npdec._law.panels import AT_A_KINK, NARROWEST, SPLIT, Panel, Panels, path_step
+from npdec._law.quadrature_error import LastCoefficients, Straightness, largest, warn_of_kink, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import constant_when_traced, tracing
@@ -49,11 +49,13 @@ class OwnDerivative(Protocol):
 @dataclass(slots=True)
 class Differentiable:
     """A tuple-valued function of tensors, and how it is differentiated: `own` is its derivative, where torch.func
-    cannot take it; `one_by_one` says that torch does not map it over points, or maps it wrongly."""
+    cannot take it; `one_by_one` says that torch does not map it over points, or maps it wrongly; `graph` that the
+    derivative is differentiated itself."""
 
     call: Function
     own: OwnDerivative | None = None
     one_by_one: bool = False
+    graph: bool = False
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -76,17 +78,23 @@ def _load_jvp() -> None:
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
 
 
-def _jvp(function: Function, points: tuple[torch.Tensor, ...], tangents: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+def _jvp(
+    function: Differentiable, points: tuple[torch.Tensor, ...], tangents: tuple[torch.Tensor, ...]
+) -> tuple[Any, ...]:
     """The directional derivatives of the outputs, as a tuple."""
     with torch.enable_grad():  # torch.func.jvp differentiates nothing under no_grad
-        try:
-            made: tuple[Any, ...] = torch.func.jvp(function, points, tangents)
-            return made[1]
-        except NotImplementedError:  # no forward-mode formula: differentiate the transposed product, which is linear
-            found: tuple[Any, ...] = torch.func.vjp(function, *points)
-            outputs, vjp = found
-            found = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
-            return found[1](tangents)[0]
+        if not function.graph:
+            try:
+                made: tuple[Any, ...] = torch.func.jvp(function.call, points, tangents)
+                return made[1]
+            except NotImplementedError:
+                pass
+        # Where torch has no formula of forward mode, or one that is not differentiable itself (that of solve takes its
+        # factors for constants): the derivative of the transposed product, which is linear.
+        found: tuple[Any, ...] = torch.func.vjp(function.call, *points)
+        outputs, vjp = found
+        found = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
+        return found[1](tangents)[0]
 
 
 @constant_when_traced
@@ -124,9 +132,9 @@ def _panel(
             if own is not None:
                 rates = own.rates(function.call, points, tangents, batched)
             elif batched:
-                rates = torch.vmap(lambda *c, points=points: _jvp(function.call, points, c))(*tangents)
+                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
             else:
-                rates = _jvp(function.call, points, tangents)
+                rates = _jvp(function, points, tangents)
             rates = _in_memory(rates, like)
             if seen is not None:
                 seen.see(rates)
@@ -178,7 +186,7 @@ def _together(
 
     def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:
         points = tuple(r + t.to(d.real.dtype) * d for r, d in zip(start, step, strict=True))
-        return _jvp(function.call, points, tangents)
+        return _jvp(function, points, tangents)
 
     count = len(tangents[0]) if batched else 1
     if batched:
@@ -343,8 +351,6 @@ def integrate(
     if worst > bound:
         warn_of_path(name, worst)
 
-    # torch's derivatives in forward mode are not all differentiable themselves (that of solve takes its factors for
-    # constants), so that contributions that need a graph are made backwards.
     graph = wants_graph() and count == 1
     if reverse or graph:
         nodes = [(p.a + (p.b - p.a) * t, w * (p.b - p.a)) for p in panels for t, w in gauss_legendre(_NODES)]
@@ -352,7 +358,14 @@ def integrate(
         path = (residuals, step) if graph else (measured.start, measured.step)
         made = list(_Path.apply(function, nodes, *path, changes, *components))
     else:
+        given = (*values, *residuals, *components)
+        function.graph = torch.is_grad_enabled() and any(t.requires_grad for t in given)
         made = _along(function, residuals, step, components, measured, panels)
+        if function.graph and not all(bool(torch.isfinite(part).all()) for part in made):
+            function.graph = False  # that of logcumsumexp goes through logarithms of what may be zero
+            made = _along(function, residuals, step, components, measured, panels)
+    if (graph or function.graph) and any(p.b - p.a < AT_A_KINK for p in panels):
+        warn_of_kink(name)
     if worst <= bound:
         warn_of_size(name, made, components, result, base, reverse)
     return made

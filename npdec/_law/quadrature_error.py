@@ -25,6 +25,15 @@ def warn_of_path(name: str, worst: float) -> None:
     )
 
 
+def warn_of_kink(name: str) -> None:
+    """Warn of contributions with a graph where a kink was found on the path, by panels that are ever narrower."""
+    _util.warn(
+        f"{name}: the path from the baseline to the value crosses a kink, and the gradient of the contributions leaves "
+        "out that its place moves; use another baseline, or a smooth function",
+        DecompositionWarning,
+    )
+
+
 def evenness(dtype: torch.dtype) -> float:
     """How far rates at the nodes may differ, relative to the largest, for a function that changes evenly: the change of
     such a function is complete with any nodes, and does not tell whether they are enough."""

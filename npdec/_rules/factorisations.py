@@ -14,6 +14,7 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._law import law
+from npdec._law.create_graph import wants_graph
 from npdec._rules.by_formula import with_numbers
 from npdec._rules.casts_and_special import of_eig, of_eigh
 from npdec._rules.rule import rule
@@ -179,6 +180,13 @@ def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
     return apart if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
 
 
+def _has_graph(x: DecomposedTensor) -> bool:
+    """Whether contributions are differentiated themselves: the forms for equal numbers have first derivatives alone,
+    and between its ends the path is seldom of equal numbers."""
+    given = (x.value, x.residual) if x.reverse else (x.value, x.residual, x.components)
+    return wants_graph() or (torch.is_grad_enabled() and any(t.requires_grad for t in given))
+
+
 def _ends(func: Function, x: DecomposedTensor, args: Sequence[Any], kwargs: Any) -> tuple[Any, Any]:
     """What the function makes of the value and of the residual."""
     with no_graph(x.reverse):
@@ -238,7 +246,8 @@ def _with_signs(signs: Function, inner: Function) -> Function:
         found, base = _ends(func, x, options, named)
         like = _kept(found, x.reverse)
         _compare(name_of(func), signs, base, like)
-        func = _away_from_equal(func, found, base)
+        if not _has_graph(x):
+            func = _away_from_equal(func, found, base)
         made = inner(_aligned(func, signs, like), x, *options, **named)
         # The value as it lies in memory where nothing was turned or put in another order.
         residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
