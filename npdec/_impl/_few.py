@@ -32,7 +32,7 @@ def _extreme(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Te
         if not 0 < a.numel() <= _SMALL:
             return None
         number = find(a).item()
-        return None if number == 0 or math.isnan(number) else number
+        return number if type(number) is int or not (number == 0 or math.isnan(number)) else None
 
     return found
 
@@ -66,7 +66,9 @@ def _is_settled(found: Any, numbers: list[Any], signed: bool = True) -> bool:
         return True
     if math.isnan(sum(numbers)):
         return False
-    return found != 0.0 or not signed or len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
+    if found != 0.0 or not signed or numbers.count(0.0) == 1:
+        return True
+    return len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
 
 
 greatest, least = _of_list(_greatest, _extreme(torch.max)), _of_list(_least, _extreme(torch.min))

@@ -186,10 +186,10 @@ def conjugate(x: Linear):
 
 def are_positive(x: torch.Tensor, least: int = 1) -> bool:
     """Whether integers are all known to be at least so great."""
-    if are_numbers(x) and x.numel():
-        if x.dim() == 1 and x.shape[0] <= _FEW_ON_HOST:
+    if are_numbers(x) and (count := x.numel()):
+        if count <= _FEW_ON_HOST and x.dim() == 1:
             return min(x.tolist()) >= least
-        return (torch.amin(x) if x.dim() else x).item() >= least
+        return (x.min() if x.dim() else x).item() >= least
     return is_known_true((x >= least).all())
 
 
@@ -290,7 +290,7 @@ def _remainder_into(x1: torch.Tensor, x2: Any) -> None:
     rest = torch.remainder(x1, x2)
     if rest.shape != x1.shape or not are_without_nan(rest):
         raise RuntimeError("the general way computes it")
-    x1.copy_(rest.copysign_(x2))
+    torch.copysign(rest, x2, out=x1)
 
 
 def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:

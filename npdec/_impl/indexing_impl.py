@@ -190,11 +190,9 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
 
 
 def _traced(a: torch.Tensor) -> torch.Tensor | None:
-    if a.dim() != 2:
-        return None
-    n, m = a.shape
+    n, m = a.shape  # ValueError for other than two axes
     if (n < _IN_A_ROW or m < _IN_A_ROW) and a.dtype is torch.float64:
-        return torch.trace(a)
+        return a.trace()
     return torch.sum(torch.diagonal(a), -1)
 
 
