@@ -300,7 +300,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
-                    if not axes:
+                    if not axes or (axes == (1, 0) and type(axes[0]) is int is type(axes[1]) and tensor.dim() == 2):
                         return self.T
                     found = tensor.permute(axes)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
@@ -317,6 +317,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @open_method_to_guests
     def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
+        if type(self) is wrap.ARRAY is type(condition) and axis is None is out and condition._d is torch.bool:
+            mask, tensor = condition._t, self._t
+            if type(mask) is type(tensor) is _Tensor and mask.dim() == 1 == tensor.dim() and mask.shape == tensor.shape:
+                return wrap.array_of(tensor[mask], self._d)
         mask = chosen("compress", as_tensor(condition))
         result = indexing_impl.compress(mask, self._t, axis)
         return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")

@@ -16,7 +16,7 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, memory, ordinary_writes, printing, wrap
+from npdec._array import construct, memory, ordinary, ordinary_writes, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.array_type import ArrayType
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
@@ -186,7 +186,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def __iter__(self) -> Iterator[Any]:
         if not self._t.dim():
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else _rows(self)
+        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else ordinary.rows(self)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -382,12 +382,6 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
             flat = flat[:wanted].clone()
         self._t = reverse_axes(flat.reshape(shape[::-1])) if column_major else flat.reshape(shape)
         family_of(self)  # it may have no axes now
-
-
-def _rows(array: Any) -> Iterator[Any]:
-    for i in range(len(array)):
-        tensor = array._t
-        yield memory.seen_part(array, tensor[i]) if type(tensor) is _Tensor else array[i]
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,21 +5,24 @@ Whatever else there may be, and whatever torch refuses, is left to `npdec._array
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import torch
 from torch.autograd import forward_ad
 
 from npdec._array import memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
+from npdec._array.family import family_of
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
-__all__ = ["REFUSALS", "arrays_of", "backwards", "indices_of", "is_free", "items_of", "read", "spread"]
+__all__ = ["REFUSALS", "arrays_of", "backwards", "indices_of", "is_free", "items_of", "read", "rows", "spread"]
 
-_Tensor = torch.Tensor
+_new, _Tensor = object.__new__, torch.Tensor
 _transform, _is_transformed = transforms.current.get, is_transformed
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
 REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
@@ -130,12 +133,12 @@ def read(array: Any, key: Any) -> Any:
     kind = type(key)
     try:
         if kind is tuple:
+            made = _columns(tensor, key) if len(key) == 2 and type(key[0]) is slice else None
+            if made is not None:
+                return wrap.array_of(made, array._d)
             found = arrays_of(key)
             if found and tensor.is_cpu:
                 return wrap.array_of(tensor[found], array._d)
-            made = _columns(tensor, key) if len(key) == 2 else None
-            if made is not None:
-                return wrap.array_of(made, array._d)
             items, arrays, _ = items_of(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
@@ -153,9 +156,10 @@ def read(array: Any, key: Any) -> Any:
 
 
 def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
-    """`tensor[rows, index]` of a matrix, a slice and a vector of indices, as `_by_arrays`; None for all else."""
+    """`tensor[rows, index]` of a matrix, rows that a slice names and a vector of indices, as `_by_arrays`; None for all
+    else."""
     rows, columns = key
-    if type(rows) is not slice or type(columns) is not wrap.ARRAY or columns._d is not torch.int64:
+    if type(columns) is not wrap.ARRAY or columns._d is not torch.int64:
         return None
     index = columns._t
     if type(index) is not _Tensor or index.dim() != 1 or tensor.dim() != 2 or rows.step is not None:
@@ -236,3 +240,19 @@ def _reversed(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dtype in WIDE_UNSIGNED:
         return _storage.moved(torch.flip, tensor, (0,))
     return torch.flip(tensor, (0,))
+
+
+def rows(array: Any) -> Iterator[Any]:
+    """The views along the first axis of an array of several, one after the other."""
+    for i in range(len(array)):
+        tensor = array._t
+        if type(tensor) is not _Tensor:
+            yield array[i]
+            continue
+        row = _new(wrap.ARRAY)  # `memory.seen_part`, written out
+        row._t, row._d = tensor[i], array._d
+        family = row._m = family_of(array) if array._m is None else array._m
+        family.append(ref(row))
+        if len(family) > family.limit:
+            memory.settle(array, row)
+        yield row

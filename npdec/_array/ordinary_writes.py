@@ -65,12 +65,14 @@ def write(array: Any, key: Any, value: Any) -> bool:
         if kind is wrap.ARRAY and key._d is torch.bool:
             return _put_where(tensor, key._t, value, given)
         if kind is wrap.ARRAY or kind is list:
-            index = indices_of(key, tensor.shape)
-            if index is None:
+            index = key._t if kind is wrap.ARRAY and key._d is torch.int64 else indices_of(key, tensor.shape)
+            if index is None or type(index) is not _Tensor or not index.dim():
                 return False
             done = _put_at_one(tensor, dtype, index, value, given)
             return _put_at(tensor, dtype, [index], value, given) if done is None else done
         if kind is tuple:
+            if _is_basic(key):
+                return _put(array, key, value, given)
             found = arrays_of(key)
             if found:
                 return _put_at(tensor, dtype, found, value, given)
@@ -83,6 +85,19 @@ def write(array: Any, key: Any, value: Any) -> bool:
         return False
     except REFUSALS:
         return False  # nothing was written: torch looks at shapes and indices first
+
+
+def _is_basic(key: tuple[Any, ...]) -> bool:
+    """Whether a key is of ints and slices without steps, a slice among them."""
+    part = False
+    for item in key:
+        if type(item) is slice:
+            if item.step is not None:
+                return False
+            part = True
+        elif type(item) is not int:
+            return False
+    return part
 
 
 def _takes(dtype: torch.dtype, kind: type, number: Any) -> bool:
@@ -186,7 +201,7 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
         return False  # which a mask refuses, and indices take if the other axes have length one
     named: list[list[int]] = []
     memory_of_all = tensor.untyped_storage()._cdata
-    shape = tensor.shape
+    shape = tuple(tensor.shape)
     for axis, item in enumerate(items):
         if type(item) is _Tensor:
             size = shape[axis]

@@ -23,7 +23,7 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "ARRAY", "BOOLS", "CARRIERS", "FLOAT64", "INTEGERS", "NAMESPACE", "array_of", "dtype_repr", "is_on_host",
+    "ARRAY", "BOOLS", "CARRIERS", "FLOAT64", "INT64", "INTEGERS", "NAMESPACE", "array_of", "dtype_repr", "is_on_host",
     "on_host", "read_scalar", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
     "wrap_total",
 ]  # fmt: skip
@@ -31,12 +31,14 @@ __all__ = [
 ARRAY: Any = None  # ArrayBase, once it is defined
 NAMESPACE: Slot[Any] = Slot("the public module")
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
-FLOAT64: Any = None  # np.float64, once it is defined
+FLOAT64: Any = None  # np.float64 and np.int64, once they are defined
+INT64: Any = None
 INTEGERS: set[Any] = set()  # the types of integer scalars
 CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor, for what a Python number cannot carry
 
 _new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__
 _BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, torch.Tensor
+_TO_INT64 = frozenset({torch.bool, torch.int64, torch.float32, torch.float64})
 _is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transformed
 
 
@@ -137,8 +139,8 @@ def _of_number(tensor: torch.Tensor, dtype: torch.dtype, number: Any) -> Any:
 
 
 def wrap_total(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
-    """As `wrap_scalar`, of what was computed of arrays of a dtype: of float64, a float is of float64 too, and only of
-    other numbers the tensor is asked, which takes as long as half of the rest."""
+    """As `wrap_scalar`, of what was computed of arrays of a dtype: of float64, a float is of float64 too, and an int is
+    of int64 unless the dtype is one of fewer bits. Only of other numbers the tensor is asked, which takes its time."""
     if (
         type(tensor) is _TENSOR
         and tensor.is_cpu
@@ -152,6 +154,11 @@ def wrap_total(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
         kind = type(number)
         if kind is float and dtype is _FLOAT:
             scalar = _new_float(FLOAT64, number)
+            scalar._n = number
+            scalar._t = tensor
+            return scalar
+        if kind is int and dtype in _TO_INT64:
+            scalar = _new(INT64)
             scalar._n = number
             scalar._t = tensor
             return scalar

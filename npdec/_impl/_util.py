@@ -184,6 +184,13 @@ def are_numbers(x: torch.Tensor, *others: torch.Tensor) -> bool:
     return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
 
 
+def is_unwatched() -> bool:
+    """Whether nobody follows what is done with tensors: no transform, tangent, trace or mode."""
+    if _is_transformed() or _is_compiling():
+        return False
+    return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
+
+
 _Tensor = torch.Tensor
 _is_transformed, _is_compiling = torch._C._are_functorch_transforms_active, torch.compiler.is_dynamo_compiling
 

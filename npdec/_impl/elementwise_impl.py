@@ -15,7 +15,7 @@ from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._storage import signed
 from npdec._impl._util import are_numbers, are_without_nan, from_int64, is_known_true, to_int64
-from npdec._impl.dtypes_impl import WIDE_UNSIGNED
+from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
 _HIGHEST = torch.iinfo(torch.int64).max
 
@@ -335,6 +335,8 @@ def divmod(x1: Stepwise, x2: Stepwise):
     >>> np.divmod(np.array([7, -7]), 3)
     (array([ 2, -3]), array([1, 2]))
     """
+    if x1.dtype in RANGES and x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
+        return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
     return floor_divide(x1, x2), remainder(x1, x2)
 
 

@@ -118,10 +118,15 @@ def is_alike(arr: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
 
 
 def _gathered(arr: torch.Tensor, index: torch.Tensor, axis: int = -1) -> torch.Tensor | None:
-    if index.dtype is not torch.int64 or arr.dim() != index.dim() or not arr.is_cpu or not arr.dim():
+    if index.dtype is not torch.int64 or not arr.is_cpu:
         return None
-    axis = axis + arr.dim() if axis < 0 else axis
-    return torch.gather(arr, axis, index) if is_alike(arr, index, axis) else None
+    ours, theirs = tuple(arr.shape), tuple(index.shape)
+    rank = len(ours)
+    if len(theirs) != rank or not -rank <= axis < rank:
+        return None
+    axis %= rank
+    alike = ours[:axis] == theirs[:axis] and ours[axis + 1 :] == theirs[axis + 1 :]
+    return torch.gather(arr, axis, index) if alike else None
 
 
 @public(direct=Direct(_gathered, given=("axis",)))

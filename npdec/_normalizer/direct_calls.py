@@ -20,6 +20,7 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl._util import are_numbers
 from npdec._normalizer.results import FROZEN, wrap_tuple
 
 __all__ = ["statements"]
@@ -139,7 +140,7 @@ def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> C
 
     def found(array: Any) -> Any:
         tensor = array._t
-        if not wrap.is_on_host(tensor):
+        if not are_numbers(tensor):
             return None
         number = find(tensor)
         if number is None:

@@ -213,10 +213,15 @@ def _fast(
         _slow=slow,
         _of_two=_of_two_dtypes(function, slow) if torch_function is None else slow,
         _bool=torch.bool,
-        _torch=torch_function or function._torch,
+        _torch=torch_function or _comparing(function) or function._torch,
         _keeps=_keeps(function),
         _kept=dtypes_impl.kept,
     )
+
+
+def _comparing(function: ufunc) -> Callable[..., Any] | None:
+    """torch's comparison as a method of tensors, which is called sooner than its function."""
+    return getattr(torch.Tensor, function._torch.__name__, None) if function._loops == "compare" else None  # type: ignore[union-attr]
 
 
 def _keeps(function: ufunc) -> frozenset[torch.dtype]:
