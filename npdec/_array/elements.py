@@ -109,7 +109,10 @@ def close(array: Any) -> None:
     """Shut the windows of the arrays over the same memory: a tensor is given away, with which anything may be done.
     From now on the array has a family, as one whose axes may go."""
     if type(array) is wrap.ARRAY:
-        family_of(array).shut()
+        if array._m is None:
+            family_of(array)
+        else:
+            array._m.shut()
 
 
 class _Sample:

@@ -195,7 +195,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
 
 
 def _traced(a: torch.Tensor) -> torch.Tensor | None:
-    n, m = a.shape  # ValueError for other than two axes
+    shape = a.shape
+    if len(shape) != 2:
+        return None
+    n, m = shape
     if (n < _IN_A_ROW or m < _IN_A_ROW) and a.dtype is torch.float64:
         return a.trace()
     return torch.sum(torch.diagonal(a), -1)
