@@ -14,52 +14,55 @@ import warnings as _warnings
 from typing import Any as _Any
 
 from npdec._core import interrupted_start as _interrupted_start  # isort: skip (before torch, whose import takes seconds)
-from npdec import exceptions, extend, version
-from npdec._array import collate as _collate
-from npdec._array import wrap as _wrap
-from npdec._array.array_api import __array_api_version__, __array_namespace_info__
-from npdec._array.broadcast import *
-from npdec._array.decompose import completeness, decompose
-from npdec._array.default_device import set_default_device
-from npdec._array.errstate import *
-from npdec._array.generic import generic
-from npdec._array.iterators import *
-from npdec._array.ndarray import Composition
-from npdec._array.printing import *
-from npdec._array.scalars import *
-from npdec._array.scalars import bool_ as bool
-from npdec._core import absent as _absent
-from npdec._core import door as _door
-from npdec._core.tags import NoValue as _NoValue  # under the name of NumPy
-from npdec._decomposed import tensor as _tensor
-from npdec._decomposed.completeness import check_completeness
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._dtypes.dtype import dtype
-from npdec._dtypes.limits import *
-from npdec._functions.complex_parts import imag, iscomplexobj, isrealobj, real
-from npdec._functions.creation import *
-from npdec._functions.creation_from import *
-from npdec._functions.dlpack import from_dlpack
-from npdec._functions.dtype_functions import *
-from npdec._functions.einsum import einsum, einsum_path
-from npdec._functions.examples import test
-from npdec._functions.files import *
-from npdec._functions.frompyfunc import frompyfunc
-from npdec._functions.host_only import *
-from npdec._functions.index_tricks import *
-from npdec._functions.nditer import nditer
-from npdec._functions.nested_iters import nested_iters
-from npdec._functions.poly1d import poly1d
-from npdec._functions.radix import *
-from npdec._functions.shares_memory import *
-from npdec._functions.text_files import *
-from npdec._functions.vectorize import vectorize
-from npdec._guests import array as _guest_array
-from npdec._guests import kinds as _guests
-from npdec._law.named_rules import register_rule, rule
-from npdec._normalizer import namespace as _namespace
-from npdec._normalizer.ufunc import ufunc
-from npdec.exceptions import DecompositionWarning
+from npdec._core.import_pause import Pause as _Pause  # isort: skip
+
+with _Pause():
+    from npdec import exceptions, extend, version
+    from npdec._array import collate as _collate
+    from npdec._array import wrap as _wrap
+    from npdec._array.array_api import __array_api_version__, __array_namespace_info__
+    from npdec._array.broadcast import *
+    from npdec._array.decompose import completeness, decompose
+    from npdec._array.default_device import set_default_device
+    from npdec._array.errstate import *
+    from npdec._array.generic import generic
+    from npdec._array.iterators import *
+    from npdec._array.ndarray import Composition
+    from npdec._array.printing import *
+    from npdec._array.scalars import *
+    from npdec._array.scalars import bool_ as bool
+    from npdec._core import absent as _absent
+    from npdec._core import door as _door
+    from npdec._core.tags import NoValue as _NoValue  # under the name of NumPy
+    from npdec._decomposed import tensor as _tensor
+    from npdec._decomposed.completeness import check_completeness
+    from npdec._decomposed.tensor import DecomposedTensor
+    from npdec._dtypes.dtype import dtype
+    from npdec._dtypes.limits import *
+    from npdec._functions.complex_parts import imag, iscomplexobj, isrealobj, real
+    from npdec._functions.creation import *
+    from npdec._functions.creation_from import *
+    from npdec._functions.dlpack import from_dlpack
+    from npdec._functions.dtype_functions import *
+    from npdec._functions.einsum import einsum, einsum_path
+    from npdec._functions.examples import test
+    from npdec._functions.files import *
+    from npdec._functions.frompyfunc import frompyfunc
+    from npdec._functions.host_only import *
+    from npdec._functions.index_tricks import *
+    from npdec._functions.nditer import nditer
+    from npdec._functions.nested_iters import nested_iters
+    from npdec._functions.poly1d import poly1d
+    from npdec._functions.radix import *
+    from npdec._functions.shares_memory import *
+    from npdec._functions.text_files import *
+    from npdec._functions.vectorize import vectorize
+    from npdec._guests import array as _guest_array
+    from npdec._guests import kinds as _guests
+    from npdec._law.named_rules import register_rule, rule
+    from npdec._normalizer import namespace as _namespace
+    from npdec._normalizer.ufunc import ufunc
+    from npdec.exceptions import DecompositionWarning
 
 __version__ = version.version  # of NumPy's API, with npdec's own as the local part
 

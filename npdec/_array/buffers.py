@@ -268,7 +268,7 @@ class BufferMethods(ArrayBase):
             tensor = self._t
             if target is not self._d and target.itemsize == self._d.itemsize and torch.Tensor is tensor.__class__:
                 if type is None and self.__class__ is wrap.ARRAY:
-                    made = _memory.seen(self, tensor.view(target))
+                    made = _memory.seen_part(self, tensor.view(target), target)
                     made._exporter = self
                     return made
                 return alias(self, lambda tensor: (tensor.view(target), None))

@@ -18,7 +18,7 @@ from weakref import ref
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
-from npdec._array import fp_state, indexing, memory, ordinary, wrap
+from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, wrap
 from npdec._array.convert import MAX_NDIM
 from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
 from npdec._array.family import alive, family_of
@@ -106,10 +106,13 @@ def _is_held(member: Any) -> int:
 
 
 def close(array: Any) -> None:
-    """Shut the windows of the arrays over the same memory: a tensor is given away, with which anything may be done."""
-    family = getattr(array, "_m", None)
-    if family is not None:
-        family.shut()
+    """Shut the windows of the arrays over the same memory: a tensor is given away, with which anything may be done.
+    From now on the array has a family, as one whose axes may go."""
+    if type(array) is wrap.ARRAY:
+        if array._m is None:
+            family_of(array)
+        else:
+            array._m.shut()
 
 
 class _Sample:
@@ -180,8 +183,8 @@ class ElementAccess(NDArrayBase):
             if kind is int:
                 place, count = key, 1
             else:
-                if kind is slice:
-                    step = key.step
+                if kind is slice or ((key is Ellipsis or key is None) and type(self._t) is _Tensor):
+                    step = key.step if kind is slice else None
                     if step is None or (type(step) is int and step > 0):
                         result = _new(type(self))  # `memory.seen_part`, written out
                         result._t = self._t[key]
@@ -207,7 +210,7 @@ class ElementAccess(NDArrayBase):
                     else:
                         place, count = key, len(key)
                 elif key is Ellipsis or key is None:
-                    return _by_mask(self, key)
+                    return indexing.getitem(self, key)
                 else:
                     place, count = _place(key)
                 if place is None:
@@ -265,7 +268,7 @@ class ElementAccess(NDArrayBase):
                 else:
                     place, count = key, len(key)
             else:
-                place, count = _place(key)
+                place, count = (None, 0) if key is Ellipsis or type(key) in (slice, wrap.ARRAY) else _place(key)
             if place is not None and not _tracing():
                 try:
                     tensor, address, data_ptr, items, cls, rank, taken, own = self._w
@@ -295,7 +298,7 @@ class ElementAccess(NDArrayBase):
                             return
                         except _REFUSALS:
                             pass  # NumPy's words are found on the general way
-            if not ordinary.write(self, key, value):
+            if not ordinary_writes.write(self, key, value):
                 indexing.setitem(self, key, value)
             return
         except MetSubclass as error:
@@ -380,11 +383,9 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
 
 
 def _by_mask(array: Any, key: Any) -> Any:
-    if (key is None or key is Ellipsis) and type(array._t) is _Tensor:
-        return memory.seen_part(array, array._t[key])
     if type(key) is wrap.ARRAY and key._d is _bool and type(array._t) is _Tensor and key._t.dim():
         try:
-            return wrap.wrap_array(array._t[key._t])
+            return wrap.array_of(array._t[key._t], array._d)
         except IndexError:
             pass
     return indexing.getitem(array, key)

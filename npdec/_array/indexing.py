@@ -141,7 +141,7 @@ def _element(value: Any, dtype: torch.dtype) -> Any:
 
 def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype; in the ordinary cases
-    `ordinary.write` has done so."""
+    `ordinary_writes.write` has done so."""
     check_writeable("setitem", array)
     if _has_decomposed(key) and _set_masked(array, key, value):
         return

@@ -82,6 +82,8 @@ def settle(source: NDArrayBase, result: NDArrayBase) -> None:
     if not shares_storage(source._t, result._t):  # it is a copy after all
         family.pop()
         result._m = None
+        if not result._t.dim():
+            family_of(result)
         return
     if family.origin is not None:
         if _goes_around(source, result):
@@ -109,8 +111,8 @@ def _goes_around(source: NDArrayBase, result: NDArrayBase) -> bool:
 
 def seat(array: NDArrayBase, tensor: torch.Tensor) -> None:
     """Give an array another view of its own memory. Copies that stand for views of it stand for what they did."""
-    family = getattr(array, "_m", None)
-    mirrors = [] if family is None else [copy for member in family.mirrors if (copy := member()) is not None]
+    family = family_of(array)  # it may have no axes now
+    mirrors = [copy for member in family.mirrors if (copy := member()) is not None]
     shown = [copy for copy in mirrors if copy._src[0] is array]
     if shown:
         held = view(array, array._t)

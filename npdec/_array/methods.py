@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -12,6 +13,7 @@ from npdec._array import iterators, memory, wrap
 from npdec._array.buffers import BufferMethods
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.decompose import DecompositionMixin
+from npdec._array.family import family_of
 from npdec._array.foreign_arrays import asks_ufuncs, copy_modes
 from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
@@ -25,6 +27,8 @@ from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_im
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
+
+_new, _Tensor = object.__new__, torch.Tensor
 
 
 def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
@@ -76,7 +80,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def nbytes(self) -> int:
         """The size of the elements in bytes."""
         tensor = self._t
-        return tensor.nbytes if type(tensor) is torch.Tensor else tensor.numel() * self._d.itemsize
+        return tensor.nbytes if type(tensor) is _Tensor else tensor.numel() * self._d.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -100,13 +104,25 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """The transpose: a view with the axes reversed."""
         if type(self) is not wrap.ARRAY:
             return self
-        tensor = self._t
-        if type(tensor) is torch.Tensor:
-            try:
-                return memory.seen_part(self, tensor.t())
-            except RuntimeError:  # of more than two axes
-                return memory.seen_part(self, shape_impl.transpose(tensor))
-        return memory.view(self, shape_impl.transpose(tensor))
+        array: Any = self
+        tensor = array._t
+        if type(tensor) is not _Tensor:
+            return memory.view(array, shape_impl.transpose(tensor))
+        try:
+            tensor = tensor.t()
+        except RuntimeError:  # of more than two axes
+            tensor = shape_impl.transpose(tensor)
+        result: Any = _new(wrap.ARRAY)  # `memory.seen_part`, written out
+        result._t = tensor
+        result._d = array._d
+        family = array._m
+        if family is None:
+            family = family_of(array)
+        result._m = family
+        family.append(ref(result))
+        if len(family) > family.limit:
+            memory.settle(array, result)
+        return result
 
     def _is_array(self) -> bool:
         return type(self) is wrap.ARRAY
@@ -284,12 +300,14 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
-                    found = tensor.permute(axes) if axes else shape_impl.transpose(tensor)
+                    if not axes or (axes == (1, 0) and type(axes[0]) is int is type(axes[1]) and tensor.dim() == 2):
+                        return self.T
+                    found = tensor.permute(axes)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
                     pass
                 else:
-                    if type(found) is torch.Tensor:
-                        return memory.seen(self, found)
+                    if type(found) is _Tensor:
+                        return memory.seen_part(self, found)
             if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
                 axes = () if axes[0] is None else as_shape(axes[0])
             return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
@@ -299,6 +317,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @open_method_to_guests
     def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The elements (or slices along an axis) where a vector of conditions holds; see `np.compress`."""
+        if type(self) is wrap.ARRAY is type(condition) and axis is None is out and condition._d is torch.bool:
+            mask, tensor = condition._t, self._t
+            if type(mask) is type(tensor) is _Tensor and mask.dim() == 1 == tensor.dim() and mask.shape == tensor.shape:
+                return wrap.array_of(tensor[mask], self._d)
         mask = chosen("compress", as_tensor(condition))
         result = indexing_impl.compress(mask, self._t, axis)
         return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")

@@ -16,7 +16,7 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, memory, ordinary, printing, wrap
+from npdec._array import construct, memory, ordinary, ordinary_writes, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.array_type import ArrayType
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
@@ -186,7 +186,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def __iter__(self) -> Iterator[Any]:
         if not self._t.dim():
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else _rows(self)
+        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else ordinary.rows(self)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -327,7 +327,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
         try:
-            if type(value) is not Composition and ordinary.write(self, Ellipsis, value):
+            if type(value) is not Composition and ordinary_writes.write(self, Ellipsis, value):
                 return
             value = plain_of(value)
             check_writeable("fill", self)
@@ -373,8 +373,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
                     "cannot resize an array that references or is referenced\nby another object in this way.\nUse the "
                     "np.resize function to get a new resized copy or\n set refcheck=False to disable this check"
                 )
-            if family is not None:
-                self._m = None
+            self._m = None
         column_major = tensor.dim() > 1 and self.flags.fnc
         flat = reverse_axes(tensor).reshape(-1) if column_major else tensor.reshape(-1)
         if wanted > flat.shape[0]:
@@ -382,12 +381,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         if wanted != tensor.numel():
             flat = flat[:wanted].clone()
         self._t = reverse_axes(flat.reshape(shape[::-1])) if column_major else flat.reshape(shape)
-
-
-def _rows(array: Any) -> Iterator[Any]:
-    for i in range(len(array)):
-        tensor = array._t
-        yield memory.seen_part(array, tensor[i]) if type(tensor) is _Tensor else array[i]
+        family_of(self)  # it may have no axes now
 
 
 def _lengths(length: Any, width: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:

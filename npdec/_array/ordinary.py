@@ -1,34 +1,31 @@
-"""Reading and writing of plain arrays by ordinary keys: slices, ints, and arrays of indices, of which torch says the
-same as NumPy. Whatever else there may be, and whatever torch refuses, is left to `npdec._array.indexing`.
+"""Reading of plain arrays by ordinary keys: slices, ints, and arrays of indices, of which torch says the same as NumPy.
+Whatever else there may be, and whatever torch refuses, is left to `npdec._array.indexing`. Writing by such keys:
+`npdec._array.ordinary_writes`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import torch
 from torch.autograd import forward_ad
 
-from npdec._array import fp_state, memory, transforms, wrap
+from npdec._array import memory, transforms, wrap
 from npdec._array.convert import MAX_NDIM, as_tensor
+from npdec._array.family import family_of
 from npdec._core.tags import NoValue
-from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _storage
-from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
-__all__ = ["backwards", "is_free", "read", "write"]
+__all__ = ["REFUSALS", "arrays_of", "backwards", "indices_of", "is_free", "items_of", "read", "rows", "spread"]
 
-_Tensor = torch.Tensor
+_new, _Tensor = object.__new__, torch.Tensor
 _transform, _is_transformed = transforms.current.get, is_transformed
 _INDICES = frozenset({torch.int64, torch.int32})  # uint8 is a mask to torch
-# What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
-_FILLED = frozenset({torch.float64, torch.float32})
-_KEPT = frozenset({torch.float64, torch.int64})
-# Scalars on the host of these dtypes are written as their numbers are.
-_FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
-_REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
-_FEW = 256  # indices that are looked at one by one, to find whether two name one element
+REFUSALS = (IndexError, ValueError, TypeError, RuntimeError, OverflowError)
 
 
 def is_free(array: Any) -> bool:
@@ -45,8 +42,8 @@ def is_free(array: Any) -> bool:
     return forward_ad._current_level < 0 and not _is_transformed() and _transform() is None
 
 
-def _indices(item: Any, shape: tuple[int, ...]) -> Any:
-    """The indices along the first of some axes that an array, or a list, holds or as a vector of booleans stands for;
+def indices_of(item: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
+    """The indices along one of the axes that an array, or a list, holds or as a vector of booleans stands for;
     None if it is neither, or carries anything."""
     if type(item) is list:
         kind = type(item[0]) if item else None
@@ -55,14 +52,34 @@ def _indices(item: Any, shape: tuple[int, ...]) -> Any:
         index = as_tensor(item)
     else:
         index = item._t
+        if item._d in _INDICES:
+            return index if type(index) is _Tensor and index.dim() else None
     if index.dtype in _INDICES:
         return index if type(index) is _Tensor and index.dim() else None
-    if index.dtype is not torch.bool or type(index) is not _Tensor or index.dim() != 1 or index.shape != shape[:1]:
+    if (
+        index.dtype is not torch.bool
+        or type(index) is not _Tensor
+        or index.dim() != 1
+        or index.shape != shape[axis : axis + 1]
+    ):
         return None
     return index.nonzero().view(-1)
 
 
-def _items(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | None, bool, bool]:
+def arrays_of(key: tuple[Any, ...]) -> tuple[torch.Tensor, ...] | None:
+    """The tensors of a key that is of plain arrays of indices and nothing else; None for all other keys."""
+    found = []
+    for item in key:
+        if type(item) is not wrap.ARRAY or item._d not in _INDICES:
+            return None
+        index = item._t
+        if type(index) is not _Tensor or not index.dim():
+            return None
+        found.append(index)
+    return tuple(found)
+
+
+def items_of(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | None, bool, bool]:
     """The items of a key for torch, whether arrays are among them, and whether an Ellipsis is; None for a key that
     torch may read otherwise. Where ints and arrays stand in one group, torch puts their axes where NumPy does."""
     items: list[Any] = []
@@ -80,7 +97,7 @@ def _items(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | No
             groups += not within
             within = True
         elif kind is wrap.ARRAY or kind is list:
-            item = _indices(item, shape[axis:])
+            item = indices_of(item, shape, axis)
             if item is None:
                 return None, False, False
             arrays = True
@@ -116,36 +133,44 @@ def read(array: Any, key: Any) -> Any:
     kind = type(key)
     try:
         if kind is tuple:
-            made = _columns(tensor, key) if len(key) == 2 else None
+            made = _columns(tensor, key) if len(key) == 2 and type(key[0]) is slice else None
             if made is not None:
-                return wrap.wrap_array(made)
-            items, arrays, _ = _items(key, tensor.shape)
+                return wrap.array_of(made, array._d)
+            found = arrays_of(key)
+            if found and tensor.is_cpu:
+                return wrap.array_of(tensor[found], array._d)
+            items, arrays, _ = items_of(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
             # An accelerator ends the process over an index that is out of bounds.
             made = _by_arrays(tensor, items) if tensor.is_cpu else None
-            return NoValue if made is None else wrap.wrap_array(made)
+            return NoValue if made is None else wrap.array_of(made, array._d)
         if kind is wrap.ARRAY or kind is list:
-            index = _indices(key, tensor.shape)
-            return NoValue if index is None or not tensor.is_cpu else wrap.wrap_array(_selected(tensor, index))
+            index = indices_of(key, tensor.shape)
+            return NoValue if index is None or not tensor.is_cpu else wrap.array_of(_selected(tensor, index), array._d)
         if key is None or key is Ellipsis:
             return memory.seen(array, tensor[key])
-    except _REFUSALS:
+    except REFUSALS:
         pass  # NumPy's words are found on the long way
     return NoValue
 
 
 def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
-    """`tensor[rows, index]` of a matrix, a slice and a vector of indices, as `_by_arrays`; None for all else."""
+    """`tensor[rows, index]` of a matrix, rows that a slice names and a vector of indices, as `_by_arrays`; None for all
+    else."""
     rows, columns = key
-    if type(rows) is not slice or type(columns) is not wrap.ARRAY or columns._d is not torch.int64:
+    if type(columns) is not wrap.ARRAY or columns._d is not torch.int64:
         return None
     index = columns._t
     if type(index) is not _Tensor or index.dim() != 1 or tensor.dim() != 2 or rows.step is not None:
         return None
-    if not tensor.is_cpu:
+    if not tensor.is_cpu or tensor.requires_grad:
         return None
-    return _selected((tensor if rows == _ALL else tensor[rows]).mT, index, True).mT
+    chosen = tensor if rows.start is None is rows.stop else tensor[rows]
+    try:
+        return torch.index_select(chosen.mT, 0, index).mT
+    except (IndexError, RuntimeError):  # which it counts from the back, or cannot choose of the dtype
+        return None
 
 
 def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
@@ -157,7 +182,7 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
         return tensor[tuple(items)]
     arrays = [item for item in items if type(item) is _Tensor]
     if type(Ellipsis) in kinds:
-        items = _spread(items, tensor.dim())
+        items = spread(items, tensor.dim())
         kinds = [type(item) for item in items]
         at = kinds.index(_Tensor)
         if not at:  # it stood for no axes
@@ -178,7 +203,7 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
 _ALL = slice(None)
 
 
-def _spread(items: list[Any], ndim: int) -> list[Any]:
+def spread(items: list[Any], ndim: int) -> list[Any]:
     """The items with slices of all for the Ellipsis among them."""
     dots = next(i for i, item in enumerate(items) if item is Ellipsis)
     return [*items[:dots], *[_ALL] * (ndim - len(items) + 1), *items[dots + 1 :]]
@@ -217,139 +242,17 @@ def _reversed(tensor: torch.Tensor) -> torch.Tensor:
     return torch.flip(tensor, (0,))
 
 
-def write(array: Any, key: Any, value: Any) -> bool:
-    """Whether a plain number or array was written into a plain array, where an ordinary key says."""
-    tensor, dtype = array._t, array._d
-    if type(tensor) is not _Tensor or tensor.requires_grad or not is_free(array):
-        return False
-    kind = type(value)
-    if kind is SCALARS.get(dtype) and dtype in _FROM_SCALARS:
-        value = value._n
-        kind = type(value)
-    if kind is wrap.ARRAY:
-        given = value._t
-        if value._d is not dtype or type(given) is not _Tensor or given.requires_grad:
-            return False
-    elif kind is float:
-        if dtype not in _FILLED or fp_state.watching:
-            return False
-        given = None
-    elif kind is int:
-        limits = RANGES.get(dtype)
-        low, high = limits if limits is not None else (-WHOLE, WHOLE) if dtype in _FILLED else (1, 0)
-        if not low <= value <= high:
-            return False
-        given = None
-    elif kind is bool and dtype is torch.bool:
-        given = None
-    elif kind is not list:
-        return False
-    try:
-        if kind is list:
-            given = as_tensor(value)
-            if given.dtype is torch.int64 and tensor.dtype is torch.float64:
-                given = given.to(torch.float64)
-            if type(given) is not _Tensor or given.requires_grad or given.dtype is not tensor.dtype:
-                return False
-        if type(key) is slice:
-            if key.step is not None and (type(key.step) is not int or key.step < 1):
-                return False
-            return _put(tensor, key, value, given)
-        if type(key) is wrap.ARRAY or type(key) is list:
-            if type(key) is wrap.ARRAY and key._d is torch.bool:
-                return _put_where(tensor, key._t, value, given)
-            index = _indices(key, tensor.shape)
-            return index is not None and _put_at(tensor, [index], value, given)
-        if type(key) is tuple:
-            items, arrays, dots = _items(key, tensor.shape)
-            if items is None:
-                return False
-            if arrays:
-                return _put_at(tensor, _spread(items, tensor.dim()) if dots else items, value, given)
-            return _put(tensor, tuple(items), value, given, dots or slice in map(type, items))
-        if key is Ellipsis:
-            return _put(tensor, key, value, given)
-        return type(key) is int and _put(tensor, key, value, given, False)
-    except _REFUSALS:
-        return False  # nothing was written: torch looks at shapes and indices first
-
-
-def _put(tensor: torch.Tensor, key: Any, number: Any, given: Any, is_part: bool = True) -> bool:
-    """`tensor[key] = given`, or the number if nothing is given; `is_part` says that the key names no single element,
-    to which no sequence is given."""
-    if given is None:
-        if key is Ellipsis:
-            tensor.fill_(number)
-        elif tensor.dtype in _KEPT and tensor.is_cpu:
-            tensor[key] = kept(number, tensor.dtype)
-        else:
-            tensor[key].fill_(number)
-        return True
-    if not is_part and given.dim() and tensor.dim() <= (1 if type(key) is int else len(key)):
-        return False
-    if _storage.shares_memory(given, tensor):
-        if _is_same(given, tensor[key]):
-            return True  # x[key] += y, which has written the view
-        given = given.clone()
-    if key is Ellipsis:
-        tensor.copy_(given)
-    else:
-        tensor[key] = given
-    return True
-
-
-def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors over one storage have the same elements."""
-    return a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
-
-
-def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any) -> bool:
-    if type(mask) is not _Tensor or not mask.dim() or mask.shape != tensor.shape[: mask.dim()]:
-        return False
-    if tensor.dtype in WIDE_UNSIGNED or memory.shares_storage(mask, tensor):
-        return False
-    if given is None:
-        rest = tensor.dim() - mask.dim()
-        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number)
-    elif given.dim() == 1 or mask.dim() < tensor.dim():
-        tensor[mask] = given.clone() if memory.shares_storage(given, tensor) else given
-    else:
-        return False
-    return True
-
-
-def _put_at(tensor: torch.Tensor, items: list[Any], number: Any, given: Any) -> bool:
-    """Write at indices, which are all looked at first: torch would write what comes before one that is out of bounds,
-    and leave open which of several values an element gets that is named more than once."""
-    if not tensor.is_cpu or tensor.dtype in WIDE_UNSIGNED:
-        return False
-    several = given is not None and given.dim() > 0
-    if several and given.dim() > 1 and tensor.dim() == 1:
-        return False  # which a mask refuses, and indices take if the other axes have length one
-    named: list[list[int]] = []
-    for size, item in zip(tensor.shape, items):
-        if type(item) is _Tensor:
-            count = item.numel()
-            if _storage.shares_memory(item, tensor) or (several and (item.dim() != 1 or count > _FEW)):
-                return False
-            if count > _FEW:
-                low, high = (bound.item() for bound in torch.aminmax(item))
-            elif count:
-                places = item.tolist() if item.dim() == 1 else item.view(-1).tolist()
-                low, high = min(places), max(places)
-                if several:
-                    named.append([place % size for place in places] if low < 0 else places)
-            if count and (low < -size or high >= size):
-                return False
-        elif item is None or item is Ellipsis:
-            return False
-    if several and named:
-        places = named[0] if len(named) == 1 else list(zip(*named, strict=True))
-        if len(set(places)) < len(places):
-            return False
-    if given is not None and memory.shares_storage(given, tensor):
-        given = given.clone()
-    if given is None:
-        given = kept(number, tensor.dtype) if tensor.dtype in _KEPT else number
-    tensor[tuple(items)] = given
-    return True
+def rows(array: Any) -> Iterator[Any]:
+    """The views along the first axis of an array of several, one after the other."""
+    for i in range(len(array)):
+        tensor = array._t
+        if type(tensor) is not _Tensor:
+            yield array[i]
+            continue
+        row = _new(wrap.ARRAY)  # `memory.seen_part`, written out
+        row._t, row._d = tensor[i], array._d
+        family = row._m = family_of(array) if array._m is None else array._m
+        family.append(ref(row))
+        if len(family) > family.limit:
+            memory.settle(array, row)
+        yield row

@@ -345,6 +345,7 @@ ubyte, ushort, uintc, uint, uintp, ulong, ulonglong = uint8, uint16, uint32, uin
 half, single, double, csingle, cdouble = float16, float32, float64, complex64, complex128
 True_, False_ = bool_(True), bool_(False)
 wrap.BOOLS[:] = False_, True_
+wrap.FLOAT64, wrap.INT64 = float64, int64
 
 
 def isscalar(element: Any) -> bool:

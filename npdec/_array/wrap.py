@@ -14,6 +14,7 @@ from torch.autograd import forward_ad as _forward_ad
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array.convert import dtype_name
+from npdec._array.family import family_of
 from npdec._core.base import NDArrayBase
 from npdec._core.slots import Slot
 from npdec._decomposed.pickling import Stored, safe
@@ -22,18 +23,22 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "ARRAY", "BOOLS", "CARRIERS", "INTEGERS", "NAMESPACE", "dtype_repr", "is_on_host", "on_host", "read_scalar",
-    "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "ARRAY", "BOOLS", "CARRIERS", "FLOAT64", "INT64", "INTEGERS", "NAMESPACE", "array_of", "dtype_repr", "is_on_host",
+    "on_host", "read_scalar", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "wrap_total",
 ]  # fmt: skip
 
 ARRAY: Any = None  # ArrayBase, once it is defined
 NAMESPACE: Slot[Any] = Slot("the public module")
 BOOLS: list[Any] = []  # np.False_ and np.True_, once they are defined: on the host there are no others
+FLOAT64: Any = None  # np.float64 and np.int64, once they are defined
+INT64: Any = None
 INTEGERS: set[Any] = set()  # the types of integer scalars
 CARRIERS: dict[torch.dtype, Any] = {}  # the class of scalars that hold a tensor, for what a Python number cannot carry
 
 _new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__
 _BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, torch.Tensor
+_TO_INT64 = frozenset({torch.bool, torch.int64, torch.float32, torch.float64})
 _is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transformed
 
 
@@ -60,9 +65,21 @@ def wrap(tensor: torch.Tensor) -> Any:
 @safe
 def wrap_array(tensor: torch.Tensor) -> Any:
     """The tensor as an array, of whatever dimension."""
+    plain = tensor.value if type(tensor) is DecomposedTensor else tensor
     array = _new(ARRAY)
     array._t = tensor
-    array._d = tensor.dtype
+    array._d = plain.dtype
+    array._m = None
+    if not plain.dim():
+        family_of(array)  # which says that it may have no axes (`npdec._core.base.NDArrayBase`)
+    return array
+
+
+def array_of(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
+    """`wrap_array` of a tensor that is known to be of a dtype, and to have axes."""
+    array = _new(ARRAY)
+    array._t = tensor
+    array._d = dtype
     array._m = None
     return array
 
@@ -102,7 +119,11 @@ def wrap_scalar(tensor: torch.Tensor) -> Any:
         scalar = _new(CARRIERS[dtype])
         scalar._t = tensor
         return scalar
-    number: Any = tensor.item()
+    return _of_number(tensor, dtype, tensor.item())
+
+
+def _of_number(tensor: torch.Tensor, dtype: torch.dtype, number: Any) -> Any:
+    """The scalar of a tensor that is nothing but this number."""
     if dtype is _BOOL and BOOLS:
         return BOOLS[number]
     cls = SCALARS[dtype]
@@ -115,6 +136,34 @@ def wrap_scalar(tensor: torch.Tensor) -> Any:
     scalar._n = number
     scalar._t = tensor
     return scalar
+
+
+def wrap_total(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
+    """As `wrap_scalar`, of what was computed of arrays of a dtype: of float64, a float is of float64 too, and an int is
+    of int64 unless the dtype is one of fewer bits. Only of other numbers the tensor is asked, which takes its time."""
+    if (
+        type(tensor) is _TENSOR
+        and tensor.is_cpu
+        and not tensor.requires_grad
+        and not _is_transformed()
+        and not _dispatch._is_in_torch_dispatch_mode
+        and _forward_ad._current_level < 0
+        and not _is_compiling()
+    ):
+        number: Any = tensor.item()
+        kind = type(number)
+        if kind is float and dtype is _FLOAT:
+            scalar = _new_float(FLOAT64, number)
+            scalar._n = number
+            scalar._t = tensor
+            return scalar
+        if kind is int and dtype in _TO_INT64:
+            scalar = _new(INT64)
+            scalar._n = number
+            scalar._t = tensor
+            return scalar
+        return BOOLS[number] if kind is bool else _of_number(tensor, tensor.dtype, number)
+    return wrap_scalar(tensor)
 
 
 def read_scalar(tensor: torch.Tensor) -> Any:

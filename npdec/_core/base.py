@@ -27,10 +27,12 @@ class ArrayBase:
 class NDArrayBase(ArrayBase):
     """Any array: `npdec._array.ndarray.Composition` is the one class of them.
 
-    `_m`: the arrays over the same memory, or None. The rest is rare and may be unset. `_ro`: why the array is
-    read-only; `_src`: the array that this copy stands for a view of, and how it is made again (or a copy to keep);
-    `_exporter`: whose memory it is, where that is not to be had of the tensor; `_pin`: tensors whose address was given
-    away; `_w`: the window through which single elements are read and written (`npdec._array.elements`).
+    `_m`: the arrays over the same memory, or None if there are no others yet and the array is known to have axes. An
+    array that may have none, or whose tensor was given away, has a family, and its tensor is asked. The rest is rare
+    and may be unset. `_ro`: why the array is read-only; `_src`: the array that this copy stands for a view of, and how
+    it is made again (or a copy to keep); `_exporter`: whose memory it is, where that is not to be had of the tensor;
+    `_pin`: tensors whose address was given away; `_w`: the window through which single elements are read and written
+    (`npdec._array.elements`).
     """
 
     __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t", "_w")

@@ -17,9 +17,10 @@ class Direct:
     `function` gets the tensors (of a sequence: of contiguous arrays in one dtype, and `of_one_rank` where torch would
     pass over empty vectors among others), and beside them the arguments that have no default, as the caller wrote them,
     and those that `given` names: an axis or another int where it is given, the rest always, and as the caller wrote
-    them. Without an axis a `total` is a number. What writes into its argument is called for arrays that may be written,
-    says True when it has done so, and writes nothing before it knows that it can. What `function` answers with None, or
-    refuses, goes the general way, on which NumPy's words are found.
+    them. Without an axis a `total` is a number; one of Python's ints stands for an index. What writes into its argument
+    is called for arrays that may be written, says True when it has done so, and writes nothing before it knows that it
+    can. What `function` answers with None, or refuses, goes the general way, on which NumPy's words are found. What it
+    makes of a sequence of arrays has axes, and their dtype.
 
     A `linear` one is called for decomposed arrays too: it is made of torch's functions that are linear in these, and
     takes the steps that the kernel takes, so that contributions are the same.

@@ -161,12 +161,26 @@ def _copied(source: Any, dtype: Any) -> torch.Tensor | None:
     target = None if dtype is None else as_dtype(dtype)
     try:
         if type(source) is not wrap.ARRAY:
+            if type(source) is list and source and type(source[0]) is wrap.ARRAY and target is None:
+                stacked = _stacked(source)
+                if stacked is not None:
+                    return stacked
             return as_tensor(source, target)
         if target is None or target is source._d:
             return _storage.duplicate(source._t)
     except RuntimeError:
         pass
     return None
+
+
+def _stacked(arrays: list[Any]) -> torch.Tensor | None:
+    """Plain arrays of one dtype along a new axis; None for others, and where torch refuses to stack them."""
+    dtype, tensors = arrays[0]._d, []
+    for x in arrays:
+        if type(x) is not wrap.ARRAY or x._d is not dtype or type(x._t) is not torch.Tensor:
+            return None
+        tensors.append(x._t)
+    return torch.stack(tensors) if tensors[0].dim() < MAX_NDIM else None
 
 
 def _unavoidable() -> ValueError:

@@ -17,28 +17,29 @@ _SMALL = 1024  # elements of which it costs little to ask twice
 
 
 def _of_list(
-    find: Callable[[list[Any]], Any], otherwise: Callable[[torch.Tensor], Any]
+    find: Callable[[list[Any]], Any], otherwise: Callable[[torch.Tensor, int], Any]
 ) -> Callable[[torch.Tensor], Any]:
-    """The number that is found in a list of few numbers, `otherwise` in the array."""
+    """The number that is found in a list of few numbers, `otherwise` in the array of so many elements."""
 
     def found(a: torch.Tensor) -> Any:
-        return find(a.tolist()) if a.dim() == 1 and 0 < a.shape[0] <= _FEW else otherwise(a)
+        count = a.numel()
+        return find(a.tolist()) if 0 < count <= _FEW and a.dim() == 1 else otherwise(a, count)
 
     return found
 
 
-def _extreme(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], Any]:
-    def found(a: torch.Tensor) -> Any:
-        if not 0 < a.numel() <= _SMALL:
+def _extreme(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor, int], Any]:
+    def found(a: torch.Tensor, count: int) -> Any:
+        if not 0 < count <= _SMALL:
             return None
         number = find(a).item()
-        return None if number == 0 or math.isnan(number) else number
+        return number if type(number) is int or not (number == 0 or math.isnan(number)) else None
 
     return found
 
 
-def _test(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], Any]:
-    return lambda a: find(a).item() if a.numel() <= _SMALL else None
+def _test(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor, int], Any]:
+    return lambda a, count: find(a).item() if count <= _SMALL else None
 
 
 def _greatest(numbers: list[Any]) -> Any:
@@ -66,10 +67,12 @@ def _is_settled(found: Any, numbers: list[Any], signed: bool = True) -> bool:
         return True
     if math.isnan(sum(numbers)):
         return False
-    return found != 0.0 or not signed or len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
+    if found != 0.0 or not signed or numbers.count(0.0) == 1:
+        return True
+    return len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
 
 
-greatest, least = _of_list(_greatest, _extreme(torch.max)), _of_list(_least, _extreme(torch.min))
-first_greatest = _of_list(_first_greatest, lambda a: torch.argmax(a).item())
-first_least = _of_list(_first_least, lambda a: torch.argmin(a).item())
-all_true, any_true = _of_list(all, _test(torch.all)), _of_list(any, _test(torch.any))
+greatest, least = _of_list(_greatest, _extreme(torch.Tensor.max)), _of_list(_least, _extreme(torch.Tensor.min))
+first_greatest = _of_list(_first_greatest, lambda a, _: a.argmax().item())
+first_least = _of_list(_first_least, lambda a, _: a.argmin().item())
+all_true, any_true = _of_list(all, _test(torch.Tensor.all)), _of_list(any, _test(torch.Tensor.any))

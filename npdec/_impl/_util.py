@@ -170,12 +170,22 @@ def carries(x: object) -> bool:
     return isinstance(x, torch.Tensor) and (type(x) is not torch.Tensor or x.requires_grad)
 
 
-def are_numbers(*tensors: torch.Tensor) -> bool:
+def are_numbers(x: torch.Tensor, *others: torch.Tensor) -> bool:
     """Whether tensors are numbers on the CPU and nothing else, with which nobody follows what is done: without graph,
     tangent, contributions, transform or trace. A kernel may look at these, and may use what has no derivative."""
-    for x in tensors:
-        if type(x) is not _Tensor or x.requires_grad or not x.is_cpu:
-            return False
+    if type(x) is not _Tensor or x.requires_grad or not x.is_cpu:
+        return False
+    if others:
+        for other in others:
+            if type(other) is not _Tensor or other.requires_grad or not other.is_cpu:
+                return False
+    if _is_transformed() or _is_compiling():
+        return False
+    return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
+
+
+def is_unwatched() -> bool:
+    """Whether nobody follows what is done with tensors: no transform, tangent, trace or mode."""
     if _is_transformed() or _is_compiling():
         return False
     return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode

@@ -60,14 +60,18 @@ def _first(values: torch.Tensor, count: int) -> torch.Tensor:
     return (flat if flat.shape[0] >= count else flat.repeat(-(-count // flat.shape[0])))[:count]
 
 
+_KNOWN = frozenset({*dtypes_impl.RANGES, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64})
+_KNOWN |= {torch.complex64, torch.complex128}
+
+
 def _copied(dst: torch.Tensor, src: torch.Tensor) -> bool:
-    if src.dtype is not dst.dtype or _storage.shares_memory(src, dst):
+    if src.untyped_storage()._cdata == dst.untyped_storage()._cdata:
         return False
     dst.copy_(src)
     return True
 
 
-@public(direct=Direct(_copied))
+@public(direct=Direct(_copied, _KNOWN))
 def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", where: Mask = True) -> None:
     """Copy `src`, broadcast, into `dst`, everywhere or where a mask (broadcast too) is true.
 

@@ -65,10 +65,10 @@ _PYTHON_NUMBERS = frozenset({int, float})
 def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
     """A range of Python ints in int64, or of floats in float64, by the steps of `arange`; None for others."""
     start, stop = (0, start) if stop is None else (start, stop)
-    kinds = {type(start), type(stop), type(step)}
-    if not kinds <= _PYTHON_NUMBERS or not step:
+    a, b, c = type(start), type(stop), type(step)
+    if not (a is float or a is int) or not (b is float or b is int) or not (c is float or c is int) or not step:
         return None
-    if kinds == {int}:
+    if a is b is c is int:
         if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
             return None
         # torch refuses a range that has no numbers.
@@ -92,7 +92,11 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
 
 
 def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
-    if type(start) is not int or type(step) is not int or _devices.used:
+    if _devices.used:
+        return None
+    if type(start) is float or type(step) is float or type(stop) is float:
+        return _ordinary_range(start, stop, step, None)
+    if type(start) is not int or type(step) is not int:
         return None
     if stop is None:
         return torch.arange(start) if step == 1 and 0 <= start <= dtypes_impl.WHOLE else None

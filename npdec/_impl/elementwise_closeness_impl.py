@@ -11,7 +11,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, public
 from npdec._impl import dtypes_impl
-from npdec._impl._util import are_numbers, broadcast_shapes, is_known_true, warn
+from npdec._impl._util import are_numbers, broadcast_shapes, is_known_true, is_unwatched, warn
 from npdec._impl.elementwise_logic_impl import equal
 
 _DOUBLE = frozenset({torch.float64})
@@ -109,7 +109,7 @@ _COMPARED = frozenset({torch.bool, torch.uint8, torch.int32, torch.int64, torch.
 
 
 def _equal(a1: torch.Tensor, a2: torch.Tensor) -> bool | None:
-    return torch.equal(a1, a2) if are_numbers(a1, a2) else None
+    return torch.equal(a1, a2) if a1.is_cpu and a2.is_cpu and is_unwatched() else None
 
 
 @public(direct=Direct(_equal, _COMPARED))

@@ -15,7 +15,7 @@ from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._storage import signed
 from npdec._impl._util import are_numbers, are_without_nan, from_int64, is_known_true, to_int64
-from npdec._impl.dtypes_impl import WIDE_UNSIGNED
+from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
 _HIGHEST = torch.iinfo(torch.int64).max
 
@@ -186,10 +186,10 @@ def conjugate(x: Linear):
 
 def are_positive(x: torch.Tensor, least: int = 1) -> bool:
     """Whether integers are all known to be at least so great."""
-    if are_numbers(x) and x.numel():
-        if x.dim() == 1 and x.shape[0] <= _FEW_ON_HOST:
+    if are_numbers(x) and (count := x.numel()):
+        if count <= _FEW_ON_HOST and x.dim() == 1:
             return min(x.tolist()) >= least
-        return (torch.amin(x) if x.dim() else x).item() >= least
+        return (x.min() if x.dim() else x).item() >= least
     return is_known_true((x >= least).all())
 
 
@@ -290,7 +290,7 @@ def _remainder_into(x1: torch.Tensor, x2: Any) -> None:
     rest = torch.remainder(x1, x2)
     if rest.shape != x1.shape or not are_without_nan(rest):
         raise RuntimeError("the general way computes it")
-    x1.copy_(rest.copysign_(x2))
+    torch.copysign(rest, x2, out=x1)
 
 
 def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
@@ -335,6 +335,8 @@ def divmod(x1: Stepwise, x2: Stepwise):
     >>> np.divmod(np.array([7, -7]), 3)
     (array([ 2, -3]), array([1, 2]))
     """
+    if x1.dtype in RANGES and x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
+        return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
     return floor_divide(x1, x2), remainder(x1, x2)
 
 

@@ -118,10 +118,15 @@ def is_alike(arr: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
 
 
 def _gathered(arr: torch.Tensor, index: torch.Tensor, axis: int = -1) -> torch.Tensor | None:
-    if index.dtype is not torch.int64 or arr.dim() != index.dim() or not arr.is_cpu or not arr.dim():
+    if index.dtype is not torch.int64 or not arr.is_cpu:
         return None
-    axis = axis + arr.dim() if axis < 0 else axis
-    return torch.gather(arr, axis, index) if is_alike(arr, index, axis) else None
+    ours, theirs = tuple(arr.shape), tuple(index.shape)
+    rank = len(ours)
+    if len(theirs) != rank or not -rank <= axis < rank:
+        return None
+    axis %= rank
+    alike = ours[:axis] == theirs[:axis] and ours[axis + 1 :] == theirs[axis + 1 :]
+    return torch.gather(arr, axis, index) if alike else None
 
 
 @public(direct=Direct(_gathered, given=("axis",)))
@@ -190,11 +195,12 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> F
 
 
 def _traced(a: torch.Tensor) -> torch.Tensor | None:
-    if a.dim() != 2:
+    shape = a.shape
+    if len(shape) != 2:
         return None
-    n, m = a.shape
+    n, m = shape
     if (n < _IN_A_ROW or m < _IN_A_ROW) and a.dtype is torch.float64:
-        return torch.trace(a)
+        return a.trace()
     return torch.sum(torch.diagonal(a), -1)
 
 

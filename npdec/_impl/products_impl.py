@@ -108,7 +108,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: OutArray | None = None):
     return contract(a, b, (axis_a,), (axis_b,))
 
 
-@public(direct=Direct(_of_vectors, _REAL))
+@public(direct=Direct(_of_vectors, _REAL, total=True))
 def vdot(a: ArrayLike, b: ArrayLike, /):
     """Dot product of all elements of two arrays of equal size, in their order; `a` is conjugated.
 

@@ -6,6 +6,7 @@ of the array.
 
 from __future__ import annotations
 
+import bisect
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -183,7 +184,12 @@ def argpartition(a: Opaque, kth: Opaque, axis: int | None = -1, kind: str = "int
 # --- searching --------------------------------------------------------------------------------------------------------
 
 
-def _place(a: torch.Tensor, v: Any) -> torch.Tensor | None:
+_FEW_ON_HOST = 16  # elements that Python goes through sooner
+
+
+def _place(a: torch.Tensor, v: Any) -> torch.Tensor | int | None:
+    if type(v) is float and not math.isnan(v) and a.dim() == 1 and a.shape[0] <= _FEW_ON_HOST and _util.are_numbers(a):
+        return bisect.bisect_left(a.tolist(), v)  # nan is after all others, as it is less than none
     if type(v) is not float or a.dim() != 1 or not a.is_contiguous() or math.isnan(a.select(0, -1).item()):
         return None
     return torch.searchsorted(a, v)
@@ -215,7 +221,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque 
     return _order.search(a, v, side == "right")
 
 
-@public(method=True)
+@public(method=True, direct=Direct(lambda a: torch.nonzero(a, as_tuple=True) if a.dim() else None, SUMMED))
 def nonzero(a: ArrayLike):
     """The indices of the elements that are not zero: for each axis a 1-d array of int64, in the order of the array.
 

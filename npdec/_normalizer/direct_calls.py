@@ -20,6 +20,7 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl._util import are_numbers
 from npdec._normalizer.results import FROZEN, wrap_tuple
 
 __all__ = ["statements"]
@@ -52,6 +53,8 @@ def statements(
         "_FROZEN": FROZEN,
         "_wrap_tuple": wrap_tuple,
         "_wrap": wrap.wrap,
+        "_wrap_total": wrap.wrap_total,
+        "_index_of": lambda number: wrap.on_host(SCALARS[torch.int64], number),
         "_Decomposed": DecomposedTensor,
     }
     if dtypes is not None:
@@ -100,10 +103,10 @@ def statements(
     elif direct.total and direct.few is not None:
         namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
         lines.append(f"if {given.name} is {_default(given)}:")
-        lines += [f"    _c = _in_few({arrays[0].name})", f"    return _wrap_scalar({call}) if _c is None else _c"]
+        lines += [f"    _c = _in_few({arrays[0].name})", f"    return {_as_total(call, arrays)} if _c is None else _c"]
         lines.append(_with_int(given, words))
     elif direct.total:
-        lines += [f"if {given.name} is {_default(given)}: return _wrap_scalar({call})", _with_int(given, words)]
+        lines += [f"if {given.name} is {_default(given)}: return {_as_total(call, arrays)}", _with_int(given, words)]
     else:
         lines += [f"if {given.name} is {_default(given)}: _r = {call}", f"el{_with_int(given, words)}"]
     if given is not None:
@@ -115,7 +118,12 @@ def statements(
     elif returns == "Plain":
         body += ["if _r is not None: return _r"]
     else:
-        body += ["if type(_r) is _Tensor:", *_indented(_delivered(returns, source, direct.total and given is None))]
+        body += [
+            "if type(_r) is _Tensor:",
+            *_indented(_delivered(returns, source, direct.total and given is None, parameters, direct.given)),
+        ]
+    if direct.total and given is None:
+        body.append("if type(_r) is int: return _index_of(_r)")
     if direct.linear:
         wrapped = "_wrap_array(_r)" if returns == "Array" else "_wrap(_r)"
         body += [f"if type(_r) is _Decomposed: return {wrapped}"]
@@ -128,13 +136,21 @@ def statements(
 
 def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
     """What gives the scalar that is found in an array on the host, or None."""
+    bools, new, float64 = wrap.BOOLS, float.__new__, torch.float64
 
     def found(array: Any) -> Any:
         tensor = array._t
-        if not wrap.is_on_host(tensor):
+        if not are_numbers(tensor):
             return None
         number = find(tensor)
-        return None if number is None else wrap.on_host(SCALARS[dtype or array._d], number)
+        if number is None:
+            return None
+        kind = dtype or array._d
+        if kind is float64:
+            scalar: Any = new(wrap.FLOAT64, number)
+            scalar._n = number
+            return scalar
+        return bools[number] if kind is torch.bool else wrap.on_host(SCALARS[kind], number)
 
     return found
 
@@ -176,11 +192,17 @@ def _with_int(p: Parameter, words: list[str]) -> str:
     return f"if type({p.name}) is int: _r = _common({', '.join([*words, p.name])})"
 
 
+def _as_total(call: str, arrays: list[Parameter]) -> str:
+    return f"_wrap_total({call}, {arrays[0].name}._d)" if arrays else f"_wrap_scalar({call})"
+
+
 def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _delivered(returns: str | None, source: str, total: bool) -> list[str]:
+def _delivered(
+    returns: str | None, source: str, total: bool, parameters: tuple[Parameter, ...], given: tuple[str, ...]
+) -> list[str]:
     """Statements that return the tensor `_r` as the function returns it."""
     made = ["_c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None", "return _c"]
     if returns in ("View", "Flat"):  # `memory.seen`, written out
@@ -191,9 +213,11 @@ def _delivered(returns: str | None, source: str, total: bool) -> list[str]:
     if returns == "Frozen":
         return [f"return _seen_frozen({source}, _r, _FROZEN)"]
     if returns == "Mirror":  # of a function of nothing but the array
-        return [made[0], f"_mirror({source}, _c, _common)", "return _c"]
-    if returns == "Array":
-        return made
-    if total:
-        return ["return _wrap_scalar(_r)"]
-    return ["if _r.dim():", *_indented(made), "return _wrap_scalar(_r)"]
+        return [made[0].replace("_r.dtype", f"{source}._d"), f"_mirror({source}, _c, _common)", "return _c"]
+    if returns == "Array":  # of joined arrays: in their one dtype, and with axes
+        of_several = next((p.name for p in parameters if p.is_array and p.sequence and p.name not in given), None)
+        if of_several is not None and not source:
+            return [made[0].replace("_r.dtype", f"{of_several}[0]._d"), made[1]]
+        return ["if _r.dim():", *_indented(made), "return _wrap_array(_r)"]
+    number = f"return _wrap_total(_r, {source}._d)" if source else "return _wrap_scalar(_r)"
+    return [number] if total else ["if _r.dim():", *_indented(made), number]

@@ -283,7 +283,7 @@ class _Source:
             lines.append("return _r")
         elif self.returns == "Array":
             lines += [
-                "if type(_r) is _Tensor:",
+                "if type(_r) is _Tensor and _r.dim():",
                 "    _c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None",
                 "    return _c",
                 "return _wrap_array(_r)",

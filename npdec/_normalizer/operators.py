@@ -213,10 +213,15 @@ def _fast(
         _slow=slow,
         _of_two=_of_two_dtypes(function, slow) if torch_function is None else slow,
         _bool=torch.bool,
-        _torch=torch_function or function._torch,
+        _torch=torch_function or _comparing(function) or function._torch,
         _keeps=_keeps(function),
         _kept=dtypes_impl.kept,
     )
+
+
+def _comparing(function: ufunc) -> Callable[..., Any] | None:
+    """torch's comparison as a method of tensors, which is called sooner than its function."""
+    return getattr(torch.Tensor, function._torch.__name__, None) if function._loops == "compare" else None  # type: ignore[union-attr]
 
 
 def _keeps(function: ufunc) -> frozenset[torch.dtype]:
@@ -350,6 +355,7 @@ def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
 def attach_matmul(matmul: Any) -> None:
     """The operator @, which is no ufunc of elements. Scalars have none."""
     more = {"_direct": fp_state.guarded(DIRECT), "_product": torch.matmul, "_Tensor": torch.Tensor}
+    more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
     _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
     _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))
     more = {"_ArrayBase": ArrayBase, "_as_tensor": as_tensor}

@@ -85,17 +85,16 @@ def fits(out: Any, *operands: Any) -> bool:
     """Whether an array is one to write into, of the dtype and shape of the operands, and all lie in row-major order: so
     torch finds for itself whether what it reads is in part what it writes."""
     target = out._t
-    if type(target) is not _Tensor or not target.is_contiguous() or target.requires_grad:
+    if type(target) is not _Tensor or target.requires_grad or not is_free(out):
         return False
-    shape, dtype = target.shape, out._d
     for x in operands:
         if x is not out:
             tensor = x._t
-            if type(tensor) is not _Tensor or tensor.shape != shape or not tensor.is_contiguous():
+            if type(tensor) is not _Tensor or x._d is not out._d or tensor.shape != target.shape:
                 return False
-            if x._d is not dtype or tensor.requires_grad:
+            if not tensor.is_contiguous() or tensor.requires_grad or not target.is_contiguous():
                 return False
-    return is_free(out)
+    return True
 
 
 def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:

@@ -13,26 +13,27 @@ CALL_OF_PYTHON = {
 }
 CALLS = {
     1: """
-def __call__(self, x=_NoValue, /, *more, out=_NoValue, **options):
+def __call__(self, x=_NoValue, /, *more, **options):
+    if type(x) is _Array and not options and not more and x._d in _direct:
+        r = {call}
+        if type(r) is _Tensor and (x._m is None or r.dim()):
+            c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
+            return c
+        return _wrap(r)
+    out = options.pop("out", _NoValue) if options else _NoValue
     if more:
         if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
             out, more = more[0], ()
         else:
             out, more = _placed(self, more, out)
-    if type(x) is _Array and out is _NoValue and not options and x._d in _direct:
-        r = {call}
-        if type(r) is _Tensor and r.dim():
-            c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
-            return c
-        return _wrap(r)
-    if type(x) in _carried and out is _NoValue and not options and x._d in _direct and not _tracing():
-        return _wrap(_torch(x._t))
     if type(out) is _Array and not more and not options and type(x) is _Array and x._d in _into and _fits(out, x):
         try:
             _torch(x._t, out=out._t)
             return out
         except RuntimeError:  # memory that overlaps in part: nothing was written
             pass
+    if type(x) in _carried and out is _NoValue and not options and x._d in _direct and not _tracing():
+        return _wrap(_torch(x._t))
     if type(x) in _floats and out is _NoValue and not options and _float64 in _direct and not _tracing():
         if type(x) is not float or not _devices.used:
             try:
@@ -48,23 +49,35 @@ def __call__(self, x=_NoValue, /, *more, out=_NoValue, **options):
     return self._general((x,), out, more, options)
 """,
     2: """
-def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
+def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
+    if type(x1) is _Array is type(x2) and not options and not more:
+        d = x1._d
+        if d is x2._d and d in _arrays:
+            try:
+                r = {call}
+            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
+                return self._general((x1, x2))
+            if type(r) is _Tensor and (x1._m is None or r.dim()):
+                c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
+                return c
+            return _wrap(r)
+    out = options.pop("out", _NoValue) if options else _NoValue
     if more:
         if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
             out, more = more[0], ()
         else:
             out, more = _placed(self, more, out)
+    if (
+        type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
+        and not more and not options and _fits(out, x1, x2)
+    ):
+        try:
+            _torch(x1._t, x2._t, out=out._t)
+            return out
+        except RuntimeError:  # memory that overlaps in part: nothing was written
+            pass
     if type(x1) is _Array and out is _NoValue and not options:
         d = x1._d
-        if type(x2) is _Array and d is x2._d and d in _arrays:
-            try:
-                r = {call}
-            except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
-                return self._general((x1, x2))
-            if type(r) is _Tensor and r.dim():
-                c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
-                return c
-            return _wrap(r)
         if d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
             if type(x2) is float or (type(x2) is int and -_whole <= x2 <= _whole):
                 return _wrap(_torch(x1._t, _double(x2)))
@@ -94,15 +107,6 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
     if type(x1) in _integers and type(x1) is type(x2) and out is _NoValue and not options and not _tracing():
         n = _of_integers(x1._n, x2._n)
         return _bools[n] if type(n) is bool else _on_host(type(x1), n)
-    if (
-        type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
-        and not more and not options and _fits(out, x1, x2)
-    ):
-        try:
-            _torch(x1._t, x2._t, out=out._t)
-            return out
-        except RuntimeError:  # memory that overlaps in part: nothing was written
-            pass
     return self._general((x1, x2), out, more, options)
 """,
 }
@@ -188,7 +192,7 @@ def operator(self, other):
         r = _torch(self._t, other)
     except (RuntimeError, OverflowError):
         return _slow(self, other)
-    if type(r) is _Tensor and r.dim():
+    if type(r) is _Tensor and ((type(self) is _Array and self._m is None) or r.dim()):
         c = _new(_Array); c._t = r; c._d = d; c._m = None
         return c
     return _wrap(r)
@@ -203,7 +207,9 @@ def operator(self, other):
                 r = _product(a, b)
             except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found there
                 return _function(self, other)
-            return _wrap(r)
+            if type(r) is not _Tensor:
+                return _wrap(r)
+            return _array_of(r, self._d) if r.dim() else _wrap_total(r, self._d)
     return _function(self, other) if _accepts(self, other) else _beside(_function, self, other)
 """
 SOURCES["reflected matmul"] = """

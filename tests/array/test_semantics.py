@@ -668,3 +668,31 @@ def test_ufuncs_that_npdec_has_not_are_computed_by_their_library():
         assert special.erf(np.decompose(x)).tolist() == special.erf(given).tolist()
     with pytest.raises(TypeError, match="plain arrays on the host"):
         special.erf(x, out=np.decompose(x))
+
+
+def _squeezed(x):
+    x.tensor.squeeze_()
+
+
+def _squeezed_by_torch(x):
+    torch.as_strided_(x, (), ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: setattr(x, "shape", ()),
+        lambda x: x.resize(()),
+        lambda x: x.resize((), refcheck=False),
+        _squeezed,
+        _squeezed_by_torch,
+    ],
+)
+def test_an_array_that_loses_its_axes_is_computed_with_as_one_of_none(change):
+    """In place, also by who holds its tensor: of all other fresh arrays nobody asks whether they have axes."""
+    for compute in (lambda x: x + x, lambda x: x * 2.0, lambda x: x > 1.0, np.exp, lambda x: np.add(x, x), abs):
+        x = np.array([1.5]) + 1.0
+        assert type(compute(x)) is np.ndarray
+        change(x)
+        assert x.shape == ()
+        assert isinstance(compute(x), np.generic)

@@ -76,6 +76,8 @@ def _described(item: Any, given: list[Any]) -> Any:
     if isinstance(item, (list, tuple)):
         return [type(item).__name__, *[_described(i, given) for i in item]]
     if isinstance(item, (np.ndarray, np.generic)):
+        if type(item) is np.ndarray and item._m is None:
+            assert item._t.dim(), "an array that may have no axes has a family"
         tensor = item.tensor
         content = numpy.asarray(tensor.detach().resolve_conj().numpy()).tobytes()
         known = [type(item).__name__, tensor.dtype, tuple(tensor.shape), content]
