@@ -46,6 +46,25 @@ def sort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
     return _util.from_ordered(torch.sort(_util.to_ordered(x), axis)[0], x.dtype)
 
 
+_MANY = 2**10  # elements, from which on two places are found sooner than all are put in order
+_SELECTED = frozenset({torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+
+
+def neighbours(rows: torch.Tensor, place: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    """The elements of each row (..., n) at a place in ascending order and at the next one, or the last; and the last of
+    all, which is nan if one is. None where sorting is as good, or somebody follows what is done with the rows."""
+    n = rows.shape[-1]
+    if rows.numel() < _MANY or rows.dtype not in _SELECTED or not _util.are_numbers(rows):
+        return None
+    last = rows.amax(-1)
+    # The median of torch is the lower one of two.
+    middle = place == (n - 1) // 2
+    low = rows.median(-1).values if middle else torch.kthvalue(rows, place + 1, -1).values
+    beyond = rows > low.unsqueeze(-1)
+    further = torch.where(beyond, rows, last.unsqueeze(-1)).amin(-1)
+    return low, torch.where(n - beyond.sum(-1) > place + 1, low, further), last
+
+
 def pick(x: torch.Tensor, index: torch.Tensor, axis: int) -> torch.Tensor:
     """Elements along an axis: the same of every slice for a 1-d index, else an index with slices of its own."""
     signed = _util.to_ordered(x)  # torch gathers no unsigned integers of 16 bits and more

@@ -40,10 +40,11 @@ def packbits(a: Opaque, /, axis: int | None = None, bitorder: str = "big") -> Ar
         raise TypeError("Expected an input array of integer or boolean data type")
     shifts = _weights(bitorder, a.device)
     a, axis = _along(a, axis)
-    bits = (_util.to_int64(a) != 0).to(torch.uint8)
+    bits = (a if a.dtype is torch.bool else _util.to_int64(a) != 0).to(torch.float32)
     bits = torch.nn.functional.pad(bits, (0, -bits.shape[-1] % 8))
     groups = bits.reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
-    return (groups << shifts).sum(-1, dtype=torch.uint8).movedim(-1, axis)
+    # As a product, in which the bytes are exact: torch sums short rows of integers one by one.
+    return torch.matmul(groups, torch.exp2(shifts.to(torch.float32))).to(torch.uint8).movedim(-1, axis)
 
 
 @public
@@ -60,7 +61,7 @@ def unpackbits(a: Opaque, /, axis: int | None = None, count: int | None = None, 
         raise TypeError("Expected an input array of unsigned byte data type")
     shifts = _weights(bitorder, a.device)
     a, axis = _along(a, axis)
-    bits = ((a[..., None] >> shifts) & 1).reshape(*a.shape[:-1], 8 * a.shape[-1])
+    bits = (a[..., None] >> shifts).bitwise_and_(1).reshape(*a.shape[:-1], 8 * a.shape[-1])
     if count is not None:
         length = bits.shape[-1]
         wanted = count if count >= 0 else length + count

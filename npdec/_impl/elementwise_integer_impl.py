@@ -93,10 +93,11 @@ def bitwise_count(x: Opaque):
     if x.dtype is not torch.uint64:
         bits = bits.abs()
     # Counts of pairs, fours and bytes, each in the place of what it counts; their sum comes to the top byte.
-    bits = bits - ((bits >> 1) & 0x5555555555555555)
-    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
-    return ((bits * 0x0101010101010101) >> 56).to(torch.uint8)
+    bits = bits - (bits >> 1).bitwise_and_(0x5555555555555555)
+    fours = (bits >> 2).bitwise_and_(0x3333333333333333)
+    bits = bits.bitwise_and_(0x3333333333333333).add_(fours)
+    bits = bits.add_(bits >> 4).bitwise_and_(0x0F0F0F0F0F0F0F0F)
+    return bits.mul_(0x0101010101010101).bitwise_right_shift_(56).to(torch.uint8)
 
 
 # --- divisors and multiples -------------------------------------------------------------------------------------------

@@ -286,6 +286,10 @@ def _nan_extreme(
 ) -> torch.Tensor:
     if a.dtype not in _INEXACT:
         return extremes_impl.extreme(name, a, axis, keepdims, initial, where)
+    if a.is_floating_point() and _util.are_numbers(a) and not (_reduce.has_mask(where) or _reduce.has_initial(initial)):
+        found = extremes_impl.extreme(name, a, axis, keepdims, initial, where)
+        if not bool(torch.isnan(found).any()):
+            return found
     fill = complex(worst, worst) if a.dtype.is_complex else worst
     absent = torch.isnan(a) if not _reduce.has_mask(where) else ~_counted(a, where)
     if _reduce.has_initial(initial):

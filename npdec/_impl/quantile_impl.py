@@ -74,10 +74,14 @@ def median(
     n = rows.shape[-1]
     if not n:
         return _restore(reduction_impl.mean(rows, -1), a, axes, keepdims)
-    rows = _order.sort(rows, -1)
-    middle = reduction_impl.mean(rows.narrow(-1, (n - 1) // 2, 2 - n % 2), -1)
+    found = _order.neighbours(rows, (n - 1) // 2)
+    if found is None:
+        rows = _order.sort(rows, -1)
+        middles, last = rows.narrow(-1, (n - 1) // 2, 2 - n % 2), rows.select(-1, n - 1)
+    else:
+        middles, last = torch.stack(found[: 2 - n % 2], -1), found[2]
+    middle = reduction_impl.mean(middles, -1)
     if a.dtype in _INEXACT:
-        last = rows.select(-1, n - 1)
         middle = torch.where(torch.isnan(last), last, middle)
     return _restore(middle, a, axes, keepdims)
 
@@ -100,7 +104,7 @@ def nanmedian(
     """
     if not a.numel():
         return nan_impl.nanmean(a, axis, None, None, keepdims)
-    if a.dtype not in _INEXACT:
+    if a.dtype not in _INEXACT or (_util.are_numbers(a) and not bool(torch.isnan(a).any())):
         return median(a, axis, None, overwrite_input, keepdims)
     rows, axes = _rows(a, axis)
     rows, count = _sorted_numbers(rows)
@@ -207,16 +211,20 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
 def _linear(a: torch.Tensor, q: float, axis: Any, keepdims: Any) -> torch.Tensor:
     """One quantile by the default definition, of slices that are not empty: what `_quantile` gives, sooner."""
     rows, axes = _rows(a, axis)
-    ordered, n = _order.sort(rows, -1), rows.shape[-1]
+    n = rows.shape[-1]
     before = min(int((n - 1) * q), n - 1)
     part = (n - 1) * q - before
-    low, high = ordered.select(-1, before), ordered.select(-1, min(before + 1, n - 1))
+    found = _order.neighbours(rows, before)
+    if found is None:
+        ordered = _order.sort(rows, -1)
+        low, high, last = (ordered.select(-1, place) for place in (before, min(before + 1, n - 1), n - 1))
+    else:
+        low, high, last = found
     if a.dtype not in _INEXACT:
         low, high = low.to(torch.float64), high.to(torch.float64)
     step = high - low
     r = high - step * (1 - part) if part >= 0.5 else low + step * part
     if a.dtype in _INEXACT:
-        last = ordered.select(-1, n - 1)
         r = torch.where(torch.isnan(last), last, r)
     return _restore(r, a, axes, keepdims)
 

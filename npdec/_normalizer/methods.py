@@ -345,30 +345,37 @@ def reduceat(
             "setting an array element with a sequence. The requested array would exceed the maximum number of "
             "dimension of 1."
         )
-    starts, length = [int(i) for i in _util.integers(places)], a.shape[dim]
-    for start in starts:
-        if not 0 <= start < length:
-            raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
+    length = a.shape[dim]
+    first = torch.as_tensor([int(i) for i in _util.integers(places)], dtype=torch.int64)
+    for start in first[(first < 0) | (first >= length)].tolist():
+        raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     moved = a.movedim(dim, 0)
-    lengths = [max(stop - start, 1) for start, stop in zip(starts, [*starts[1:], length])]
-    if _util.are_numbers(moved) and len(set(lengths)) < len(starts):
-        result = _storage.in_columns_as(a, _fold_alike(self, moved, starts, lengths, found).movedim(0, dim))
+    size = (torch.cat([first[1:], first.new_tensor([length])]) - first).clamp_(min=1)
+    lengths: list[int] = size.unique().tolist()
+    if _util.are_numbers(moved) and len(lengths) < len(first):
+        result = _storage.in_columns_as(a, _fold_alike(self, moved, first, size, lengths, found).movedim(0, dim))
         return _finish(self, "reduceat", result, out, source, found)
-    rows = [_fold(self, moved[start : start + size], found) for start, size in zip(starts, lengths, strict=True)]
+    slices = zip(first.tolist(), size.tolist(), strict=True)
+    rows = [_fold(self, moved[start : start + count], found) for start, count in slices]
     result = _storage.in_columns_as(a, torch.stack(rows, dim)) if rows else moved[:0].movedim(0, dim)
     return _finish(self, "reduceat", result, out, source, found)
 
 
 def _fold_alike(
-    function: UfuncBase, a: torch.Tensor, starts: list[int], lengths: list[int], found: set[str] | None
+    function: UfuncBase,
+    a: torch.Tensor,
+    first: torch.Tensor,
+    size: torch.Tensor,
+    lengths: list[int],
+    found: set[str] | None,
 ) -> torch.Tensor:
-    """The slices of these lengths folded along the first axis: those of one length together."""
-    first, size = torch.tensor(starts), torch.tensor(lengths)
+    """The slices from the first places on folded along the first axis: those of one size, of which these are the
+    `lengths`, together."""
     signed = _storage.signed(a)
-    result = torch.empty((len(starts), *a.shape[1:]), dtype=signed.dtype)
-    for n in set(lengths):
+    result = torch.empty((len(first), *a.shape[1:]), dtype=signed.dtype)
+    for n in lengths:
         chosen = (size == n).nonzero().reshape(-1)
         at = torch.arange(n).unsqueeze(1) + first[chosen]
         folded = _fold(function, _storage.seen_as(signed[at], a.dtype), found)

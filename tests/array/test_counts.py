@@ -166,3 +166,22 @@ def test_a_maximum_of_many_knows_who_leads():
     for t in (numpy.arange(1000) + 0.5) / 1000:
         led[numpy.argmax(base + t * (value - base))] += 1 / 1000
     numpy.testing.assert_allclose(numpy.array(made.components), led * (value - base), atol=2e-3)
+
+
+def _edges(x, source, k):
+    return [10, 50, 1, 2, numpy.linspace(x.min(), x.max(), 33), numpy.sort(source.choice(x, 7)), "auto"][k % 7]
+
+
+@pytest.mark.parametrize("k", range(28))
+def test_many_elements_are_in_the_bins_of_numpys(k):
+    """Evenly spaced edges, others, equal ones; elements that are edges, outside, infinite or nan."""
+    source = numpy.random.default_rng(k)
+    x = source.standard_normal(5000) * 10 ** source.uniform(-8, 8) + source.choice([0, 1, 1e6])
+    x = [x, numpy.round(x, 1), source.integers(0, 20, 5000).astype(float)][k % 3]
+    bins = _edges(x, source, k)
+    limits = None if k % 2 else (float(x.min()) + 0.25, float(x.max()) + 0.5)
+    if limits is not None and k % 7 < 4:
+        x[:3] = numpy.nan, numpy.inf, -numpy.inf
+    given = np.array(bins) if isinstance(bins, numpy.ndarray) else bins
+    for got, wanted in zip(np.histogram(np.array(x), given, limits), numpy.histogram(x, bins, limits), strict=True):
+        assert got.tolist() == wanted.tolist()
