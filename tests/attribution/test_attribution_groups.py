@@ -182,7 +182,7 @@ def test_a_background_gives_interventional_shapley_values():
     assert numpy.abs(numpy.asarray(owen.attribution) - by_orders(mean_worth, [[0, 1], [2, 3, 4]], 5)).max() < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_samples_are_shaps_within_standard_error():
     shap = pytest.importorskip("shap")
     many = numpy.random.default_rng(4).standard_normal((7, 5))
@@ -197,6 +197,39 @@ def test_samples_are_shaps_within_standard_error():
     orders = shap.explainers.Permutation(of_rows, shap.maskers.Independent(many), seed=1)(X[None], max_evals=11 * 400)
     apart = numpy.abs(orders.values[0] - numpy.asarray(drawn.attribution))
     assert (apart <= 4 * numpy.asarray(drawn.standard_error) + 1e-9).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["Permutation", "Kernel"])
+def test_orders_drawn_from_one_baseline_are_shaps_draws_within_standard_error(kind):
+    """Of twelve inputs, whose coalitions neither tries all: theirs drawn eight times, which tells their error."""
+    shap = pytest.importorskip("shap")
+    source = numpy.random.default_rng(5)
+    weights, x, base = source.standard_normal((12, 12)), source.standard_normal(12), source.standard_normal(12)
+
+    def f(rows):
+        return np.tanh((rows @ np.array(weights) * rows).sum(-1) / 6) + rows[..., 0] * rows[..., 1] * rows[..., 2]
+
+    def of_rows(rows):
+        return numpy.asarray(f(np.array(rows)))
+
+    def theirs(seed):
+        if kind == "Permutation":
+            masker = shap.maskers.Independent(base[None])
+            return shap.explainers.Permutation(of_rows, masker, seed=seed)(x[None], max_evals=25 * 20).values[0]
+        numpy.random.seed(seed)
+        return shap.explainers.Kernel(of_rows, base[None]).shap_values(x[None], nsamples=600, l1_reg=0, silent=True)[0]
+
+    options = {"baseline": np.array(base), "method": "shapley", "batched": True}
+    drawn = np.attribute(f, np.array(x), samples=100, **options)
+    exact = np.attribute(f, np.array(x), samples="all", **options)
+    many = numpy.stack([theirs(seed) for seed in range(8)])
+    ours, error = numpy.asarray(drawn.attribution), numpy.asarray(drawn.standard_error)
+    both = numpy.hypot(error, many.std(0, ddof=1) / 8**0.5)
+    assert (abs(many.mean(0) - ours) <= 4 * both).all()
+    assert (abs(ours - numpy.asarray(exact.attribution)) <= 4 * error).all()
+    assert (both > 1e-4).all()
+    assert (both < 0.2 * abs(ours).max()).all()
 
 
 # -- what is absent ----------------------------------------------------------------------------------------------------

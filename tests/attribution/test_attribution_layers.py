@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -9,10 +10,11 @@ import captum.attr
 import numpy
 import pytest
 import torch
+from captum.attr._utils.approximation_methods import approximation_parameters
 from torch import nn
 
 import npdec as np
-from npdec.attribution import Layer
+from npdec.attribution import Layer, _integral
 
 F64 = torch.float64
 MODES = pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU, nn.GELU])
@@ -311,6 +313,24 @@ def test_conductance_is_the_integral_of_what_flows_and_captums_limit(activation)
         ]
         assert errors[1] < 2e-3  # differences between neighbouring nodes: of the first order in their distance
         assert errors[1] < errors[0] / 4
+
+
+@MODES
+@pytest.mark.parametrize("rule", ["gausslegendre", "riemann_trapezoid"])
+def test_conductance_is_captums_with_the_same_nodes(monkeypatch, activation, rule):
+    """Captum weighs the slope at a node by how far the layer moves to the next one. Where the layer is linear in the
+    inputs that is its rate by the distance of the nodes, and the numbers are the same."""
+    net, (x, base) = mlp(activation), ends()
+    nodes = approximation_parameters(rule)[1](8)
+    pairs = tuple((a, b - a) for a, b in itertools.pairwise(nodes))
+    monkeypatch.setattr(_integral, "gauss_legendre", lambda steps: pairs)
+    units = Layer("0", groups=[0, 0, 1, 1, 2, 2])
+    theirs = captum.attr.LayerConductance(net, net[0])
+    for target in range(3):
+        want = theirs.attribute(x[None], base[None], target=target, n_steps=7, method=rule)[0]
+        options = {"baseline": base, "output": target, "method": "conductance", "steps": 7}
+        close(np.attribute(net, x, at="0", **options).attribution, want)
+        close(np.attribute(net, x, at=units, **options).attribution, want.reshape(3, 2).sum(1))
 
 
 @pytest.mark.slow
