@@ -59,7 +59,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(0, 1) for part in self.qkv(self.norm(x)).chunk(3, -1))
-        mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        mixed = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
         return x + self.out(mixed.transpose(0, 1).flatten(-2))
 
 
@@ -289,6 +289,8 @@ def test_path_from_tokens_is_captums_at_the_embedding():
         close(found.attribution, want, 1e-6)
     with pytest.raises(TypeError, match=r"paths lead from inputs of floating numbers"):
         np.attribute(net, tokens, at="0", output=(0, 1), paths=True)
+    with pytest.raises(TypeError, match=r"'conductance' moves the inputs.*integers.*method='path'"):
+        np.attribute(net, tokens, at="0", output=(0, 1), method="conductance")
 
 
 @pytest.mark.slow
@@ -338,11 +340,8 @@ def test_conductance_beside_what_goes_around():
     net = Small()
     x, base = (torch.randn(4, 6, generator=torch.Generator().manual_seed(s)) for s in (1, 2))
 
-    def plain(x):  # attention that has second derivatives
-        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-            return net(x)
-
-    found = np.attribute(plain, x, baseline=base, output=1, at=net.blocks[1].out, method="conductance", rtol=1e-9)
+    found = np.attribute(net, x, baseline=base, output=1, at=net.blocks[1].out, method="conductance", rtol=1e-9)
+    close(found.value, net(x)[1].detach(), 0)
     close(found.attribution.sum() + found.around, (net(x) - net(base))[1], 1e-8)
     assert abs(found.around) > 1e-3
 
@@ -392,6 +391,8 @@ def test_other_methods_are_those_of_the_rest_of_the_network():
         ({"paths": True}, TypeError, r"say which, with at="),
         ({"method": "conductance"}, TypeError, r"say which, with at="),
         ({"at": "1", "paths": 1}, TypeError, r"paths is True or False, not 1"),
+        ({"at": Layer("1", call="x")}, TypeError, r"call of a Layer is an int, which counts from 0, not 'x'"),
+        ({"at": Layer("1", call=-1)}, TypeError, r"call of a Layer is an int, which counts from 0, not -1"),
     ],
 )
 def test_what_does_not_fit_together(options, error, said):
