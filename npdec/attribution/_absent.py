@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,8 +29,7 @@ def blurred(image: Any, sigma: float, axes: Sequence[int] = (-2, -1)) -> Any:
     array([0.  , 0.11, 0.79, 0.11, 0.  ])
     """
     made = as_tensor(image)
-    given: Any = sigma
-    if not (isinstance(given, numbers.Real) and given > 0 and math.isfinite(given)):
+    if not (type(sigma) in (int, float) or hasattr(sigma, "__float__")) or not (0 < float(sigma) < math.inf):
         raise ValueError(f"blurred: sigma is a positive number of elements, not {sigma!r}")
     if not made.is_floating_point():
         raise TypeError(f"blurred: an image is of floating numbers, not {wrap.dtype_repr(made.dtype)}")
